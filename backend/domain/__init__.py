@@ -1,0 +1,1 @@
+"""Pure computation: frozen dataclasses and functions, no input or output, no clock, no settings."""

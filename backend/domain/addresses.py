@@ -1,0 +1,50 @@
+"""Which texts name a machine that we may log in to, and how its public key is shown."""
+
+import base64
+import binascii
+import hashlib
+import ipaddress
+import re
+
+from backend.domain.errors import InvalidValue
+
+MAX_LENGTH = 253
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
+
+
+def checked_address(text: str, *, field: str = "/address") -> str:
+    """An IP literal or a host name of plain labels (RFC 1123), as given.
+
+    A last label of digits would be read as a short form of an IP address by some resolvers.
+    Raises InvalidValue(field) for everything else, a leading hyphen and spaces included.
+    """
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        labels = text.split(".")
+    is_name = len(text) <= MAX_LENGTH and all(_LABEL.fullmatch(label) for label in labels)
+    if not is_name or labels[-1].isdigit() or labels[-1].lower().startswith("0x"):
+        raise InvalidValue(field, f"{text[:80]!r} is not a host name or an IP address")
+    return text
+
+
+def is_public(ip_address: str) -> bool:
+    """Whether the IP literal is reachable from everywhere: not private, loopback or reserved."""
+    address = ipaddress.ip_address(ip_address)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return address.is_global and not address.is_multicast
+
+
+def key_fingerprint(key_line: str) -> str:
+    """`SHA256:…` of a public key in OpenSSH form (`type base64 [comment]`), as ssh shows it.
+
+    Raises InvalidValue("/host_key") for a text that is no such line.
+    """
+    words = key_line.split()
+    try:
+        blob = base64.b64decode(words[1], validate=True)
+    except (IndexError, binascii.Error):
+        raise InvalidValue("/host_key", "not a public key in OpenSSH form") from None
+    digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+    return f"SHA256:{digest}"

@@ -1,0 +1,70 @@
+"""The CMIPS-compatible score, the cost of a unit process (CUP), and when a repeat counts.
+
+A score is the aggregate number of kernel iterations per second over 1,024,000, which is what
+every scoring version of CMIPS prints: N threads of 32,000 × 32,000 × 10 iterations in s seconds.
+"""
+
+import math
+from decimal import Decimal
+
+from backend.domain.errors import InvalidValue
+from backend.domain.units import EXACT, exact_decimal
+
+ITERATIONS_PER_CMIPS_S = 1_024_000
+# Numerator of the printed score, by version: trunc(numerator / seconds).
+LEGACY_NUMERATORS = {"1.0.3": 1_000_000, "1.0.4": 1_000_000, "1.0.5": 2_000_000}
+MIN_CPU_SHARE_RATIO = 0.95
+MAX_FOREIGN_CPU_RATIO = 0.05
+
+
+def _positive(field: str, value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidValue(field, f"{value} is not a finite number above zero")
+    return value
+
+
+def score(iterations: int, seconds: float) -> float:
+    """The score (CMIPS) of `iterations` over all threads in `seconds` of wall time."""
+    return (
+        _positive("iterations", iterations) / _positive("seconds", seconds) / ITERATIONS_PER_CMIPS_S
+    )
+
+
+def legacy_score(version: str, seconds: float) -> int:
+    """The integer that the original program prints for its fixed work in `seconds`.
+
+    1.0.3 and 1.0.4 run 100 threads, 1.0.5 runs 200; all truncate toward zero.
+    """
+    if version not in LEGACY_NUMERATORS:
+        raise InvalidValue("version", f"{version!r} prints no score")
+    return math.trunc(LEGACY_NUMERATORS[version] / _positive("seconds", seconds))
+
+
+def cup(price_per_hour: Decimal, score_value: float) -> Decimal:
+    """Cost of one CMIPS for one hour, in the currency of the price; lower is better."""
+    _positive("score", score_value)
+    return EXACT.divide(price_per_hour, exact_decimal(score_value))
+
+
+def scaling_efficiency(all_score: float, single_score: float, threads: int) -> float:
+    """All-thread score over what `threads` single-thread scores would add up to (ratio)."""
+    _positive("all_score", all_score)
+    return all_score / (_positive("single_score", single_score) * _positive("threads", threads))
+
+
+def cpu_share(cpu_s: float, wall_s: float, usable_cpus: int) -> float:
+    """CPU seconds received over those on offer (ratio): 1 is a machine of one's own."""
+    if not (math.isfinite(cpu_s) and cpu_s >= 0):
+        raise InvalidValue("cpu_s", f"{cpu_s} is not a finite number of seconds")
+    return cpu_s / (_positive("wall_s", wall_s) * _positive("usable_cpus", usable_cpus))
+
+
+def is_disturbed(cpu_share_ratio: float | None, foreign_cpu_ratio: float | None) -> bool:
+    """Whether other work took CPU from a repeat: share under 0.95, or foreign above 0.05.
+
+    None is a figure that was not observed, or that says nothing about this test (the CPU share
+    of a disk test); it disturbs nothing. Steal is not judged: on a shared host it is the product.
+    """
+    if cpu_share_ratio is not None and cpu_share_ratio < MIN_CPU_SHARE_RATIO:
+        return True
+    return foreign_cpu_ratio is not None and foreign_cpu_ratio > MAX_FOREIGN_CPU_RATIO

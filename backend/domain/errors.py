@@ -1,0 +1,66 @@
+"""What can go wrong in the domain.
+
+DomainError
+├── InvalidValue(field, detail)          an input outside its range, or an unknown key
+├── InsufficientSamples(needed, found)   too few values for the statistic asked for
+├── UnknownRate(currency)                no exchange rate stored for a currency
+└── ProbeError(tool, detail, line)       a tool's output that cannot be read as a result
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a step failed; the closed list that a run, the API and the logs share."""
+
+    QUOTA = "quota"
+    CAPACITY = "capacity"
+    AUTH = "auth"
+    UNSUPPORTED = "unsupported"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+    UNREACHABLE = "unreachable"
+    DISK_FULL = "disk_full"
+    REBOOTED = "rebooted"
+    BUG = "bug"
+
+
+class DomainError(Exception):
+    """The root of every error that the domain raises on purpose."""
+
+
+class InvalidValue(DomainError):  # noqa: N818
+    """An input that has no meaning; `field` names it as the caller does."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(f"{field}: {detail}")
+        self.field = field
+        self.detail = detail
+
+
+class InsufficientSamples(DomainError):  # noqa: N818
+    """A statistic was asked of fewer values than it needs."""
+
+    def __init__(self, needed: int, found: int) -> None:
+        super().__init__(f"{needed} or more samples are needed, {found} found")
+        self.needed = needed
+        self.found = found
+
+
+class UnknownRate(DomainError):  # noqa: N818
+    """A conversion needs an exchange rate that is not stored."""
+
+    def __init__(self, currency: str) -> None:
+        super().__init__(f"no exchange rate is known for {currency}")
+        self.currency = currency
+
+
+class ProbeError(DomainError):
+    """The output of `tool` is truncated, unknown or impossible; `line` counts from 1."""
+
+    def __init__(self, tool: str, detail: str, line: int | None = None) -> None:
+        place = "" if line is None else f" (line {line})"
+        super().__init__(f"{tool}: {detail}{place}")
+        self.tool = tool
+        self.detail = detail
+        self.line = line

@@ -1,0 +1,82 @@
+"""Amounts of money, and their conversion at stored, dated rates."""
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backend.domain.errors import InvalidValue, UnknownRate
+from backend.domain.units import EXACT
+
+EURO = "EUR"
+_CURRENCY = re.compile(r"[A-Z]{3}")
+
+
+def _checked_currency(currency: str) -> None:
+    if not _CURRENCY.fullmatch(currency):
+        raise InvalidValue("currency", f"{currency!r} is not a three-letter code")
+
+
+def _checked_amount(amount: object) -> None:
+    # A float that slips through an untyped edge would carry its binary error into every sum.
+    if not isinstance(amount, Decimal) or not amount.is_finite():
+        raise InvalidValue("amount", f"{amount!r} is not a finite Decimal")
+
+
+@dataclass(frozen=True)
+class Money:
+    """An amount as quoted, never rounded, in one currency (ISO 4217 code)."""
+
+    amount: Decimal
+    currency: str
+
+    def __post_init__(self) -> None:
+        _checked_amount(self.amount)
+        _checked_currency(self.currency)
+
+
+@dataclass(frozen=True)
+class ExchangeRate:
+    """How many units of `currency` one euro bought on `date`."""
+
+    date: dt.date
+    currency: str
+    units_per_eur: Decimal
+
+    def __post_init__(self) -> None:
+        _checked_currency(self.currency)
+        if not self.units_per_eur.is_finite() or self.units_per_eur <= 0:
+            raise InvalidValue("units_per_eur", f"{self.units_per_eur} is not above zero")
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """One rate per currency code, each with its own date; the euro needs no entry."""
+
+    rates: Mapping[str, ExchangeRate]
+
+    def rate(self, from_currency: str, to_currency: str) -> tuple[Decimal, dt.date | None]:
+        """Units of `to_currency` per unit of `from_currency`, and the older date of the two used.
+
+        The date is None where no stored rate is needed (one currency). Raises UnknownRate.
+        """
+        if from_currency == to_currency:
+            return Decimal(1), None
+        used = [self._stored(code) for code in (from_currency, to_currency) if code != EURO]
+        quotient = EXACT.divide(self._per_euro(to_currency), self._per_euro(from_currency))
+        return quotient, min(rate.date for rate in used)
+
+    def convert(self, money: Money, currency: str) -> Money:
+        """The same worth in `currency`: amount × rate, to 34 digits. Raises UnknownRate."""
+        factor, _ = self.rate(money.currency, currency)
+        return Money(EXACT.multiply(money.amount, factor), currency)
+
+    def _stored(self, currency: str) -> ExchangeRate:
+        try:
+            return self.rates[currency]
+        except KeyError:
+            raise UnknownRate(currency) from None
+
+    def _per_euro(self, currency: str) -> Decimal:
+        return Decimal(1) if currency == EURO else self._stored(currency).units_per_eur

@@ -1,0 +1,34 @@
+"""Units used in every name of the project, and the one passage from float to Decimal.
+
+Decimal prefixes are powers of ten (GB, Gbit/s), binary ones powers of two (GiB).
+"""
+
+import math
+from decimal import Context, Decimal
+
+from backend.domain.errors import InvalidValue
+
+BYTES_PER_GB = 10**9
+BYTES_PER_GIB = 2**30
+BITS_PER_BYTE = 8
+MONTHS_PER_YEAR = 12
+
+# Derived amounts carry 34 significant digits (IEEE 754 decimal128), so that a reader who
+# recomputes one from the printed columns agrees far beyond the 20 digits promised.
+EXACT = Context(prec=34)
+
+
+def exact_decimal(value: float) -> Decimal:
+    """The Decimal that prints like the float: the shortest text that reads back to it.
+
+    The only place where a measured float enters decimal arithmetic.
+    Raises InvalidValue for infinities and NaN.
+    """
+    if not math.isfinite(value):
+        raise InvalidValue("value", f"{value} is not a finite number")
+    return Decimal(repr(float(value)))
+
+
+def gib(size_bytes: int) -> Decimal:
+    """A size in bytes as GiB, exactly."""
+    return EXACT.divide(Decimal(size_bytes), Decimal(BYTES_PER_GIB))

@@ -1,0 +1,149 @@
+import csv
+import math
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain import cmips
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import metric
+from backend.domain.pricing import price_per_period
+from backend.domain.ranking import Candidate, ranked
+from backend.domain.stats import published_summary
+
+PUBLISHED = Path(__file__).parents[2] / "fixtures/published/cmips_2013.csv"
+
+
+def published_rows():
+    with PUBLISHED.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def per_hour(row):
+    return price_per_period(Decimal(row["amount"]), row["unit"], "hour", Decimal(720))
+
+
+@pytest.mark.parametrize("row", published_rows(), ids=lambda row: row["slug"])
+def test_cup_equals_the_published_one_in_every_printed_digit(row):
+    printed = Decimal(row["cup_published_usd_per_hour"])
+    computed = cmips.cup(per_hour(row), float(row["cmips_score"]))
+    assert computed.quantize(printed) == printed
+    assert abs(computed / printed - 1) < Decimal("1e-6")
+
+
+def test_ranking_of_2013_has_the_published_order():
+    rows = published_rows()
+    candidates = [
+        Candidate(
+            row["slug"],
+            published_summary(float(row["cmips_score"]), None, None),
+            per_hour(row),
+            per_hour(row),
+        )
+        for row in rows
+    ]
+    result = ranked(reversed(candidates), metric("cmips_score"))
+    assert [row.candidate.offer_id for row in result] == [row["slug"] for row in rows]
+    assert [row.rank for row in result] == list(range(1, 18))
+    assert [row.tie_group for row in result] == list(range(1, 18))
+    for row, published in zip(result, rows, strict=True):
+        printed = Decimal(published["cup_published_usd_per_hour"])
+        assert row.cup is not None
+        assert row.cup.quantize(printed) == printed
+
+
+@pytest.mark.parametrize(
+    ("price", "score", "expected"),
+    # Azure 2014, no CUP published: 0.060/554, 0.24/2142, 1.29/4412, 0.48/4412
+    [
+        ("0.060", 554, "0.0001083032"),
+        ("0.24", 2142, "0.0001120448"),
+        ("1.29", 4412, "0.0002923844"),
+        ("0.48", 4412, "0.0001087942"),
+    ],
+)
+def test_cup_of_rows_without_a_published_one(price, score, expected):
+    assert cmips.cup(Decimal(price), score).quantize(Decimal(expected)) == Decimal(expected)
+
+
+def test_cup_has_at_least_20_significant_digits_when_it_does_not_end():
+    assert len(cmips.cup(Decimal("2.40"), 16608).as_tuple().digits) == 34
+
+
+def test_score_is_iterations_per_second_over_1024000():
+    # 2.048e12 iterations in 100 s = 2.048e10 /s = 20,000 × 1,024,000
+    assert cmips.score(2_048_000_000_000, 100.0) == 20_000
+    assert cmips.score(1_024_000, 1.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(40_816, 49), (9_852, 203), (3_610, 554), (1_401.5, 1427), (467.2, 4280), (125, 16_000)],
+)
+def test_legacy_score_of_1_0_5_truncates(seconds, expected):
+    assert cmips.legacy_score("1.0.5", seconds) == expected
+
+
+def test_legacy_score_of_1_0_3_and_1_0_4_is_half_the_work():
+    assert cmips.legacy_score("1.0.3", 62.5) == 16_000
+    assert cmips.legacy_score("1.0.4", 300.0) == 3333  # 3333.33 truncated
+    assert cmips.legacy_score("1.0.4", 6.45) == 155_038  # 155,038.76 truncated, not rounded
+
+
+@given(st.floats(0.5, 100_000))
+def test_legacy_score_is_the_closed_form_truncated(seconds):
+    # 200 threads of 32,000 × 32,000 × 10 iterations
+    closed = cmips.score(200 * 32_000 * 32_000 * 10, seconds)
+    assert abs(cmips.legacy_score("1.0.5", seconds) - math.trunc(closed)) <= (
+        1 if abs(closed - round(closed)) < 1e-6 else 0
+    )
+
+
+def test_legacy_score_refuses_a_version_that_prints_none():
+    with pytest.raises(InvalidValue):
+        cmips.legacy_score("1.0", 10.0)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.inf, math.nan])
+def test_score_refuses_a_time_that_is_no_time(seconds):
+    with pytest.raises(InvalidValue):
+        cmips.score(10, seconds)
+
+
+def test_score_refuses_no_iterations_instead_of_scoring_zero():
+    with pytest.raises(InvalidValue):
+        cmips.score(0, 1.0)
+
+
+def test_scaling_efficiency_is_one_when_threads_add_up():
+    assert cmips.scaling_efficiency(1493.0, 746.5, 2) == 1.0
+    assert cmips.scaling_efficiency(1200.0, 800.0, 2) == 0.75
+
+
+def test_cpu_share_is_seconds_received_over_seconds_on_offer():
+    assert cmips.cpu_share(9.5, 5.0, 2) == 0.95
+    assert cmips.cpu_share(0.0, 5.0, 2) == 0.0
+
+
+def test_cpu_share_refuses_negative_seconds():
+    with pytest.raises(InvalidValue):
+        cmips.cpu_share(-0.1, 5.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("share", "foreign", "expected"),
+    [
+        (0.95, 0.05, False),
+        (0.9499, 0.0, True),
+        (1.0, 0.0501, True),
+        (None, None, False),
+        (None, 0.2, True),
+        (0.5, None, True),
+        (0.99, None, False),
+    ],
+)
+def test_is_disturbed_at_its_bounds(share, foreign, expected):
+    assert cmips.is_disturbed(share, foreign) is expected

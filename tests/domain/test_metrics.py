@@ -1,0 +1,93 @@
+import pytest
+
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import METRICS, between_instance_cv, metric
+
+KEYS_AND_DIRECTION = {
+    "cmips_score": "higher",
+    "cmips_single_score": "higher",
+    "cmips_sustained_ratio": "higher",
+    "coremark_score": "higher",
+    "memory_bandwidth_bytes_per_s": "higher",
+    "memory_latency_ns": "lower",
+    "disk_write_bytes_per_s": "higher",
+    "disk_read_bytes_per_s": "higher",
+    "disk_rand_read_iops": "higher",
+    "disk_rand_write_iops": "higher",
+    "disk_rand_read_p99_ns": "lower",
+    "disk_rand_write_p99_ns": "lower",
+    "small_files_per_s": "higher",
+    "fsync_p99_ns": "lower",
+    "net_tcp_bits_per_s": "higher",
+    "net_udp_jitter_ns": "lower",
+    "net_rtt_ns": "lower",
+    "boot_time_s": "lower",
+    "passmark_score": "higher",
+    "disk_seeks_per_s": "higher",
+    "dd_bytes_per_s": "higher",
+}
+
+
+def test_metrics_hold_every_published_key_with_its_direction():
+    assert {key: found.better for key, found in METRICS.items()} == KEYS_AND_DIRECTION
+    assert all(found.is_higher_better == (found.better == "higher") for found in METRICS.values())
+
+
+@pytest.mark.parametrize("key", sorted(METRICS))
+def test_metric_explains_itself_completely(key):
+    found = metric(key)
+    texts = [found.label, found.unit, found.definition, found.method, found.limits]
+    assert all(text.strip() == text and text for text in texts)
+    assert 0 < found.between_instance_cv < 1
+    assert found.target_half_width_ratio in (0.03, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("key", "suffix", "unit"),
+    [
+        ("memory_bandwidth_bytes_per_s", "_bytes_per_s", "bytes/s"),
+        ("net_tcp_bits_per_s", "_bits_per_s", "bits/s"),
+        ("net_rtt_ns", "_ns", "ns"),
+        ("boot_time_s", "_s", "s"),
+        ("cmips_sustained_ratio", "_ratio", "ratio"),
+    ],
+)
+def test_metric_key_carries_its_unit(key, suffix, unit):
+    assert key.endswith(suffix)
+    assert metric(key).unit == unit
+
+
+@pytest.mark.parametrize(
+    ("key", "variants"),
+    [
+        ("cmips_score", ("all",)),
+        ("cmips_single_score", ("single",)),
+        ("memory_bandwidth_bytes_per_s", ("all",)),
+        ("memory_latency_ns", ("single",)),
+        ("disk_write_bytes_per_s", ("dd_direct", "dd_fdatasync")),
+        ("disk_read_bytes_per_s", ("dd_direct", "dd_cached")),
+        ("dd_bytes_per_s", ()),
+    ],
+)
+def test_ranking_variants_are_the_canonical_one_then_the_fallbacks(key, variants):
+    assert metric(key).ranking_variants == variants
+
+
+def test_metric_refuses_an_unknown_key():
+    with pytest.raises(InvalidValue) as caught:
+        metric("mips")
+    assert caught.value.field == "metric"
+
+
+@pytest.mark.parametrize(
+    ("key", "vcpu_kind", "expected"),
+    [
+        ("cmips_score", "burstable", 0.28),
+        ("cmips_score", "shared", 0.28),
+        ("cmips_score", "dedicated", 0.05),
+        ("cmips_score", None, 0.05),
+        ("memory_latency_ns", "burstable", 0.05),
+    ],
+)
+def test_between_instance_cv_is_wide_for_a_cpu_that_is_shared(key, vcpu_kind, expected):
+    assert between_instance_cv(metric(key), vcpu_kind) == expected
