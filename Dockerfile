@@ -1,0 +1,55 @@
+# One image for web, worker and beat (docker-compose.yml). `ssh-target` is a host to benchmark in end-to-end trials.
+
+FROM node:22-bookworm-slim AS pages
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY frontend frontend
+RUN node frontend/build.mjs
+
+FROM python:3.11-slim-bookworm AS probes
+WORKDIR /build
+COPY requirements/build.txt requirements/
+RUN pip install --no-cache-dir --require-hashes --target .tools/zig -r requirements/build.txt
+COPY workers workers
+RUN python -m workers.probes.build --arch all
+
+FROM python:3.11-slim-bookworm AS packages
+COPY requirements/runtime.txt .
+RUN python -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r runtime.txt
+
+FROM debian:bookworm-slim AS ssh-target
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openssh-server util-linux iproute2 \
+    && rm -rf /var/lib/apt/lists/* /etc/ssh/ssh_host_* \
+    && useradd --create-home --shell /bin/sh bench \
+    && mkdir -p /run/sshd /home/bench/.ssh
+EXPOSE 22
+# Host keys are made at start, so that no two containers share them.
+CMD ["sh", "-c", "ssh-keygen -A && printf '%s\\n' \"$AUTHORIZED_KEY\" > /home/bench/.ssh/authorized_keys \
+    && chown -R bench /home/bench/.ssh && exec /usr/sbin/sshd -D -e -o PasswordAuthentication=no"]
+
+FROM python:3.11-slim-bookworm AS application
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    DJANGO_SETTINGS_MODULE=backend.config.settings \
+    STATIC_ROOT=/srv/static
+RUN useradd --system --create-home --uid 10001 rackrate && install -d -o rackrate /srv/static /srv/state
+WORKDIR /srv/rackrate
+COPY --from=packages /opt/venv /opt/venv
+COPY manage.py ./
+COPY fixtures fixtures
+COPY backend backend
+COPY frontend/templates frontend/templates
+COPY --from=pages /build/frontend/static frontend/static
+COPY workers workers
+COPY --from=probes /build/workers/probes/native/build workers/probes/native/build
+USER rackrate
+# collectstatic loads the settings; none of these stand-ins stays in the image's environment.
+RUN DATABASE_URL=postgresql://none@none/none REDIS_URL=redis://none SECRET_KEY=none TOKEN_PEPPER=none \
+    CREDENTIAL_KEY=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY= \
+    python manage.py collectstatic --no-input -v 0
+EXPOSE 8000
+CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", \
+     "--blocking-threads", "4", "--no-ws", "backend.config.wsgi:application"]

@@ -1,0 +1,40 @@
+"""People, workspaces, tokens and the audit trail in the admin."""
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+
+from backend.accounts.models import ApiToken, AuditEntry, User, Workspace
+from backend.common.admin import ReadOnlyAdmin
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    """Accounts with their role."""
+
+    list_display = ("username", "role", "is_active", "is_superuser", "last_login")
+    list_filter = ("role", "is_active")
+    fieldsets = (*(UserAdmin.fieldsets or ()), ("Rackrate", {"fields": ("role",)}))
+    add_fieldsets = (*UserAdmin.add_fieldsets, ("Rackrate", {"fields": ("role",)}))
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(ReadOnlyAdmin):
+    """Owners of what people create."""
+
+    list_display = ("slug", "name", "created_at")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """Tokens; made and revoked by command or API, so that the text is shown once."""
+
+    list_display = ("name", "scope", "lookup", "expires_at", "revoked_at", "last_used_at")
+    exclude = ("digest",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Who did what."""
+
+    list_display = ("at", "actor", "action", "object_type", "object_id")
+    list_filter = ("action", "object_type")

@@ -1,0 +1,90 @@
+"""Who asks: tokens as Bearer or as the password of Basic, and browser sessions.
+
+The API framework imports this module while it loads, so nothing here may import its views.
+"""
+
+import base64
+import binascii
+
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import SessionAuthentication as DjangoSession
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from backend.accounts.models import ApiToken, Scope, Workspace
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace, token_found
+from backend.accounts.services import token_used
+
+REALM = "rackrate"
+CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
+
+
+class TokenHolder:
+    """The caller behind a token, where Django expects a user."""
+
+    is_authenticated = True
+    is_anonymous = False
+    is_active = True
+
+    def __init__(self, token: ApiToken) -> None:
+        self.token = token
+        self.pk = token.pk
+        self.scope = Scope(token.scope)
+        self.username = f"token {token.name}"
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer rr_…`, or Basic with the token as password and any user name."""
+
+    def authenticate(self, request: Request) -> tuple[TokenHolder, ApiToken] | None:
+        header = get_authorization_header(request)
+        if not header:
+            return None
+        token = token_found(_presented(header))
+        if token is None:
+            raise AuthenticationFailed("the token is unknown, expired or revoked")
+        token_used(token=token)
+        return TokenHolder(token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+
+def _presented(header: bytes) -> str:
+    scheme, _, value = header.partition(b" ")
+    try:
+        if scheme.lower() == b"bearer":
+            return value.strip().decode("ascii")
+        if scheme.lower() == b"basic":
+            _, _, password = base64.b64decode(value.strip(), validate=True).partition(b":")
+            return password.decode("ascii")
+    except (UnicodeDecodeError, binascii.Error):
+        pass
+    raise AuthenticationFailed("the Authorization header is not Bearer or Basic with a token")
+
+
+class SessionAuthentication(DjangoSession):
+    """A browser's session; without one the answer is 401, never a redirect."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+
+def workspace_of(request: Request) -> Workspace:
+    """The workspace that a request acts in: its token's, else the default one."""
+    auth: object = request.auth
+    return auth.workspace if isinstance(auth, ApiToken) else default_workspace()
+
+
+def workspace_slug(request: Request) -> str:
+    """The same without a query."""
+    auth: object = request.auth
+    return auth.workspace.slug if isinstance(auth, ApiToken) else DEFAULT_WORKSPACE
+
+
+def actor(request: Request) -> str:
+    """Who is written into the audit trail."""
+    return str(request.user)

@@ -1,0 +1,79 @@
+"""Workspaces, people, API tokens and the audit trail."""
+
+import uuid
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from backend.common.models import Identified
+
+
+class Workspace(Identified):
+    """Owner of everything people create; one default workspace until there are more."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Scope(models.TextChoices):
+    """What a token or person may do; each includes those before it."""
+
+    READ = "read", "read (viewer)"
+    WRITE = "write", "write (analyst)"
+    RUN = "run", "run (operator)"
+    ADMIN = "admin", "admin"
+
+    def includes(self, needed: "Scope") -> bool:
+        """Whether this scope is at least the needed one."""
+        order = list(Scope)
+        return order.index(self) >= order.index(needed)
+
+
+class User(AbstractUser):
+    """A person with a role in the default workspace."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+
+    @property
+    def scope(self) -> Scope:
+        """Role of the person; a superuser is an admin."""
+        return Scope.ADMIN if self.is_superuser else Scope(self.role)
+
+
+class ApiToken(Identified):
+    """A bearer token `rr_<lookup><secret>`; only an HMAC of it is kept."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
+    name = models.CharField(max_length=100)
+    lookup = models.CharField(max_length=8, unique=True)
+    digest = models.BinaryField(max_length=32)
+    scope = models.CharField(max_length=8, choices=Scope)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.scope})"
+
+
+class AuditEntry(models.Model):
+    """Who did what to which object, appended and never changed."""
+
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="audit")
+    actor = models.CharField(max_length=150)
+    action = models.CharField(max_length=50)
+    object_type = models.CharField(max_length=50)
+    object_id = models.CharField(max_length=100)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("-at", "-id")
+        verbose_name_plural = "audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.action} {self.object_type} {self.object_id}"

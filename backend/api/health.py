@@ -1,0 +1,80 @@
+"""/healthz: the process lives. /readyz: it can do its work."""
+
+from collections.abc import Callable, Mapping
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from redis import Redis
+from redis.exceptions import RedisError
+
+from backend.benchmarks.models import Tick
+from backend.common import clock
+from backend.common.rest.problem import problem
+
+TIMEOUT_S = 2
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """200 as long as the process answers."""
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponseBase:
+    """200 when database, schema and queue are there; 503 naming each part that is not."""
+    faults = [(name, fault) for name, check in CHECKS.items() if (fault := check())]
+    if faults:
+        return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
+    state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
+    return JsonResponse(state | {"tick_age_s": _tick_age_s()})
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return "not reachable"
+    return ""
+
+
+def _migrations() -> str:
+    try:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError:
+        return "not known"
+    return f"{len(plan)} not applied" if plan else ""
+
+
+def _queue() -> str:
+    client = Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S
+    )
+    try:
+        client.ping()
+    except RedisError:
+        return "not reachable"
+    finally:
+        client.close()
+    return ""
+
+
+def _tick_age_s() -> float | None:
+    """Seconds since the engine's last tick; None before the first. An old one is no fault here."""
+    tick = Tick.objects.order_by("-at").first()
+    return None if tick is None else (clock.now() - tick.at).total_seconds()
+
+
+CHECKS: Mapping[str, Callable[[], str]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "redis": _queue,
+}

@@ -1,0 +1,85 @@
+"""JSON Schemas of the documents that go over the wire, made from their serializers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.api.tokens import TokenDocument
+from backend.benchmarks.api import documents
+from backend.common.rest.documents import AmountField, Strict
+from backend.common.rest.views import View
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+AMOUNT_PATTERN = r"^[0-9]{1,10}(\.[0-9]{1,10})?$"
+# The first that fits: a field of pattern is also a field of text.
+TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, str]] = {
+    serializers.DictField: {"type": "object"},
+    serializers.IntegerField: {"type": "integer"},
+    serializers.FloatField: {"type": "number"},
+    serializers.UUIDField: {"type": "string", "format": "uuid"},
+    serializers.DateTimeField: {"type": "string", "format": "date-time"},
+    AmountField: {"type": "string", "pattern": AMOUNT_PATTERN},
+    serializers.RegexField: {"type": "string", "pattern": "^[A-Z]{3}$"},
+    serializers.CharField: {"type": "string"},
+}
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "host": documents.HostDocument,
+    "approval": documents.ApprovalDocument,
+    "run": documents.RunDocument,
+    "run-detail": documents.RunDetail,
+    "token": TokenDocument,
+}
+
+
+def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
+    """The JSON Schema of a serializer or of one of its fields."""
+    schema = _typed(field)
+    if field.help_text:
+        schema["description"] = str(field.help_text)
+    if field.allow_null:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return schema
+
+
+def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
+    if isinstance(field, serializers.Serializer):
+        return _object(field)
+    if isinstance(field, (serializers.ListSerializer, serializers.ListField)):
+        return {"type": "array", "items": json_schema(field.child)}  # type: ignore[arg-type]
+    if isinstance(field, serializers.ChoiceField):
+        return {"type": "string", "enum": list(field.choices)}
+    schema = next(dict(schema) for kind, schema in TYPES.items() if isinstance(field, kind))
+    bounds = {
+        "minimum": getattr(field, "min_value", None),
+        "maximum": getattr(field, "max_value", None),
+        "maxLength": getattr(field, "max_length", None),
+    }
+    return schema | {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+def _object(document: serializers.Serializer[Any]) -> dict[str, Any]:
+    fields = document.fields
+    is_strict = isinstance(document, Strict)
+    return {
+        "type": "object",
+        "description": (type(document).__doc__ or "").strip(),
+        "properties": {name: json_schema(field) for name, field in fields.items()},
+        "required": [name for name, field in fields.items() if field.required],
+        "additionalProperties": not is_strict,
+    }
+
+
+class SchemaView(View):
+    """The JSON Schema of one document."""
+
+    @extend_schema(responses={200: dict})
+    def get(self, request: Request, name: str) -> Response:
+        if name not in DOCUMENTS:
+            raise Http404
+        schema = {"$schema": DRAFT, "$id": request.build_absolute_uri(), "title": name}
+        return Response(schema | json_schema(DOCUMENTS[name]()))

@@ -1,0 +1,94 @@
+"""API tokens: make, list and revoke; for admins."""
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.accounts.models import ApiToken, Scope
+from backend.accounts.services import DEFAULT_LIFE, token_create, token_revoke
+from backend.common import clock
+from backend.common.rest.documents import Strict, TextField
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.permissions import ADMIN
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+
+TOKEN_COLUMNS = (
+    Column("id", Kind.TEXT, "Identifier"),
+    Column("name", Kind.TEXT, "Name as given"),
+    Column("scope", Kind.TEXT, "read, write, run or admin"),
+    Column("created_at", Kind.TIME, "When it was made"),
+    Column("expires_at", Kind.TIME, "When it ends by itself"),
+    Column("revoked_at", Kind.TIME, "When it was ended"),
+    Column("last_used_at", Kind.TIME, "Last use, to the minute"),
+)
+
+
+class TokenDocument(Strict):
+    """A token to be made."""
+
+    name = TextField(max_length=100)
+    scope = serializers.ChoiceField(choices=Scope.choices)
+    expires_days = serializers.IntegerField(min_value=1, max_value=36500, default=DEFAULT_LIFE.days)
+
+
+class TokenMade(serializers.Serializer[Any]):
+    """A new token; its text is shown this once."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    scope = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    token = serializers.CharField()
+
+
+class TokensView(ListView):
+    """API tokens, without their secrets."""
+
+    name = "tokens"
+    columns = TOKEN_COLUMNS
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
+
+    def listing(self, request: Request) -> Listing:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        tokens = ApiToken.objects.filter(workspace=workspace_of(request)).order_by("created_at")
+        return Listing(TOKEN_COLUMNS, tokens, tokens.count(), warnings=warnings, **paging)
+
+    @extend_schema(request=TokenDocument, responses={201: TokenMade})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Make a token."""
+        document = TokenDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        token, plaintext = token_create(
+            workspace=workspace_of(request),
+            name=wanted["name"],
+            scope=wanted["scope"],
+            expires_at=clock.now() + dt.timedelta(days=wanted["expires_days"]),
+            actor=actor(request),
+        )
+        made = {"id": token.pk, "name": token.name, "scope": token.scope}
+        made |= {"expires_at": token.expires_at, "token": plaintext}
+        return Response(TokenMade(made).data, status=201)
+
+
+class TokenView(View):
+    """One token."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": ADMIN}
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, token_id: UUID) -> Response:
+        """Revoke it at once."""
+        found = get_object_or_404(ApiToken, pk=token_id, workspace=workspace_of(request))
+        token_revoke(token=found, actor=actor(request))
+        return Response(status=204)

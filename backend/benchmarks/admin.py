@@ -1,0 +1,73 @@
+"""Hosts, runs and results in the admin: to look at, and to leave a sample out for a reason."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from backend.accounts.selectors import default_workspace
+from backend.accounts.services import audit_record
+from backend.benchmarks.models import Evidence, Host, Run, Sample, Step
+from backend.catalog.services import data_version_bump
+from backend.common.admin import AnyAdmin, ReadOnlyAdmin
+
+
+@admin.register(Host)
+class HostAdmin(ReadOnlyAdmin):
+    """Hosts, without their keys."""
+
+    list_display = ("name", "offer", "driver", "state", "address")
+    exclude = ("sealed_private_key",)
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    """Runs."""
+
+    list_display = ("id", "host", "profile", "state", "failure_reason", "created_at")
+    list_filter = ("state", "profile", "failure_reason")
+
+
+@admin.register(Step)
+class StepAdmin(ReadOnlyAdmin):
+    """Steps of the runs with their leases."""
+
+    list_display = ("run", "state", "attempt", "lease_until", "next_due_at", "finished_at")
+
+
+@admin.register(Evidence)
+class EvidenceAdmin(ReadOnlyAdmin):
+    """Commands; the raw output is on the page of the run."""
+
+    list_display = ("run", "n", "probe", "variant", "repeat", "exit_code", "size_bytes")
+    exclude = ("raw_gzip",)
+
+
+@admin.register(Sample)
+class SampleAdmin(AnyAdmin):
+    """Results; only the reason for leaving one out can be written."""
+
+    list_display = ("offer", "metric", "variant", "repeat", "value", "source", "excluded_reason")
+    list_filter = ("metric", "source")
+    search_fields = ("offer__slug",)
+    list_select_related = ("offer",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Sample | None = None) -> list[str]:
+        return [f.name for f in Sample._meta.fields if f.name != "excluded_reason"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Sample | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Sample, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        audit_record(
+            workspace=default_workspace(),
+            actor=request.user.get_username(),
+            action="sample_exclude" if obj.excluded_reason else "sample_include",
+            target=obj,
+            detail={"reason": obj.excluded_reason},
+        )
+        data_version_bump()

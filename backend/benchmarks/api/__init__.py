@@ -1,0 +1,1 @@
+"""Endpoints of hosts, runs, samples and evidence."""

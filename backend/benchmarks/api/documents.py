@@ -1,0 +1,155 @@
+"""Documents of hosts and runs as they go over the wire (schema 1)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.catalog.models import Kind, PriceUnit
+from backend.common.rest.documents import AmountField, Strict, TextField
+
+PROFILES = ("quick", "standard", "full")
+
+
+class PriceDocument(Strict):
+    """A price as stated by the host's owner."""
+
+    amount = AmountField()
+    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
+    unit = serializers.ChoiceField(
+        choices=[PriceUnit.HOUR.value, PriceUnit.MONTH.value, PriceUnit.YEAR.value]
+    )
+    setup = AmountField(required=False, allow_null=True, default=None)
+
+
+class HostDocument(Strict):
+    """A host to log in to over SSH; the private key is kept encrypted and never shown."""
+
+    name = TextField(max_length=100)
+    address = TextField(max_length=255)
+    port = serializers.IntegerField(min_value=1, max_value=65535, default=22)
+    username = TextField(max_length=64)
+    private_key = TextField(max_length=20_000, trim_whitespace=False, write_only=True)
+    offer = TextField(max_length=120, allow_null=True, required=False, default=None)
+    kind = serializers.ChoiceField(choices=Kind.values, default=Kind.DEDICATED.value)
+    price = PriceDocument(allow_null=True, required=False, default=None)
+
+
+class HostMade(serializers.Serializer[Any]):
+    """A new host."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    state = serializers.CharField()
+
+
+class NoDocument(Strict):
+    """A request without fields."""
+
+
+class ScannedKey(serializers.Serializer[Any]):
+    """The key that a host presented."""
+
+    key_type = serializers.CharField()
+    fingerprint_sha256 = serializers.CharField()
+
+
+class ApprovalDocument(Strict):
+    """The fingerprint that a person compared and approves."""
+
+    fingerprint_sha256 = TextField(max_length=100)
+
+
+class HostState(serializers.Serializer[Any]):
+    """A host's state after an approval."""
+
+    state = serializers.CharField()
+
+
+class BudgetDocument(Strict):
+    """The most that a rented machine may cost."""
+
+    amount = AmountField()
+    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
+
+
+class RunDocument(Strict):
+    """A run of one profile, on exactly one of a host and an offer."""
+
+    host = serializers.UUIDField(allow_null=True, required=False, default=None)
+    offer = TextField(max_length=120, allow_null=True, required=False, default=None)
+    profile = serializers.ChoiceField(choices=PROFILES)
+    probes = serializers.ListField(
+        child=TextField(max_length=20), allow_null=True, required=False, default=None
+    )
+    parameters = serializers.DictField(required=False, default=dict)
+    budget = BudgetDocument(allow_null=True, required=False, default=None)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if (attrs["host"] is None) == (attrs["offer"] is None):
+            raise serializers.ValidationError({"host": "exactly one of host and offer is needed"})
+        if attrs["offer"] is not None and attrs["budget"] is None:
+            raise serializers.ValidationError({"budget": "an offer to rent needs a budget"})
+        return attrs
+
+
+class RunState(serializers.Serializer[Any]):
+    """A run just asked for, or asked to end."""
+
+    id = serializers.UUIDField()
+    state = serializers.CharField()
+    url = serializers.URLField()
+
+
+class Failure(serializers.Serializer[Any]):
+    """Why a run failed."""
+
+    reason = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class RunSample(serializers.Serializer[Any]):
+    """One result of a run."""
+
+    metric = serializers.CharField()
+    variant = serializers.CharField()
+    parameters = serializers.DictField()
+    unit = serializers.CharField()
+    value = serializers.FloatField()
+    repeat = serializers.IntegerField()
+    flags = serializers.ListField(child=serializers.CharField())
+    evidence = serializers.IntegerField(allow_null=True)
+
+
+class RunEvidence(serializers.Serializer[Any]):
+    """One command with its raw output."""
+
+    n = serializers.IntegerField()
+    probe = serializers.CharField()
+    variant = serializers.CharField()
+    repeat = serializers.IntegerField()
+    command = serializers.CharField()
+    tool_version = serializers.CharField()
+    exit_code = serializers.IntegerField(allow_null=True)
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    url = serializers.URLField()
+
+
+class RunDetail(serializers.Serializer[Any]):
+    """A run with everything that it has brought so far."""
+
+    id = serializers.UUIDField()
+    host = serializers.UUIDField()
+    offer = serializers.CharField()
+    profile = serializers.CharField()
+    state = serializers.CharField()
+    progress = serializers.FloatField()
+    stage = serializers.CharField()
+    probe = serializers.CharField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    overhead_s = serializers.FloatField(allow_null=True)
+    failure = Failure(allow_null=True)
+    samples = RunSample(many=True)
+    evidence = RunEvidence(many=True)
+    url = serializers.URLField()

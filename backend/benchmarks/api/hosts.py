@@ -1,0 +1,169 @@
+"""Hosts: add one, scan its key, approve it."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.api import documents
+from backend.benchmarks.models import Host
+from backend.benchmarks.selectors import fingerprint, hosts_visible
+from backend.benchmarks.services import KeyMismatch, host_approve, host_create, host_scan
+from backend.catalog.models import Offer
+from backend.catalog.selectors import offers_visible
+from backend.catalog.services import PriceInput
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.permissions import RUN
+from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
+from backend.common.rest.table import Column, Kind, json_rows
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.domain.errors import InvalidValue
+
+SCAN_WAIT_S = 10.0
+SCAN_POLL_S = 0.1
+HOST_COLUMNS = (
+    Column("id", Kind.TEXT, "Identifier"),
+    Column("name", Kind.TEXT, "Name as given"),
+    Column("offer", Kind.TEXT, "Slug of the offer that it is an instance of"),
+    Column("driver", Kind.TEXT, "local or static"),
+    Column("state", Kind.TEXT, "unverified, trusted or key_changed"),
+    Column("fingerprint_sha256", Kind.TEXT, "Key scanned last"),
+    Column("approved_sha256", Kind.TEXT, "Key approved"),
+    Column("scanned_at", Kind.TIME, "Time of the last scan"),
+    Column("scan_error", Kind.TEXT, "Why the last scan failed"),
+    Column("created_at", Kind.TIME, "When it was added"),
+)
+# Where to log in is shown to callers who are known, never to the public.
+LOGIN_COLUMNS = (
+    Column("address", Kind.TEXT, "Name or IP address"),
+    Column("port", Kind.INTEGER, "SSH port"),
+    Column("username", Kind.TEXT, "User to log in as"),
+)
+
+
+def _columns(request: Request) -> tuple[Column, ...]:
+    return HOST_COLUMNS + LOGIN_COLUMNS if request.user.is_authenticated else HOST_COLUMNS
+
+
+def _cells(host: Host) -> dict[str, Any]:
+    return {
+        "id": host.pk,
+        "name": host.name,
+        "offer": host.offer.slug,
+        "driver": host.driver,
+        "state": host.state,
+        "fingerprint_sha256": fingerprint(host.scanned_key) or None,
+        "approved_sha256": fingerprint(host.host_key) or None,
+        "scanned_at": host.scanned_at,
+        "scan_error": host.scan_error or None,
+        "created_at": host.created_at,
+        "address": host.address or None,
+        "port": host.port,
+        "username": host.username or None,
+    }
+
+
+class HostsView(ListView):
+    """Hosts of the workspace."""
+
+    name = "hosts"
+    columns = HOST_COLUMNS + LOGIN_COLUMNS
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    def listing(self, request: Request) -> Listing:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        hosts = hosts_visible(workspace_of(request)).order_by("name")
+        return Listing(
+            _columns(request), hosts, hosts.count(), cells=_cells, warnings=warnings, **paging
+        )
+
+    @extend_schema(request=documents.HostDocument, responses={201: documents.HostMade})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Add a host; it stays unverified until its key is scanned and approved."""
+        document = documents.HostDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        price = wanted.pop("price")
+        host = host_create(
+            **wanted | {"offer": _offer(request, wanted["offer"])},
+            workspace=workspace_of(request),
+            price=PriceInput(**price) if price else None,
+            actor=actor(request),
+        )
+        made = documents.HostMade({"id": host.pk, "name": host.name, "state": host.state})
+        return Response(made.data, status=201)
+
+
+def _offer(request: Request, slug: str | None) -> Offer | None:
+    if slug is None:
+        return None
+    found = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
+    if found is None:
+        raise InvalidValue("/offer", f"no offer is called {slug!r}")
+    return found
+
+
+def _host(request: Request, host_id: UUID) -> Host:
+    return get_object_or_404(hosts_visible(workspace_of(request)), pk=host_id)
+
+
+class HostView(View):
+    """One host."""
+
+    @extend_schema(operation_id="hosts_get", responses={200: dict})
+    def get(self, request: Request, host_id: UUID, **_: Any) -> Response:
+        return Response(json_rows(_columns(request), [_cells(_host(request, host_id))])[0])
+
+
+class HostScanView(View):
+    """Ask the host for its key."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.NoDocument, responses={200: documents.ScannedKey})
+    def post(self, request: Request, host_id: UUID) -> Response:
+        """Waits up to 10 seconds for a worker: 504 after that, 502 when the host fails it."""
+        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        host = _host(request, host_id)
+        host_scan(host=host, actor=actor(request))
+        deadline = time.monotonic() + SCAN_WAIT_S
+        host.refresh_from_db()
+        while host.scan_requested_at is not None:
+            if time.monotonic() > deadline:
+                raise GatewayTimeout("no worker has scanned the host within 10 seconds")
+            time.sleep(SCAN_POLL_S)
+            host.refresh_from_db()
+        if host.scan_error:
+            raise BadGateway(host.scan_error)
+        seen = {
+            "key_type": host.scanned_key.split()[0],
+            "fingerprint_sha256": fingerprint(host.scanned_key),
+        }
+        return Response(documents.ScannedKey(seen).data)
+
+
+class HostApproveView(View):
+    """Trust the host under the key that was scanned."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.ApprovalDocument, responses={200: documents.HostState})
+    def post(self, request: Request, host_id: UUID) -> Response:
+        """409 when the fingerprint is not that of the key scanned."""
+        document = documents.ApprovalDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        approved = document.validated_data["fingerprint_sha256"]
+        try:
+            host = host_approve(
+                host=_host(request, host_id), fingerprint_sha256=approved, actor=actor(request)
+            )
+        except KeyMismatch as error:
+            raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
+        return Response(documents.HostState({"state": host.state}).data)

@@ -1,0 +1,315 @@
+"""Runs: start, follow, cancel; their samples and raw evidence."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.api import documents
+from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
+from backend.benchmarks.selectors import (
+    EvidenceDamaged,
+    evidence_text,
+    hosts_visible,
+    run_view,
+    runs_visible,
+)
+from backend.benchmarks.services import HostNotTrusted, run_cancel, run_create
+from backend.catalog.selectors import offers_visible
+from backend.common.rest.parameters import PAGING, Reader, identifier, one_of, read, text
+from backend.common.rest.permissions import RUN
+from backend.common.rest.problem import Conflict
+from backend.common.rest.renderers import TextRenderer
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import METRICS
+
+
+class RunsListView(ListView):
+    """What the lists of runs, samples and evidence share."""
+
+    lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
+
+    def described_parameters(self) -> dict[str, str]:
+        return dict.fromkeys(self.lookups, "")
+
+    def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Conditions for the query; and paging and warnings for the Listing."""
+        readers = {name: reader for name, (_, reader) in self.lookups.items()}
+        params = dict(request.query_params.lists())
+        values, warnings = read(params, {**PAGING, **DIALECT, **readers})
+        conditions = {
+            lookup: values[name] for name, (lookup, _) in self.lookups.items() if name in values
+        }
+        paging = {name: value for name, value in values.items() if name in PAGING}
+        return conditions, {**paging, "warnings": warnings}
+
+
+class RunsView(RunsListView):
+    """Runs of the workspace, newest first."""
+
+    name = "runs"
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    lookups = {
+        "host": ("host_id", identifier),
+        "offer": ("offer__slug", text),
+        "state": ("state", one_of(RunState.values)),
+        "profile": ("profile", one_of(documents.PROFILES)),
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier"),
+        Column("host", Kind.TEXT, "Identifier of the host"),
+        Column("offer", Kind.TEXT, "Slug of the offer"),
+        Column("profile", Kind.TEXT, "quick, standard or full"),
+        Column("state", Kind.TEXT, "State; done, failed, cancelled and lost are final"),
+        Column("progress", Kind.NUMBER, "0 to 1"),
+        Column("created_at", Kind.TIME, "When it was asked for"),
+        Column("started_at", Kind.TIME, "When a worker took it up"),
+        Column("finished_at", Kind.TIME, "When it ended"),
+        Column("overhead_s", Kind.NUMBER, "Wall time that was not the measuring itself", "s"),
+        Column("failure_reason", Kind.TEXT, "Why it failed"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, shown = self.asked(request)
+        runs = runs_visible(workspace_of(request)).filter(**conditions)
+        runs = runs.order_by("-created_at", "id")
+        return Listing(self.columns, runs, runs.count(), cells=_run_cells, **shown)
+
+    @extend_schema(request=documents.RunDocument, responses={202: documents.RunState})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Start a run; 409 with the fingerprint seen when the host's key is not approved."""
+        document = documents.RunDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        if wanted["offer"] is not None:
+            raise _no_rent(request, wanted["offer"])
+        host = hosts_visible(workspace_of(request)).filter(pk=wanted["host"]).first()
+        if host is None:
+            raise InvalidValue("/host", f"no host has the id {wanted['host']}")
+        try:
+            run = run_create(
+                host=host,
+                profile=wanted["profile"],
+                probes=wanted["probes"],
+                parameters=wanted["parameters"],
+                actor=actor(request),
+            )
+        except HostNotTrusted as error:
+            raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
+        return _accepted(request, run)
+
+
+def _no_rent(request: Request, slug: str) -> InvalidValue:
+    if not offers_visible(workspace_of(request).slug).filter(slug=slug).exists():
+        return InvalidValue("/offer", f"no offer is called {slug!r}")
+    return InvalidValue("/offer", "machines of this provider are not rented by this version")
+
+
+def _run_cells(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.pk,
+        "host": run.host_id,
+        "offer": run.offer.slug,
+        "profile": run.profile,
+        "state": run.state,
+        "progress": run.progress_ratio,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "overhead_s": run.overhead_s,
+        "failure_reason": run.failure_reason or None,
+    }
+
+
+def _url(request: Request, run: Run) -> str:
+    return reverse("api:run", kwargs={"run_id": run.pk}, request=request)
+
+
+def _accepted(request: Request, run: Run) -> Response:
+    url = _url(request, run)
+    state = documents.RunState({"id": run.pk, "state": run.state, "url": url})
+    return Response(state.data, status=202, headers={"Location": url})
+
+
+def _run(request: Request, run_id: UUID) -> Run:
+    return get_object_or_404(runs_visible(workspace_of(request)), pk=run_id)
+
+
+class RunView(View):
+    """One run."""
+
+    @extend_schema(operation_id="runs_get", responses={200: documents.RunDetail})
+    def get(self, request: Request, run_id: UUID, **_: Any) -> Response:
+        run = _run(request, run_id)
+        shown = run_view(run)
+        document = {
+            **_run_cells(run),
+            "stage": shown.stage,
+            "probe": shown.probe or None,
+            "failure": shown.failure and {"reason": shown.failure[0], "detail": shown.failure[1]},
+            "samples": [_run_sample(sample) for sample in shown.samples],
+            "evidence": [_run_evidence(request, item) for item in shown.evidence],
+            "url": _url(request, run),
+        }
+        return Response(documents.RunDetail(document).data)
+
+
+def _run_sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "metric": sample.metric,
+        "variant": sample.variant,
+        "parameters": sample.parameters,
+        "unit": sample.unit,
+        "value": sample.value,
+        "repeat": sample.repeat,
+        "flags": sample.flags,
+        "evidence": sample.evidence.n if sample.evidence else None,
+    }
+
+
+def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
+    place = {"run_id": item.run_id, "n": item.n}
+    return {
+        "n": item.n,
+        "probe": item.probe,
+        "variant": item.variant,
+        "repeat": item.repeat,
+        "command": item.command,
+        "tool_version": item.tool_version,
+        "exit_code": item.exit_code,
+        "bytes": item.size_bytes,
+        "sha256": item.sha256,
+        "url": reverse("api:run-evidence", kwargs=place, request=request),
+    }
+
+
+class RunCancelView(View):
+    """End a run early; what was measured is kept."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.NoDocument, responses={202: documents.RunState})
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """A run that has ended stays as it is."""
+        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        run = run_cancel(run=_run(request, run_id), actor=actor(request))
+        return _accepted(request, run)
+
+
+class RunEvidenceView(View):
+    """The raw output of one command, as it was."""
+
+    renderer_classes = (TextRenderer,)
+
+    @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
+    def get(self, request: Request, run_id: UUID, n: int) -> Response:
+        item = get_object_or_404(_run(request, run_id).evidence.all(), n=n)
+        try:
+            raw = evidence_text(item)
+        except EvidenceDamaged as error:
+            raise APIException(str(error)) from error
+        return Response(raw, headers={"X-Content-SHA256": item.sha256})
+
+
+class SamplesView(RunsListView):
+    """Every number with where it came from."""
+
+    name = "samples"
+    lookups = {
+        "offer": ("offer__slug", text),
+        "metric": ("metric", one_of(tuple(METRICS))),
+        "variant": ("variant", text),
+        "run": ("run_id", identifier),
+        "source": ("source", one_of(Source.values)),
+    }
+    columns = (
+        Column("sample_id", Kind.INTEGER, "Number"),
+        Column("offer", Kind.TEXT, "Slug of the offer"),
+        Column("metric", Kind.TEXT, "Key of the metric"),
+        Column("variant", Kind.TEXT, "Variant of the test"),
+        Column("repeat", Kind.INTEGER, "Repeat within the run"),
+        Column("value", Kind.NUMBER, "Result"),
+        Column("unit", Kind.TEXT, "Its unit"),
+        Column("flags", Kind.WORDS, "disturbed, cached, …"),
+        Column("source", Kind.TEXT, "measured, published or imported"),
+        Column("source_note", Kind.TEXT, "Where a published figure was read"),
+        Column("measured_at", Kind.TIME, "When"),
+        Column("method_version", Kind.TEXT, "Version of the method"),
+        Column("run", Kind.TEXT, "Identifier of the run"),
+        Column("evidence", Kind.INTEGER, "Number of its evidence in the run"),
+        Column("excluded_reason", Kind.TEXT, "Why a person left it out"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, shown = self.asked(request)
+        offers = offers_visible(workspace_of(request).slug)
+        samples = (
+            Sample.objects.filter(offer__in=offers, **conditions)
+            .select_related("offer", "evidence")
+            .defer("evidence__raw_gzip")
+            .order_by("-measured_at", "id")
+        )
+        return Listing(self.columns, samples, samples.count(), cells=_sample_cells, **shown)
+
+
+def _sample_cells(sample: Sample) -> dict[str, Any]:
+    return {
+        "sample_id": sample.pk,
+        "offer": sample.offer.slug,
+        "metric": sample.metric,
+        "variant": sample.variant,
+        "repeat": sample.repeat,
+        "value": sample.value,
+        "unit": sample.unit,
+        "flags": " ".join(sample.flags),
+        "source": sample.source,
+        "source_note": sample.source_note or None,
+        "measured_at": sample.measured_at,
+        "method_version": sample.method_version or None,
+        "run": sample.run_id,
+        "evidence": sample.evidence.n if sample.evidence else None,
+        "excluded_reason": sample.excluded_reason or None,
+    }
+
+
+class EvidenceView(RunsListView):
+    """Every command that was run, with the checksum of its raw output."""
+
+    name = "evidence"
+    lookups = {"run": ("run_id", identifier), "probe": ("probe", text)}
+    columns = (
+        Column("run", Kind.TEXT, "Identifier of the run"),
+        Column("n", Kind.INTEGER, "Number within the run"),
+        Column("probe", Kind.TEXT, "Probe"),
+        Column("variant", Kind.TEXT, "Variant of the test"),
+        Column("repeat", Kind.INTEGER, "Repeat"),
+        Column("command", Kind.TEXT, "Command as run"),
+        Column("tool_version", Kind.TEXT, "Version of the tool"),
+        Column("exit_code", Kind.INTEGER, "Exit status"),
+        Column("bytes", Kind.INTEGER, "Size of the raw output", "bytes"),
+        Column("sha256", Kind.TEXT, "Checksum of the raw output"),
+        Column("url", Kind.TEXT, "Address of the raw output"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, shown = self.asked(request)
+        items = (
+            Evidence.objects.filter(run__workspace=workspace_of(request), **conditions)
+            .defer("raw_gzip")
+            .order_by("run_id", "n")
+        )
+
+        def cells(item: Evidence) -> dict[str, Any]:
+            return {"run": item.run_id, **_run_evidence(request, item)}
+
+        return Listing(self.columns, items, items.count(), cells=cells, **shown)

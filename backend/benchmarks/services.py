@@ -1,0 +1,302 @@
+"""Writes of hosts and runs: what a person, the API or a command asks for."""
+
+import re
+import socket
+from collections.abc import Sequence
+from uuid import UUID
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services import audit_record
+from backend.benchmarks.models import Host, HostState, Run, RunState, Step
+from backend.benchmarks.selectors import fingerprint
+from backend.benchmarks.transitions import move, next_queued_due
+from backend.catalog.models import Kind, Offer
+from backend.catalog.selectors import current_price
+from backend.catalog.services import PriceInput, data_version_bump, own_offer_create
+from backend.common import clock
+from backend.common.crypto import opened, sealed
+from backend.common.queue import Task, enqueue
+from backend.domain.addresses import checked_address
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.profiles import checked_parameters, checked_probes, profile_named
+
+LOCAL_OFFER_NAME = "this machine"
+MAX_KEY_BYTES = 20_000
+MIN_RSA_BITS = 2048
+_USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+
+
+class HostNotTrusted(DomainError):
+    """The host's key is not approved, or has changed; `fingerprint` is what it showed last."""
+
+    def __init__(self, fingerprint: str | None) -> None:
+        super().__init__(f"the host key {fingerprint or '(not scanned yet)'} is not approved")
+        self.fingerprint = fingerprint
+
+
+class KeyMismatch(DomainError):
+    """The fingerprint to approve is not that of the key that was scanned."""
+
+    def __init__(self, given: str, scanned: str | None) -> None:
+        super().__init__(f"{given} is not the scanned key {scanned or '(none yet)'}")
+        self.fingerprint = scanned
+
+
+# --- hosts ------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def host_create(
+    *,
+    workspace: Workspace,
+    name: str,
+    address: str,
+    port: int,
+    username: str,
+    private_key: str,
+    offer: Offer | None,
+    kind: str,
+    price: PriceInput | None,
+    actor: str,
+) -> Host:
+    """A host to log in to over SSH, unverified until a person approves its key.
+
+    Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
+    Raises InvalidValue with the field as a JSON pointer.
+    """
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 printable characters are needed")
+    if Host.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidValue("/name", f"a host named {name!r} exists")
+    if isinstance(port, bool) or not 1 <= port <= 65_535:
+        raise InvalidValue("/port", f"{port} is not within 1 … 65535")
+    if not _USERNAME.fullmatch(username):
+        raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
+    if offer is not None and price is not None:
+        raise InvalidValue("/price", "an offer that is given has its own prices")
+    address = checked_address(address)
+    key = _checked_private_key(private_key)
+    host = Host(
+        workspace=workspace,
+        offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
+        name=name,
+        driver="static",
+        address=address,
+        port=port,
+        username=username,
+    )
+    host.sealed_private_key = sealed(key, identity=_identity(host))
+    host.save()
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="host_create",
+        target=host,
+        detail={"name": name, "address": address, "port": port, "username": username},
+    )
+    return host
+
+
+def _identity(host: Host) -> str:
+    return f"host:{host.pk}"
+
+
+def host_private_key(*, host: Host) -> bytes:
+    """The key in the clear, for the worker that logs in; empty for a host without one."""
+    if host.sealed_private_key is None:
+        return b""
+    return opened(bytes(host.sealed_private_key), identity=_identity(host))
+
+
+@transaction.atomic
+def host_private_key_replace(*, host: Host, private_key: str, actor: str) -> None:
+    """Log in with another key from now on; raises InvalidValue("/private_key")."""
+    key = _checked_private_key(private_key)
+    host.sealed_private_key = sealed(key, identity=_identity(host))
+    host.save(update_fields=["sealed_private_key"])
+    audit_record(
+        workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
+    )
+
+
+def _checked_private_key(text: str) -> bytes:
+    """The key as given, with a line feed at its end; RSA, ECDSA or Ed25519, not encrypted."""
+    content = text.strip().encode() + b"\n"
+    if len(content) > MAX_KEY_BYTES:
+        raise InvalidValue("/private_key", "too long for a private key")
+    is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
+    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
+    try:
+        key = load(content, password=None)
+    except TypeError:
+        raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
+    except (ValueError, UnsupportedAlgorithm):
+        # The reader's own words may quote the key.
+        raise InvalidValue(
+            "/private_key", "not an unencrypted private key in OpenSSH or PEM form"
+        ) from None
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < MIN_RSA_BITS:
+        raise InvalidValue("/private_key", f"RSA keys need {MIN_RSA_BITS} bits or more")
+    if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
+        raise InvalidValue("/private_key", "RSA, ECDSA or Ed25519 is needed")
+    return content
+
+
+@transaction.atomic
+def host_local(*, workspace: Workspace) -> Host:
+    """This machine, made on first use: the offer `own-this-machine`, trusted, without a price."""
+    workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
+    host = Host.objects.filter(workspace=workspace, driver="local").first()
+    if host is not None:
+        return host
+    offer = Offer.objects.filter(slug="own-this-machine").first() or own_offer_create(
+        workspace=workspace, name=LOCAL_OFFER_NAME, kind=Kind.ONPREM, price=None
+    )
+    return Host.objects.create(
+        workspace=workspace,
+        offer=offer,
+        name=_free_name(workspace, socket.gethostname()[:90] or "localhost"),
+        driver="local",
+        state=HostState.TRUSTED,
+    )
+
+
+def _free_name(workspace: Workspace, wanted: str) -> str:
+    name, number = wanted, 1
+    while Host.objects.filter(workspace=workspace, name=name).exists():
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@transaction.atomic
+def host_scan(*, host: Host, actor: str) -> None:
+    """Ask a worker for the key that the host presents; `scanned_at` or `scan_error` answer."""
+    host.scan_requested_at = clock.now()
+    host.scan_error = ""
+    host.save(update_fields=["scan_requested_at", "scan_error"])
+    audit_record(workspace=host.workspace, actor=actor, action="host_scan", target=host, detail={})
+    enqueue(Task.SCAN_HOST, host_id=str(host.pk))
+
+
+@transaction.atomic
+def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> None:
+    """Keep what a scan saw. Another key than the pinned one takes the host's trust away."""
+    host = Host.objects.select_for_update().get(pk=host_id)
+    host.scan_error = error[:500]
+    if key is not None:
+        host.scanned_key = key
+        host.scanned_at = clock.now()
+        if host.host_key and host.host_key != key:
+            host.state = HostState.KEY_CHANGED
+    host.scan_requested_at = None
+    host.save(
+        update_fields=["scan_error", "scanned_key", "scanned_at", "state", "scan_requested_at"]
+    )
+
+
+@transaction.atomic
+def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
+    """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one."""
+    host = Host.objects.select_for_update().get(pk=host.pk)
+    scanned = fingerprint(host.scanned_key)
+    if not scanned or fingerprint_sha256 != scanned:
+        raise KeyMismatch(fingerprint_sha256, scanned or None)
+    host.host_key = host.scanned_key
+    host.state = HostState.TRUSTED
+    host.save(update_fields=["host_key", "state"])
+    audit_record(
+        workspace=host.workspace,
+        actor=actor,
+        action="host_approve",
+        target=host,
+        detail={"fingerprint_sha256": scanned},
+    )
+    return host
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def run_create(
+    *,
+    host: Host,
+    profile: str,
+    probes: Sequence[object] | None,
+    parameters: dict[str, object],
+    actor: str,
+) -> Run:
+    """A run of a profile on a trusted host; it waits while another one is active there.
+
+    Raises InvalidValue for what the profile does not know, HostNotTrusted with the fingerprint.
+    """
+    profile_named(profile)
+    chosen = checked_probes(probes)
+    values = checked_parameters(parameters)
+    host = Host.objects.select_for_update(of=("self",)).select_related("offer").get(pk=host.pk)
+    if host.state != HostState.TRUSTED:
+        raise HostNotTrusted(fingerprint(host.scanned_key) or None)
+    run = Run.objects.create(
+        workspace=host.workspace,
+        host=host,
+        offer=host.offer,
+        price=current_price(host.offer),
+        profile=profile,
+        probes=chosen,
+        parameters=values,
+        requested_by=actor,
+    )
+    Step.objects.create(run=run, state=RunState.QUEUED)
+    run.events.create(kind="created", detail=f"{profile} by {actor}")
+    audit_record(
+        workspace=host.workspace,
+        actor=actor,
+        action="run_create",
+        target=run,
+        detail={"host": host.name, "profile": profile},
+    )
+    _wake_next(run)
+    return run
+
+
+@transaction.atomic
+def run_cancel(*, run: Run, actor: str) -> Run:
+    """Ask for the end of a run; one that has not begun ends here. Ended runs stay as they are."""
+    Host.objects.select_for_update().get(pk=run.host_id)
+    run = Run.objects.select_for_update().get(pk=run.pk)
+    if run.is_finished or run.is_cancel_requested:
+        return run
+    run.is_cancel_requested = True
+    run.save(update_fields=["is_cancel_requested"])
+    audit_record(workspace=run.workspace, actor=actor, action="run_cancel", target=run, detail={})
+    if run.state == RunState.QUEUED:
+        run.steps.update(finished_at=clock.now(), next_due_at=None, lease_until=None)
+        run_finish(run=run, state=RunState.CANCELLED)
+    else:  # whoever waits for its next attempt looks at once
+        run.steps.filter(finished_at=None, lease_until=None).update(next_due_at=clock.now())
+        enqueue(Task.TICK)
+    return run
+
+
+@transaction.atomic
+def run_finish(*, run: Run, state: RunState, **fields: object) -> None:
+    """End a run in a terminal state and let the next one on its host begin. Raises StaleState."""
+    Host.objects.select_for_update().get(pk=run.host_id)
+    move(run, state, **fields)
+    run.events.create(kind="finished", detail=f"{state} {run.failure_reason}".strip())
+    if run.samples.exists():
+        data_version_bump()
+    _wake_next(run)
+
+
+def _wake_next(run: Run) -> None:
+    """Make the host's oldest queued run due when the host is free; its row must be locked."""
+    if next_queued_due(run) is not None:
+        enqueue(Task.TICK)
+

@@ -1,0 +1,195 @@
+"""Providers, regions, prices and exchange rates; and what all lists of data share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.request import Request
+
+from backend.accounts.api import workspace_slug
+from backend.catalog.models import ExchangeRate, PriceObservation, Provider, PurchaseModel, Region
+from backend.catalog.selectors import as_quoted, data_stamp, price_list
+from backend.common import clock
+from backend.common.rest.parameters import PAGING, Reader, day, one_of, read, text
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView
+
+
+class DataListView(ListView):
+    """A list that changes only with the data version, or with the day."""
+
+    readers: Mapping[str, Reader] = {}
+
+    def described_parameters(self) -> dict[str, str]:
+        return dict.fromkeys(self.readers, "")
+
+    def state(self, request: Request) -> str | None:
+        stamp = data_stamp()
+        if stamp.changed_at is None:
+            return None
+        return f"{stamp} {clock.now().date()} {workspace_slug(request)}"
+
+    def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The view's own parameters; and paging and warnings for its Listing."""
+        readers = {**PAGING, **DIALECT, **self.readers}
+        values, warnings = read(dict(request.query_params.lists()), readers)
+        own = {name: value for name, value in values.items() if name in self.readers}
+        paging = {name: value for name, value in values.items() if name in PAGING}
+        members = {"data_version": data_stamp().number}
+        return own, {**paging, "warnings": warnings, "members": members}
+
+
+class ProvidersView(DataListView):
+    """Providers; `own` stands for one's own machines."""
+
+    name = "providers"
+    columns = (
+        Column("provider", Kind.TEXT, "Slug"),
+        Column("name", Kind.TEXT, "Name"),
+        Column("homepage", Kind.TEXT, "Address"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        _, shown = self.asked(request)
+        rows = Provider.objects.order_by("slug")
+        return Listing(self.columns, rows, rows.count(), cells=_provider, **shown)
+
+
+def _provider(row: Provider) -> dict[str, Any]:
+    return {"provider": row.slug, "name": row.name, "homepage": row.homepage or None}
+
+
+class RegionsView(DataListView):
+    """The providers' own names for places."""
+
+    name = "regions"
+    readers = {"provider": text}
+    columns = (
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("region", Kind.TEXT, "The provider's code"),
+        Column("name", Kind.TEXT, "Place"),
+        Column("country", Kind.TEXT, "Two-letter code"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        rows = Region.objects.select_related("provider").order_by("provider__slug", "code")
+        if "provider" in own:
+            rows = rows.filter(provider__slug=own["provider"])
+        return Listing(self.columns, rows, rows.count(), cells=_region, **shown)
+
+
+def _region(row: Region) -> dict[str, Any]:
+    return {
+        "provider": row.provider.slug,
+        "region": row.code,
+        "name": row.name or None,
+        "country": row.country or None,
+    }
+
+
+class RatesView(DataListView):
+    """Exchange rates: units of a currency for one euro on a day."""
+
+    name = "fx-rates"
+    readers = {"currency": text, "as_of": day}
+    columns = (
+        Column("date", Kind.DATE, "Day of the rate"),
+        Column("currency", Kind.TEXT, "Three-letter code"),
+        Column("units_per_eur", Kind.DECIMAL, "Units for one euro", "currency/EUR"),
+        Column("source", Kind.TEXT, "Who stated it"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        rows = ExchangeRate.objects.order_by("-date", "currency")
+        if "currency" in own:
+            rows = rows.filter(currency=own["currency"].upper())
+        if "as_of" in own:
+            rows = rows.filter(date__lte=own["as_of"])
+        return Listing(self.columns, rows, rows.count(), cells=_rate, **shown)
+
+
+def _rate(row: ExchangeRate) -> dict[str, Any]:
+    return {
+        "date": row.date,
+        "currency": row.currency,
+        "units_per_eur": as_quoted(row.units_per_eur),
+        "source": row.source,
+    }
+
+
+class PricesView(DataListView):
+    """Prices as quoted; by default the one current price of each offer."""
+
+    name = "prices"
+    readers = {
+        "provider": text,
+        "offer": text,
+        "region": text,
+        "purchase_model": one_of(PurchaseModel.values),
+        "as_of": day,
+        "state": one_of(("current", "all")),
+    }
+    columns = (
+        Column("price_id", Kind.TEXT, "Identifier of the observation"),
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("offer", Kind.TEXT, "The provider's own name of the type"),
+        Column("region", Kind.TEXT, "The provider's name of the place"),
+        Column("zone", Kind.TEXT, "Zone within it, for prices that differ by zone"),
+        Column("os", Kind.TEXT, "Operating system that the price holds"),
+        Column("tenancy", Kind.TEXT, "shared or dedicated"),
+        Column("purchase_model", Kind.TEXT, "on_demand, spot, reserved, savings, committed, …"),
+        Column("term", Kind.TEXT, "Length of a commitment"),
+        Column("upfront", Kind.TEXT, "Part paid at the start"),
+        Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
+        Column("currency", Kind.TEXT, "Three-letter code"),
+        Column("unit", Kind.TEXT, "hour, month, year or once"),
+        Column("setup", Kind.DECIMAL, "Paid once at the start", "currency"),
+        Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
+        Column("effective_from", Kind.DATE, "Day from which the provider states it"),
+        Column("observed_at", Kind.TIME, "When it was read"),
+        Column("source", Kind.TEXT, "Where it was read"),
+        Column("state", Kind.TEXT, "current or superseded"),
+    )
+    lookups = {
+        "provider": "offer__provider__slug",
+        "region": "offer__region__code",
+        "purchase_model": "purchase_model",
+    }
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        conditions = {lookup: own[name] for name, lookup in self.lookups.items() if name in own}
+        rows = price_list(
+            workspace_slug(request),
+            conditions=conditions,
+            as_of=own.get("as_of"),
+            is_current_only=own.get("state") != "all",
+            offer=own.get("offer"),
+        )
+        return Listing(self.columns, rows, rows.count(), cells=_price, **shown)
+
+
+def _price(row: PriceObservation) -> dict[str, Any]:
+    region = row.offer.region
+    return {
+        "price_id": row.pk,
+        "provider": row.offer.provider.slug,
+        "offer": row.offer.name,
+        "region": region.code if region else None,
+        "zone": row.zone or None,
+        "os": row.operating_system,
+        "tenancy": row.tenancy,
+        "purchase_model": row.purchase_model,
+        "term": row.term or None,
+        "upfront": row.upfront or None,
+        "amount": as_quoted(row.amount),
+        "currency": row.currency,
+        "unit": row.unit,
+        "setup": None if row.setup_amount is None else as_quoted(row.setup_amount),
+        "tax_basis": row.tax_basis or None,
+        "effective_from": row.effective_from,
+        "observed_at": row.observed_at,
+        "source": row.source,
+        "state": "superseded" if getattr(row, "is_superseded", False) else "current",
+    }

@@ -1,0 +1,9 @@
+from django.apps import AppConfig
+
+
+class CommonConfig(AppConfig):
+    name = "backend.common"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        from backend.common import checks  # noqa: F401  (importing registers them)

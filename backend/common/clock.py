@@ -1,0 +1,10 @@
+"""The only place that reads the wall clock."""
+
+import datetime as dt
+
+from django.utils import timezone
+
+
+def now() -> dt.datetime:
+    """Current time, aware, UTC."""
+    return timezone.now()

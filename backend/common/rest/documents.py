@@ -1,0 +1,60 @@
+"""Request documents: serializers that refuse what they do not know, by name."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+
+class Strict(serializers.Serializer[Any]):
+    """A serializer under which an unknown field is an error at its own pointer."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = set(data) - set(self.fields) if isinstance(data, Mapping) else set()
+        errors: dict[str, Any] = {name: ["unknown field"] for name in sorted(map(str, unknown))}
+        try:
+            value = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if isinstance(error.detail, dict):
+                errors = {**error.detail, **errors}
+            else:
+                raise
+        else:
+            if not errors:
+                return value
+        raise serializers.ValidationError(errors)
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class AmountField(serializers.Field[Decimal, str, str, Any]):
+    """An amount as a decimal string such as "49.00"; a JSON number would have lost digits."""
+
+    default_error_messages = {
+        "invalid": 'an amount is a decimal string such as "49.00"',
+        "too_long": "at most 10 digits before and 10 after the point",
+    }
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        if not isinstance(data, str) or not data.isascii():
+            self.fail("invalid")
+        whole, _, fraction = data.partition(".")
+        if not whole.isdigit() or not (fraction.isdigit() or data == whole):
+            self.fail("invalid")
+        if len(whole) > 10 or len(fraction) > 10:
+            self.fail("too_long")
+        return Decimal(data)
+
+    def to_representation(self, value: Decimal) -> str:
+        return format(value, "f")
+
+
+class TextField(serializers.CharField):
+    """Text; a number or boolean is refused instead of being turned into text."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)

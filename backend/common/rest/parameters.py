@@ -1,0 +1,144 @@
+"""Query parameters: typed readers, warnings for unknown names, one error for all bad values."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from uuid import UUID
+
+from django.utils.dateparse import parse_datetime
+
+from backend.domain.errors import DomainError
+
+PER_PAGE = 50
+MAX_PER_PAGE = 250
+LARGEST_EXPONENT = 30
+
+Reader = Callable[[str], Any]
+Params = Mapping[str, Sequence[str]]
+
+
+class InvalidParameters(DomainError):
+    """Parameters with a bad value: pairs of parameter name and what is wrong with it."""
+
+    def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{field}: {detail}" for field, detail in errors))
+        self.errors = list(errors)
+
+
+def given(params: Params) -> dict[str, list[str]]:
+    """The parameters that hold something: a form may send all its fields, also the empty ones."""
+    stripped = {name: [v.strip() for v in values if v.strip()] for name, values in params.items()}
+    return {name: values for name, values in stripped.items() if values}
+
+
+def unknown_warning(name: str) -> str:
+    """The visible warning for a parameter that was ignored."""
+    return f"unknown parameter {name if len(name) <= 60 else name[:60] + '…'} was ignored"
+
+
+def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any], list[str]]:
+    """The values of the known parameters, and a warning for each unknown one.
+
+    Raises InvalidParameters with every bad value.
+    """
+    values: dict[str, Any] = {}
+    warnings: list[str] = []
+    errors: list[tuple[str, str]] = []
+    for name, texts in given(params).items():
+        if name not in readers:
+            warnings.append(unknown_warning(name))
+            continue
+        try:
+            values[name] = readers[name](texts[-1])
+        except ValueError as error:
+            errors.append((name, str(error)))
+    if errors:
+        raise InvalidParameters(errors)
+    return values, warnings
+
+
+# --- readers: each raises ValueError with a sentence ------------------------------------------
+
+
+def one_of(choices: Sequence[str]) -> Reader:
+    """One of some words."""
+
+    def reader(value: str) -> str:
+        if value not in choices:
+            raise ValueError(f"{value!r} is not one of {', '.join(choices)}")
+        return value
+
+    return reader
+
+
+def whole(low: int, high: int) -> Reader:
+    """A whole number between two bounds."""
+
+    def reader(value: str) -> int:
+        is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(high))
+        if not is_whole or not low <= int(value) <= high:
+            raise ValueError(f"{value!r} is not a whole number from {low} to {high}")
+        return int(value)
+
+    return reader
+
+
+def text(value: str) -> str:
+    """Any text that a database can hold."""
+    if "\0" in value:
+        raise ValueError("a NUL character is not text")
+    return value
+
+
+def number(value: str) -> Decimal:
+    """A finite decimal number of sensible size."""
+    try:
+        parsed = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is not a number") from None
+    if not parsed.is_finite() or abs(parsed.adjusted()) > LARGEST_EXPONENT or "_" in value:
+        raise ValueError(f"{value!r} is not a number")
+    return parsed
+
+
+def time(value: str) -> dt.datetime:
+    """An ISO 8601 time or day; without a zone it is UTC."""
+    try:
+        parsed = parse_datetime(value) or dt.datetime.combine(
+            dt.date.fromisoformat(value), dt.time()
+        )
+        return parsed.astimezone(dt.UTC) if parsed.tzinfo else parsed.replace(tzinfo=dt.UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{value!r} is not a date (YYYY-MM-DD) or an ISO 8601 time") from None
+
+
+def day(value: str) -> dt.date:
+    """The day of an ISO 8601 date or time; the last day of the calendar is no day to bound by."""
+    parsed = time(value).date()
+    if parsed == dt.date.max:
+        raise ValueError(f"{value!r} is too far ahead")
+    return parsed
+
+
+def boolean(value: str) -> bool:
+    """1/true/yes or 0/false/no."""
+    if value.lower() in {"1", "true", "yes"}:
+        return True
+    if value.lower() in {"0", "false", "no"}:
+        return False
+    raise ValueError(f"{value!r} is not one of 1, 0, true, false, yes, no")
+
+
+def identifier(value: str) -> UUID:
+    """A UUID."""
+    try:
+        return UUID(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is not a UUID") from None
+
+
+PAGING: Mapping[str, Reader] = {
+    "page": whole(1, 999_999_999),
+    "per_page": whole(1, MAX_PER_PAGE),
+}

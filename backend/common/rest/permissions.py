@@ -1,0 +1,46 @@
+"""Who may do what: a scope per method of a view, held by the token or the person."""
+
+from typing import Any, Protocol
+
+from django.conf import settings
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+READ = "read"
+WRITE = "write"
+RUN = "run"
+ADMIN = "admin"
+
+
+class Scope(Protocol):
+    """A level of rights, as the accounts define them."""
+
+    def includes(self, needed: Any, /) -> bool:
+        """Whether these rights are at least the needed ones."""
+        ...
+
+
+def needed_scope(view: Any, method: str) -> str:
+    """What the view asks for the method in `scopes`; reading needs read, all else admin."""
+    scopes: dict[str, str] = getattr(view, "scopes", {})
+    if method in SAFE_METHODS:
+        return scopes.get("GET", READ)
+    return scopes.get(method, ADMIN)
+
+
+class ScopePermission(BasePermission):
+    """The scope of the token or person must include what the view asks for.
+
+    Without either, reading is allowed where PUBLIC_READ is on. DRF answers 401 to a stranger and
+    403 to somebody known.
+    """
+
+    message = "the scope of this token or account does not allow it"
+
+    def has_permission(self, request: Request, view: object) -> bool:
+        needed = needed_scope(view, request.method or "")
+        if not request.user.is_authenticated:
+            is_reading = request.method in SAFE_METHODS and needed == READ
+            return bool(settings.PUBLIC_READ) and is_reading
+        scope: Scope = request.user.scope
+        return scope.includes(needed)

@@ -1,0 +1,101 @@
+"""A table as every format sees it: named, typed columns, and one way to print each cell."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
+
+
+class Kind(StrEnum):
+    """What a column holds; NUMBER is a measured or counted figure, DECIMAL an exact amount."""
+
+    TEXT = "text"
+    WORDS = "words"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether cells are numbers."""
+        return self in {Kind.INTEGER, Kind.NUMBER, Kind.DECIMAL}
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether `__gte` and `__lte` make sense."""
+        return self.is_numeric or self in {Kind.DATE, Kind.TIME}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its fixed name, kind, and what it says. `unit` is empty where there is none."""
+
+    name: str
+    kind: Kind
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, for the formats that carry no envelope; `about` names its origin."""
+
+    columns: tuple[Column, ...]
+    rows: Iterable[Mapping[str, Any]]
+    name: str
+    about: Mapping[str, str]
+
+
+def plain(value: Decimal) -> str:
+    """A Decimal without an exponent, every digit kept."""
+    return format(value, "f")
+
+
+def iso_time(value: dt.datetime) -> str:
+    """UTC, ISO 8601, `Z`."""
+    return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+
+
+def json_cell(value: Any) -> Any:
+    """A cell as JSON: amounts are decimal strings, measured figures numbers, unknown is null."""
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, dt.datetime):
+        return iso_time(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return value
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet takes for a formula; numbers never come here."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def text_cell(value: Any) -> str:
+    """A cell as CSV text: the digits of JSON, TRUE or FALSE, empty for unknown."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, (int, Decimal, dt.date)):
+        return str(json_cell(value))
+    return guarded(str(value))
+
+
+def json_rows(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows as JSON objects with the columns in order."""
+    names = [column.name for column in columns]
+    return [{name: json_cell(row[name]) for name in names} for row in rows]

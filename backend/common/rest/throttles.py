@@ -1,0 +1,98 @@
+"""Request limits per token (or person) and per address, counted in fixed windows in Redis."""
+
+import logging
+import math
+
+from django.conf import settings
+from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
+from redis.exceptions import RedisError
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from backend.common import clock
+
+logger = logging.getLogger(__name__)
+WINDOW_S = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
+
+
+def parsed_rate(rate: str) -> tuple[int, int]:
+    """`600/min` as (requests, seconds)."""
+    count, _, unit = rate.partition("/")
+    if not count.isdigit() or unit not in WINDOW_S:
+        raise ImproperlyConfigured(f"a rate looks like 600/min, not {rate!r}")
+    return int(count), WINDOW_S[unit]
+
+
+class WindowThrottle(BaseThrottle):
+    """One counter per caller and window. Broken counting never stops an answer."""
+
+    name = ""
+
+    def rate(self) -> str:
+        """The rate in force, read at every request."""
+        raise AssertionError("a throttle names its rate")
+
+    def caller(self, request: Request) -> str | None:
+        """Who is counted; None where this throttle does not apply."""
+        raise AssertionError("a throttle names its caller")
+
+    def allow_request(self, request: Request, view: object) -> bool:
+        caller = self.caller(request)
+        if caller is None:
+            return True
+        allowed, window_s = parsed_rate(self.rate())
+        now = clock.now().timestamp()
+        self._wait_s = max(1, math.ceil(window_s - now % window_s))
+        try:
+            return _counted(f"throttle:{self.name}:{caller}:{int(now // window_s)}") <= allowed
+        except RedisError as error:
+            logger.warning("requests are not counted: %s", error)
+            return True
+
+    def wait(self) -> float:
+        """Whole seconds until the next window."""
+        return self._wait_s
+
+
+def _counted(key: str) -> int:
+    try:
+        return cache.incr(key)
+    except ValueError:
+        # Kept past its window: a late request must not start the count again.
+        cache.add(key, 0, timeout=2 * max(WINDOW_S.values()))
+        return cache.incr(key)
+
+
+class TokenThrottle(WindowThrottle):
+    """THROTTLE_TOKEN for each token or person."""
+
+    name = "token"
+
+    def rate(self) -> str:
+        return str(settings.THROTTLE_TOKEN)
+
+    def caller(self, request: Request) -> str | None:
+        return str(request.user.pk) if request.user.is_authenticated else None
+
+
+class AddressThrottle(WindowThrottle):
+    """THROTTLE_ANONYMOUS for each address without a token."""
+
+    name = "address"
+
+    def rate(self) -> str:
+        return str(settings.THROTTLE_ANONYMOUS)
+
+    def caller(self, request: Request) -> str | None:
+        if request.user.is_authenticated:
+            return None
+        return client_address(request)
+
+
+def client_address(request: Request) -> str:
+    """The peer's address; behind our own proxy (HTTPS_ONLY) the last hop that it reports."""
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    if settings.HTTPS_ONLY and forwarded:
+        return str(forwarded.rsplit(",", 1)[-1].strip())
+    return str(request.META.get("REMOTE_ADDR", ""))

@@ -1,0 +1,48 @@
+"""The Celery application. It carries ids only; PostgreSQL holds the truth (docs/architecture.md)."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
+
+from django.conf import settings  # noqa: E402  (needs the line above)
+
+VISIBILITY_TIMEOUT_S = 3600
+
+app = Celery("rackrate")
+app.conf.update(
+    broker_url=settings.REDIS_URL,
+    result_backend=None,
+    task_ignore_result=True,
+    imports=["workers.tasks"],
+    accept_content=["json"],
+    task_serializer="json",
+    task_acks_late=False,
+    worker_prefetch_multiplier=1,
+    worker_disable_prefetch=True,
+    worker_max_tasks_per_child=200,
+    worker_hijack_root_logger=False,
+    task_soft_time_limit=100,
+    task_time_limit=120,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},
+    result_backend_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},
+    visibility_timeout=VISIBILITY_TIMEOUT_S,
+    task_default_queue="engine",
+    task_routes={
+        "workers.tick": {"queue": "engine"},
+        "workers.run_step": {"queue": "engine"},
+        "workers.poll_steps": {"queue": "poll"},
+    },
+    beat_schedule={
+        # Expires: ticks that pile up while no worker listens are worth nothing later.
+        "tick": {
+            "task": "workers.tick",
+            "schedule": settings.TICK_S,
+            "options": {"expires": 2 * settings.TICK_S},
+        },
+    },
+    timezone="UTC",
+)

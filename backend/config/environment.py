@@ -1,0 +1,70 @@
+"""Typed readers of environment variables; every error names the variable."""
+
+import base64
+import os
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str | None = None) -> str:
+    """Value of the variable; without a default an unset variable is an error."""
+    value = os.environ.get(name, default)
+    if value is None:
+        raise ImproperlyConfigured(f"{name} is not set (see .env.example)")
+    return value
+
+
+def flag(name: str, default: bool) -> bool:
+    """1/true/yes/on or 0/false/no/off."""
+    value = os.environ.get(name, "1" if default else "0").strip().lower()
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off", ""}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
+
+
+def whole(name: str, default: int, *, at_least: int = 0) -> int:
+    """An integer of at least the given bound."""
+    value = os.environ.get(name, str(default))
+    try:
+        number = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}") from None
+    if number < at_least:
+        raise ImproperlyConfigured(f"{name} must be at least {at_least}, not {number}")
+    return number
+
+
+def words(name: str, default: str) -> list[str]:
+    """Comma-separated words, blanks left out."""
+    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+def key_bytes(name: str) -> bytes:
+    """32 bytes given as base64."""
+    try:
+        key = base64.b64decode(text(name), validate=True)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be base64") from None
+    if len(key) != 32:
+        raise ImproperlyConfigured(f"{name} must be 32 bytes, not {len(key)}")
+    return key
+
+
+def database(name: str) -> dict[str, object]:
+    """Django's database entry from a postgresql:// URL."""
+    url = urlsplit(text(name))
+    if url.scheme not in {"postgresql", "postgres"} or not url.path.strip("/"):
+        raise ImproperlyConfigured(f"{name} must look like postgresql://user:password@host/name")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(url.path.lstrip("/")),
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": url.hostname or "",
+        "PORT": str(url.port or ""),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }

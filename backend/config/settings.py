@@ -1,0 +1,173 @@
+"""All settings, each read once from the environment (documented in .env.example)."""
+
+from pathlib import Path
+
+from backend.config import environment as env
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+# --- security ---------------------------------------------------------------------------------
+SECRET_KEY = env.text("SECRET_KEY")
+CREDENTIAL_KEY = env.key_bytes("CREDENTIAL_KEY")
+TOKEN_PEPPER = env.text("TOKEN_PEPPER")
+DEBUG = env.flag("DEBUG", False)
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
+PUBLIC_READ = env.flag("PUBLIC_READ", False)
+SSH_ALLOW_PRIVATE = env.flag("SSH_ALLOW_PRIVATE", False)
+HTTPS_ONLY = env.flag("HTTPS_ONLY", True)
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+SECURE_SSL_REDIRECT = HTTPS_ONLY
+# The proxy in front of the web server ends TLS and sets this header.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY
+SECURE_HSTS_PRELOAD = HTTPS_ONLY
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+}
+
+# --- application --------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_filters",
+    "django_tables2",
+    "django_htmx",
+    "backend.common",
+    "backend.accounts",
+    "backend.catalog",
+    "backend.benchmarks",
+    "backend.rankings",
+    "backend.web",
+    # A dotted string, not an import: the web process needs only the commands' AppConfig.
+    "workers.apps.WorkersConfig",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "backend.urls"
+WSGI_APPLICATION = "backend.config.wsgi.application"
+ASGI_APPLICATION = "backend.config.asgi.application"
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "/accounts/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / ".state" / "static")))
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- data and queue -----------------------------------------------------------------------------
+DATABASES = {"default": env.database("DATABASE_URL")}
+REDIS_URL = env.text("REDIS_URL")
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+}
+
+# --- engine (design 3) --------------------------------------------------------------------------
+LEASE_S = env.whole("LEASE_S", 120, at_least=5)
+TICK_S = env.whole("TICK_S", 5, at_least=1)
+PROBE_BUILD_DIR = Path(
+    env.text("PROBE_BUILD_DIR", str(BASE_DIR / "workers" / "probes" / "native" / "build"))
+)
+FIXTURE_DIR = BASE_DIR / "fixtures"
+
+# --- API ----------------------------------------------------------------------------------------
+THROTTLE_TOKEN = env.text("THROTTLE_TOKEN", "12000/min")
+THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "backend.accounts.api.TokenAuthentication",
+        "backend.accounts.api.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["backend.common.rest.permissions.ScopePermission"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_THROTTLE_CLASSES": [
+        "backend.common.rest.throttles.TokenThrottle",
+        "backend.common.rest.throttles.AddressThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {"token": THROTTLE_TOKEN, "address": THROTTLE_ANONYMOUS},
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "backend.common.rest.problem.exception_handler",
+    "COERCE_DECIMAL_TO_STRING": True,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Rackrate",
+    "DESCRIPTION": "What a unit of performance costs, with the evidence.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+}

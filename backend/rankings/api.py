@@ -1,0 +1,221 @@
+"""Rankings, offers, single values, and the dictionaries of metrics and columns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import workspace_slug
+from backend.catalog.api import DataListView
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors import as_quoted
+from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.renderers import TextRenderer
+from backend.common.rest.table import Column, Kind, json_cell, json_rows, text_cell
+from backend.common.rest.views import Listing, View
+from backend.domain.metrics import METRICS, Metric
+from backend.rankings.columns import COLUMN, COLUMNS
+from backend.rankings.query import described_parameters
+from backend.rankings.scores import Score
+from backend.rankings.selectors import (
+    OfferDetail,
+    Ranking,
+    RankingQuery,
+    offer_detail,
+    query_from,
+    ranking,
+)
+
+EXPORT_PARAMETERS = frozenset({"dialect"})
+
+
+def _asked(
+    request: Request, also_known: frozenset[str] = EXPORT_PARAMETERS
+) -> tuple[RankingQuery, list[str]]:
+    return query_from(dict(request.query_params.lists()), also_known=also_known)
+
+
+class RankingsView(DataListView):
+    """Offers that have a score for the metric, by value per cost."""
+
+    name = "rankings"
+    columns = COLUMNS
+
+    def described_parameters(self) -> dict[str, str]:
+        return described_parameters()
+
+    def listing(self, request: Request) -> Listing:
+        query, warnings = _asked(request)
+        found = ranking(query, workspace_slug=workspace_slug(request))
+        rows = self.rows(found)
+        return Listing(
+            columns=tuple(COLUMN[name] for name in query.cols),
+            rows=rows,
+            count=len(rows),
+            page=query.page,
+            per_page=query.per_page,
+            members={"data_version": found.data_version, "basis": found.basis},
+            warnings=warnings,
+        )
+
+    def rows(self, found: Ranking) -> Any:
+        """The rows of the list."""
+        return found.rows
+
+
+class OffersView(RankingsView):
+    """Every offer, ranked ones first; a cell is empty where there is no score."""
+
+    name = "offers"
+
+    def rows(self, found: Ranking) -> Any:
+        return [*found.rows, *found.unscored]
+
+
+class OfferView(View):
+    """One offer: its place among all, its prices, and every metric known of it."""
+
+    @extend_schema(operation_id="offers_get", responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request, slug: str, **_: Any) -> Response:
+        query, warnings = _asked(request)
+        return Response(_offer_document(_detail(request, slug, query)) | {"warnings": warnings})
+
+
+def _detail(request: Request, slug: str, query: RankingQuery) -> OfferDetail:
+    try:
+        return offer_detail(slug, query, workspace_slug=workspace_slug(request))
+    except Offer.DoesNotExist:
+        raise Http404 from None
+
+
+def _offer_document(detail: OfferDetail) -> dict[str, Any]:
+    row = detail.row
+    return {
+        **(json_rows(COLUMNS, [vars(row)])[0] if row else {}),
+        "cpu_model": detail.offer.cpu_model or None,
+        "note": detail.offer.note or None,
+        "stated_on": json_cell(detail.offer.stated_on),
+        "prices": [_price_document(price) for price in detail.prices],
+        "summaries": [_summary_document(score) for score in detail.summaries],
+    }
+
+
+def _price_document(price: PriceObservation) -> dict[str, Any]:
+    cells = {
+        "price_id": price.pk,
+        "purchase_model": price.purchase_model,
+        "term": price.term or None,
+        "amount": as_quoted(price.amount),
+        "currency": price.currency,
+        "unit": price.unit,
+        "price_basis": price.basis,
+        "tax_basis": price.tax_basis or None,
+        "observed_at": price.observed_at,
+        "source": price.source,
+    }
+    return {name: json_cell(value) for name, value in cells.items()}
+
+
+def _summary_document(score: Score) -> dict[str, Any]:
+    summary = score.summary
+    return {
+        "metric": score.metric.key,
+        "unit": score.metric.unit,
+        "variant": score.variant,
+        "value": summary.value,
+        "ci95_low": summary.ci95_low,
+        "ci95_high": summary.ci95_high,
+        "n_instances": summary.n_instances,
+        "n_repeats": summary.n_repeats,
+        "interval_basis": str(summary.interval_basis),
+        "flags": list(score.flags),
+        "source": score.source,
+        "measured_at": json_cell(score.measured_at),
+        "result_url": score.result_url,
+    }
+
+
+class ValueView(View):
+    """One number of one offer's row as text, for a spreadsheet cell."""
+
+    renderer_classes = (TextRenderer,)
+
+    @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
+    def get(self, request: Request, **_: Any) -> Response:
+        """`offer` and optionally `column` (default score), under the parameters of a ranking."""
+        own = frozenset({"offer", "column"})
+        query, _warnings = _asked(request, own)
+        slug = request.query_params.get("offer", "")
+        column = request.query_params.get("column", "") or "score"
+        errors = []
+        if not slug:
+            errors.append(("offer", "the slug of an offer is needed"))
+        if column not in COLUMN or not COLUMN[column].kind.is_numeric:
+            errors.append(("column", f"{column[:60]!r} is not a numeric column"))
+        if errors:
+            raise InvalidParameters(errors)
+        found = ranking(query, workspace_slug=workspace_slug(request))
+        rows = (*found.rows, *found.unscored)
+        row = next((row for row in rows if row.offer_id == slug), None)
+        value = row and getattr(row, column)
+        if value is None:
+            raise Http404
+        return Response(text_cell(value))
+
+
+class MetricsView(DataListView):
+    """What each metric measures, how, and what it cannot say."""
+
+    name = "metrics"
+    columns = (
+        Column("metric", Kind.TEXT, "Key, which never changes"),
+        Column("label", Kind.TEXT, "Name for people"),
+        Column("unit", Kind.TEXT, "Unit of the score"),
+        Column("better", Kind.TEXT, "higher or lower"),
+        Column("variant", Kind.TEXT, "The variant that ranks; empty: the metric never ranks"),
+        Column("definition", Kind.TEXT, "What is measured"),
+        Column("method", Kind.TEXT, "How"),
+        Column("limits", Kind.TEXT, "What it cannot say"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        _, shown = self.asked(request)
+        rows = list(METRICS.values())
+        return Listing(self.columns, rows, len(rows), cells=_metric, **shown)
+
+
+def _metric(row: Metric) -> Mapping[str, Any]:
+    return {**vars(row), "metric": row.key, "variant": row.canonical_variant}
+
+
+class ColumnsView(DataListView):
+    """The columns of offers and rankings, in their order.
+
+    In JSON a column of kind decimal is a string that keeps every digit, other numbers are
+    numbers, and null is what is empty in CSV.
+    """
+
+    name = "columns"
+    columns = (
+        Column("column", Kind.TEXT, "Name, which never changes"),
+        Column("kind", Kind.TEXT, "text, words, integer, number, decimal, boolean, date, time"),
+        Column("unit", Kind.TEXT, "Unit"),
+        Column("description", Kind.TEXT, "Meaning"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        _, shown = self.asked(request)
+        return Listing(self.columns, COLUMNS, len(COLUMNS), cells=_column, **shown)
+
+
+def _column(row: Column) -> Mapping[str, Any]:
+    return {
+        "column": row.name,
+        "kind": str(row.kind),
+        "unit": row.unit or None,
+        "description": row.description,
+    }

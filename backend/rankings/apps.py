@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class RankingsConfig(AppConfig):
+    name = "backend.rankings"

@@ -1,0 +1,38 @@
+"""Who may see a page, and who may change something on it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
+from backend.accounts.models import Scope, User
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def readable(view: View[P]) -> View[P]:
+    """Page for everybody when PUBLIC_READ is on, else for people who have signed in."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not settings.PUBLIC_READ and not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def may(request: HttpRequest, needed: Scope) -> bool:
+    """Whether the person's role includes the scope; nobody's does not."""
+    return isinstance(request.user, User) and request.user.scope.includes(needed)
+
+
+def demand(request: HttpRequest, needed: Scope) -> None:
+    """Raises PermissionDenied (403) for a person whose role is too small."""
+    if not may(request, needed):
+        raise PermissionDenied(f"This needs the role {needed.label}.")

@@ -1,0 +1,98 @@
+"""Numbers as people read them; the full value always stands in the element's title."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backend.domain.metrics import Metric
+
+Number = Decimal | float | int
+
+# Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How figures of one unit are shown: divided by `factor`, in `unit`."""
+
+    factor: float
+    unit: str
+
+    def shown(self, value: Number | None) -> float | None:
+        """The value in this scale's unit; None stays None."""
+        return None if value is None else float(value) / self.factor
+
+
+def scale(unit: str, values: Iterable[Number]) -> Scale:
+    """A scale under which the middle of the values reads as 1 to 999 (bytes, bits, ns only)."""
+    known = sorted(float(value) for value in values)
+    middle = known[len(known) // 2] if known else 0.0
+    if unit in {"bytes/s", "bits/s"}:
+        short = unit.replace("bytes", "B").replace("bits", "bit")
+        for factor, prefix in _PREFIXES:
+            if middle >= factor:
+                return Scale(factor, prefix + short)
+        return Scale(1, short)
+    if unit == "ns":
+        for factor, name in _TIMES:
+            if middle >= factor:
+                return Scale(factor, name)
+    return Scale(1, unit)
+
+
+def value_scale(score: Scale, metric: Metric, cost: str) -> Scale:
+    """Scale of value per cost where scores are shown in `score` and costs in `cost`."""
+    if metric.is_higher_better:
+        return Scale(score.factor, f"{score.unit} per {cost}")
+    return Scale(1 / score.factor, f"1 / ({score.unit} × {cost})")
+
+
+def figure(value: Number | None) -> str:
+    """About four significant digits with thousands separators; empty for None."""
+    if value is None:
+        return ""
+    size = abs(float(value))
+    if size >= 1e12 or 0 < size < 1e-4:
+        return f"{float(value):.3e}"
+    digits = next((d for limit, d in ((1000, 0), (100, 1), (10, 2), (1, 3)) if size >= limit), 4)
+    return f"{value:,.{digits}f}"
+
+
+def money(amount: Decimal | None, period: str) -> str:
+    """An amount with the decimals customary for its period: four an hour, two otherwise."""
+    if amount is None:
+        return ""
+    if period == "hour":
+        return f"{amount:,.4f}" if amount < 100 else f"{amount:,.2f}"
+    return f"{amount:,.2f}"
+
+
+def plain(value: Number | None) -> str:
+    """The whole value without exponent or trailing zeros, for titles."""
+    if value is None:
+        return ""
+    text = format(value, "f") if isinstance(value, Decimal) else repr(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def quantity(value: Number | None) -> str:
+    """A count or size as stated: no padding, at most two decimals."""
+    return "" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def duration(seconds: float | None) -> str:
+    """Minutes and seconds, as `1 min 05 s`."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def size(count: int) -> str:
+    """Bytes in decimal units."""
+    for factor, prefix in _PREFIXES:
+        if count >= factor:
+            return f"{count / factor:,.1f} {prefix}B"
+    return f"{count} B"

@@ -1,0 +1,70 @@
+"""Filters and tags of the pages; the wording and rounding are in words.py and figures.py."""
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from backend.benchmarks.selectors import STAGES
+from backend.web import figures, words
+
+register = template.Library()
+register.filter("figure", figures.figure)
+register.filter("plain", figures.plain)
+register.filter("quantity", figures.quantity)
+register.filter("duration", figures.duration)
+register.filter("size", figures.size)
+register.filter("provider", words.provider)
+register.filter("term", words.term)
+register.filter("kind", words.kind)
+
+
+@register.filter
+def money(amount: Any, period: str) -> str:
+    """Amount with the decimals of its period."""
+    return figures.money(amount, period)
+
+
+@register.filter
+def state(code: str) -> str:
+    """Words of a run's state."""
+    return STAGES.get(code, code).capitalize()
+
+
+@register.filter
+def reason(code: str) -> str:
+    """Sentence for a failure reason."""
+    return words.REASONS.get(code, code)
+
+
+@register.filter
+def percent(ratio: Any) -> str:
+    """Ratio 0 to 1 as percent with one decimal; empty for what is no number."""
+    return f"{ratio:.1%}".replace("%", " %") if isinstance(ratio, int | float) else ""
+
+
+@register.filter
+def flags(codes: str | list[str]) -> SafeString:
+    """Flags as marks with words."""
+    found = codes.split() if isinstance(codes, str) else codes
+    shown = [words.FLAGS.get(code, (code.replace("_", " "), "", "")) for code in found]
+    return format_html_join(
+        " ",
+        '<span class="mark {}" title="{}">{}</span>',
+        ((tone, hint, label) for label, tone, hint in shown),
+    )
+
+
+@register.simple_tag
+def provider_name(slug: str) -> SafeString:
+    """Provider with its swatch."""
+    return format_html(
+        '<span class="swatch provider-{}" aria-hidden="true"></span> {}', slug, words.provider(slug)
+    )
+
+
+@register.filter
+def get(mapping: dict[str, Any], key: str) -> Any:
+    """Value under a key, None where there is none."""
+    return mapping.get(key)

@@ -1,0 +1,101 @@
+"""The words that pages use for codes; a code without a word is shown as it is."""
+
+PROVIDERS = {
+    "aws": "AWS",
+    "gcp": "Google Cloud",
+    "azure": "Azure",
+    "hetzner": "Hetzner",
+    "ovh": "OVH",
+    "digitalocean": "DigitalOcean",
+    "linode": "Linode",
+    "rackspace": "Rackspace",
+    "upcloud": "UpCloud",
+    "vultr": "Vultr",
+    "own": "Own",
+}
+KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
+PERIODS = {"hour": "hour", "month": "month", "year": "year", "once": "once"}
+TERMS = {
+    "on_demand": "On demand",
+    "spot": "Spot",
+    "reserved_1y": "Reserved, 1 year",
+    "reserved_3y": "Reserved, 3 years",
+    "committed_1y": "Committed, 1 year",
+    "committed_3y": "Committed, 3 years",
+    "monthly": "Monthly",
+    "purchase": "Purchase",
+}
+FLAGS = {
+    "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
+    "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
+    "cached": ("cached", "warn", "The figure holds the page cache, not the disk alone."),
+    "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
+    "burstable": ("burstable", "", "Full speed only while CPU credits last."),
+    "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
+    "imported": ("imported", "", "The result was measured elsewhere and imported."),
+    "conditions_unknown": ("conditions unknown", "warn", "How it was measured is not known."),
+}
+INTERVALS = {
+    "instances_bootstrap": "over machines",
+    "instances_t": "over machines",
+    "repeats_widened": "repeats, widened",
+    "published_sd": "published spread",
+    "none": "",
+}
+MISSING = {"price": "no price under these terms", "score": "not measured"}
+VCPU_KINDS = {"shared": "shared", "burstable": "burstable", "dedicated": "dedicated"}
+REASONS = {
+    "quota": "The provider's quota does not allow another machine.",
+    "capacity": "The provider had no machine of this type left.",
+    "auth": "The login was refused.",
+    "unsupported": "The host lacks something a probe needs.",
+    "timeout": "It took longer than allowed.",
+    "interrupted": "The provider took the machine back.",
+    "unreachable": "The host could not be reached.",
+    "disk_full": "There was not enough free space on the host.",
+    "rebooted": "The host restarted in the middle of the run.",
+    "bug": "Rackrate met something it did not expect.",
+}
+PARAMETERS = {
+    "q": "Search",
+    "provider": "Provider",
+    "kind": "Kind",
+    "arch": "Architecture",
+    "region": "Region",
+    "vcpu_kind": "vCPU kind",
+    "measured": "Measured",
+    "ram_gib": "RAM (GiB)",
+    "vcpu": "vCPU",
+    "price": "Price",
+    "score": "Score",
+    "value_per_cost": "Value per cost",
+    "as_of": "As of",
+    "basis": "Price basis",
+}
+
+
+def provider(slug: str) -> str:
+    """Name of a provider by its slug."""
+    return PROVIDERS.get(slug, slug.replace("-", " ").capitalize())
+
+
+def kind(code: str) -> str:
+    """Words of an offer's kind."""
+    return KINDS.get(code, code)
+
+
+def term(code: str) -> str:
+    """Words of a price term."""
+    return TERMS.get(code, code.replace("_", " ").capitalize())
+
+
+OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("!", "≠ "))
+
+
+def parameter(name: str) -> tuple[str, str, str]:
+    """Column or parameter that a name of the URL is about, its words, and the sign it bears."""
+    for suffix, sign in OPERATORS:
+        if name.endswith(suffix):
+            column = name.removesuffix(suffix)
+            return column, PARAMETERS.get(column, column.replace("_", " ")), sign
+    return name, PARAMETERS.get(name, name.replace("_", " ")), ""

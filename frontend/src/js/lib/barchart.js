@@ -1,0 +1,117 @@
+// The ranking as horizontal bars with their intervals.
+import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
+import { providerEdge, providerFill, token } from "./colours.js";
+
+// The bar's figure, written where its whisker ends.
+const figuresAtTheEnd = {
+  id: "figuresAtTheEnd",
+  afterDatasetsDraw(chart) {
+    const pen = chart.ctx;
+    pen.save();
+    pen.fillStyle = token("--ink");
+    pen.strokeStyle = token("--card");
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    pen.font = `500 11.5px ${Chart.defaults.font.family}`;
+    pen.textBaseline = "middle";
+    chart.getDatasetMeta(0).data.forEach((bar, index) => {
+      const { x, xMax } = chart.data.datasets[0].data[index];
+      const place = chart.scales.x.getPixelForValue(Math.max(x, xMax ?? x)) + 7;
+      pen.strokeText(figure(x), place, bar.y); // a halo keeps it apart from the reference line
+      pen.fillText(figure(x), place, bar.y);
+    });
+    pen.restore();
+  },
+};
+
+function shortened(text, width) {
+  const most = width < 480 ? 13 : width < 800 ? 24 : 44;
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+// Seen both on the bar and beside it; one's own bars have the colour of ink themselves.
+function whisker(bar) {
+  return token(bar.provider === "own" ? "--whisker-own" : "--ink");
+}
+
+function dataset(bars, context) {
+  return {
+    data: bars.map((bar) => ({
+      x: bar.value,
+      y: bar.label,
+      xMin: bar.low ?? undefined,
+      xMax: bar.high ?? undefined,
+    })),
+    backgroundColor: bars.map((bar) => providerFill(bar.provider, context)),
+    borderColor: bars.map((bar) => providerEdge(bar.provider)),
+    borderWidth: { top: 0, bottom: 0, left: 0, right: 1.5 },
+    borderSkipped: false,
+    borderRadius: 2,
+    barPercentage: 0.72,
+    categoryPercentage: 0.92,
+    errorBarColor: bars.map(whisker),
+    errorBarWhiskerColor: bars.map(whisker),
+    errorBarLineWidth: 1.25,
+    errorBarWhiskerLineWidth: 1.25,
+    errorBarWhiskerSize: 7,
+  };
+}
+
+function tooltip(bars, unit) {
+  const interval = (bar) =>
+    bar.low === null ? "no interval" : `${figure(bar.low)} to ${figure(bar.high)} (95 %)`;
+  return {
+    title: (items) => bars[items[0].dataIndex].label,
+    label: (item) => {
+      const bar = bars[item.dataIndex];
+      return [`${figure(bar.value)} ${unit}`, interval(bar), bar.providerName];
+    },
+  };
+}
+
+function options(mode, bars) {
+  const lines = mode.median === null ? {} : { median: referenceLine("x", mode.median, mode.medianLabel, "start") };
+  return {
+    indexAxis: "y",
+    maintainAspectRatio: false,
+    layout: { padding: { right: 62, top: 20 } },
+    scales: {
+      x: {
+        beginAtZero: true,
+        title: { display: true, text: mode.unit, font: { size: 12, weight: 500 } },
+        grid: { drawTicks: false },
+        border: { display: false },
+        ticks: { padding: 6, maxTicksLimit: 7 },
+      },
+      y: {
+        grid: { display: false },
+        border: { color: token("--line-strong") },
+        ticks: {
+          autoSkip: false,
+          color: token("--ink"),
+          callback(_, index) {
+            return shortened(bars[index].label, this.chart.width);
+          },
+        },
+      },
+    },
+    plugins: {
+      tooltip: { callbacks: tooltip(bars, mode.unit) },
+      annotation: { clip: false, annotations: lines },
+    },
+  };
+}
+
+/** Draws the bars into the canvas; returns the chart. */
+export function drawBars(canvas, mode, bars) {
+  applyTheme();
+  const context = canvas.getContext("2d");
+  return new Chart(canvas, {
+    type: "barWithErrorBars",
+    data: { labels: bars.map((bar) => bar.label), datasets: [dataset(bars, context)] },
+    options: options(mode, bars),
+    plugins: [figuresAtTheEnd],
+  });
+}
+
+export { figure };

@@ -1,0 +1,56 @@
+// What every page has: the theme button and menus that close when one leaves them.
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+/** The theme in force: the one chosen here, else the system's. */
+export function theme() {
+  return document.documentElement.dataset.theme || (prefersDark.matches ? "dark" : "light");
+}
+
+/** Calls back whenever the theme in force changes. */
+export function onThemeChange(callback) {
+  document.addEventListener("rackrate:theme", callback);
+  prefersDark.addEventListener("change", callback);
+}
+
+function labelButton(button) {
+  const other = theme() === "dark" ? "light" : "dark";
+  button.setAttribute("aria-label", `Switch to the ${other} theme`);
+  button.title = `Switch to the ${other} theme`;
+}
+
+function setUpThemeButton(button) {
+  labelButton(button);
+  button.hidden = false;
+  onThemeChange(() => labelButton(button));
+  button.addEventListener("click", () => {
+    const chosen = theme() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = chosen;
+    try {
+      localStorage.setItem("theme", chosen);
+    } catch {
+      // Not kept for the next page; the choice still holds on this one.
+    }
+    document.dispatchEvent(new Event("rackrate:theme"));
+  });
+}
+
+function closeMenusOutside(event) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+}
+
+function closeMenuOnEscape(event) {
+  if (event.key !== "Escape") return;
+  const menu = event.target.closest?.("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+
+const button = document.getElementById("theme-button");
+if (button) setUpThemeButton(button);
+document.addEventListener("click", closeMenusOutside);
+document.addEventListener("focusin", closeMenusOutside);
+document.addEventListener("keydown", closeMenuOnEscape);

@@ -1,0 +1,77 @@
+// The parts of Chart.js that the pages use, registered by hand; loaded only where a chart is.
+import {
+  BarController,
+  BarElement,
+  CategoryScale,
+  Chart,
+  LinearScale,
+  PointElement,
+  ScatterController,
+  Tooltip,
+} from "chart.js";
+import { BarWithErrorBar, BarWithErrorBarsController } from "chartjs-chart-error-bars";
+import annotation from "chartjs-plugin-annotation";
+import { token } from "./colours.js";
+
+Chart.register(
+  BarController,
+  BarElement,
+  BarWithErrorBar,
+  BarWithErrorBarsController,
+  CategoryScale,
+  LinearScale,
+  PointElement,
+  ScatterController,
+  Tooltip,
+  annotation,
+);
+
+/** Applies type and colours of the theme in force to charts made from now on. */
+export function applyTheme() {
+  Chart.defaults.animation = false;
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+  Chart.defaults.font.size = 12;
+  Chart.defaults.color = token("--muted");
+  Chart.defaults.borderColor = token("--grid");
+  Object.assign(Chart.defaults.plugins.tooltip, {
+    backgroundColor: token("--ink"),
+    titleColor: token("--card"),
+    bodyColor: token("--card"),
+    padding: 10,
+    cornerRadius: 6,
+    displayColors: false,
+  });
+}
+
+/** Number with as many decimals as its size deserves, in the page's language. */
+export function figure(value) {
+  const size = Math.abs(value);
+  if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(3);
+  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** Dashed reference line with a label. */
+export function referenceLine(axis, value, label, position) {
+  return {
+    type: "line",
+    scaleID: axis,
+    value,
+    borderColor: token("--muted"),
+    borderWidth: 1,
+    borderDash: [4, 4],
+    drawTime: "beforeDatasetsDraw",
+    label: {
+      display: label !== "",
+      content: label,
+      position,
+      yAdjust: axis === "x" ? -17 : 0,
+      backgroundColor: token("--card"),
+      color: token("--muted"),
+      font: { size: 11, weight: "normal" },
+      padding: { x: 5, y: 2 },
+    },
+  };
+}
+
+export { Chart };

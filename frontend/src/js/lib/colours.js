@@ -1,0 +1,42 @@
+// Colours come from the style sheet, so that chart, legend and table agree in both themes.
+
+/** Value of a custom property in the theme in force. */
+export function token(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// Ten providers, eight distinguishable colours: these share a colour and are hatched.
+const HATCHED = new Set(["rackspace", "upcloud", "vultr"]);
+
+/** Fill of a provider's bars: its colour, hatched where the colour is a second use. */
+export function providerFill(slug, context) {
+  const colour = providerColour(slug);
+  return HATCHED.has(slug) ? hatch(colour, context) : colour;
+}
+
+/** Colour bound to the provider, whatever else is shown. */
+export function providerColour(slug) {
+  return token(`--provider-${slug}`) || token("--provider-other");
+}
+
+/** Outline that keeps a pale fill apart from the page. */
+export function providerEdge(slug) {
+  return token(`--provider-${slug}-edge`) || token("--provider-edge");
+}
+
+function hatch(colour, context) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const pen = tile.getContext("2d");
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, 8, 8);
+  pen.strokeStyle = token("--card");
+  pen.lineWidth = 2;
+  pen.beginPath();
+  for (const x of [-4, 4, 12]) {
+    pen.moveTo(x - 4, 8);
+    pen.lineTo(x + 4, 0);
+  }
+  pen.stroke();
+  return context.createPattern(tile, "repeat");
+}

@@ -1,0 +1,35 @@
+// Small builders for what only scripts show.
+
+/** Element with attributes and children (nodes or text). */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** The parsed content of a `<script type="application/json">` element. */
+export function json(id) {
+  return JSON.parse(document.getElementById(id).textContent);
+}
+
+/** Data table from column heads [{label, isNumber}] and rows of text. */
+export function dataTable(caption, heads, rows) {
+  const cell = (tag, head, text, scope) =>
+    element(tag, { class: head.isNumber ? "number" : null, scope }, text);
+  return element(
+    "table",
+    { class: "figures" },
+    element("caption", { class: "visually-hidden" }, caption),
+    element("thead", {}, element("tr", {}, ...heads.map((h) => cell("th", h, h.label, "col")))),
+    element(
+      "tbody",
+      {},
+      ...rows.map((row) =>
+        element("tr", {}, ...row.map((text, i) => cell(i ? "td" : "th", heads[i], text, i ? null : "row"))),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,2 @@
+// Pages without parts of their own.
+import "../lib/base.js";

@@ -1,0 +1,95 @@
+// Ranking page: filters swap the results in place; the chart follows them.
+import { onThemeChange } from "../lib/base.js";
+import { providerColour, providerEdge } from "../lib/colours.js";
+import { dataTable, element, json } from "../lib/dom.js";
+import { onEach } from "../lib/partial.js";
+
+const MOST_BARS = 30;
+let charts = null; // the chart code, loaded with the first chart
+let chart = null;
+let modeName = null;
+
+const $ = (id) => document.getElementById(id);
+
+function showData(mode, bars) {
+  const heads = [
+    { label: "Offer" },
+    { label: "Provider" },
+    { label: mode.unit, isNumber: true },
+    { label: "95 % low", isNumber: true },
+    { label: "95 % high", isNumber: true },
+  ];
+  const text = (value) => (value === null ? "none" : charts.figure(value));
+  const rows = bars.map((bar) => [bar.label, bar.providerName, text(bar.value), text(bar.low), text(bar.high)]);
+  $("chart-data").replaceChildren(dataTable(mode.title, heads, rows));
+}
+
+function draw(data, hidden) {
+  const mode = data.modes[modeName];
+  const bars = mode.bars.filter((bar) => !hidden.has(bar.provider)).slice(0, MOST_BARS);
+  const box = $("chart-box");
+  box.style.height = `${64 + Math.max(bars.length, 2) * 25}px`;
+  chart?.destroy();
+  chart = charts.drawBars($("chart"), mode, bars);
+  $("chart").setAttribute("aria-label", mode.summary);
+  $("chart-title").textContent = mode.title;
+  showData(mode, bars);
+}
+
+function legend(data, hidden) {
+  const providers = new Map(data.modes[modeName].bars.map((bar) => [bar.provider, bar.providerName]));
+  const buttons = [...providers].map(([slug, name]) => {
+    const swatch = element("span", { class: `swatch provider-${slug}`, "aria-hidden": "true" });
+    const button = element("button", { type: "button", class: "legend", "aria-pressed": "true" }, swatch, name);
+    swatch.style.backgroundColor = providerColour(slug);
+    swatch.style.borderColor = providerEdge(slug);
+    button.setAttribute("aria-pressed", String(!hidden.has(slug)));
+    button.addEventListener("click", () => {
+      hidden.has(slug) ? hidden.delete(slug) : hidden.add(slug);
+      button.setAttribute("aria-pressed", String(!hidden.has(slug)));
+      draw(data, hidden);
+    });
+    return element("li", {}, button);
+  });
+  $("chart-legend").replaceChildren(...buttons);
+}
+
+function connect(figureElement, data, hidden) {
+  for (const input of figureElement.querySelectorAll("input[name=chart-mode]")) {
+    input.checked = input.value === modeName;
+    input.addEventListener("change", () => {
+      modeName = input.value;
+      legend(data, hidden);
+      draw(data, hidden);
+    });
+  }
+  $("chart-save").addEventListener("click", async () => {
+    const { savePicture } = await import("../lib/picture.js");
+    savePicture(chart, { ...data.picture, title: data.modes[modeName].title });
+  });
+}
+
+async function show(figureElement) {
+  const data = json("chart-json");
+  const hidden = new Set();
+  if (!data.modes[modeName]?.bars.length) modeName = data.default;
+  charts ??= await import("../lib/barchart.js");
+  if (!figureElement.isConnected) return; // another swap came first
+  connect(figureElement, data, hidden);
+  legend(data, hidden);
+  draw(data, hidden);
+  figureElement.redraw = () => draw(data, hidden);
+}
+
+onEach("chart-figure", show);
+onThemeChange(() => $("chart-figure")?.redraw?.());
+
+// A closed menu says what is chosen in it.
+function nameChoices(menu) {
+  const chosen = [...menu.querySelectorAll("input:checked")].map((i) => i.parentElement.firstChild.nextSibling.textContent.trim());
+  menu.querySelector("summary").textContent = chosen.length ? chosen.join(", ") : "All";
+}
+for (const menu of document.querySelectorAll("details.menu")) {
+  nameChoices(menu);
+  menu.addEventListener("change", () => nameChoices(menu));
+}

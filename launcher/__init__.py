@@ -1,0 +1,1 @@
+"""The launcher behind ./rackrate: standard library only, because it runs before anything is installed."""

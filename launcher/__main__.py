@@ -1,0 +1,90 @@
+"""Command line of ./rackrate."""
+
+import argparse
+import sys
+
+from launcher import checks, commands
+from launcher.console import Problem
+from launcher.paths import state_directory
+from launcher.state import State
+from launcher.supervisor import heed_interrupts
+
+INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    top = argparse.ArgumentParser(prog="./rackrate", description=__doc__)
+    sub = top.add_subparsers(dest="command", required=True, metavar="command")
+    demo = sub.add_parser("demo", help="set up, benchmark this machine, serve until Ctrl-C")
+    demo.add_argument("--once", action="store_true", help="end after the benchmark")
+    demo.add_argument("--no-benchmark", action="store_true", help="only serve")
+    up = sub.add_parser("up", help="set up and serve until Ctrl-C")
+    for command in (demo, up):
+        command.add_argument(
+            "--port", type=port, default=8000, help="8000 unless given; 0: a free one"
+        )
+    sub.add_parser("stop", help="stop the stack of this checkout")
+    sub.add_parser("check", help="format, lint, types, imports, migrations, domain tests")
+    test = sub.add_parser("test", help="the whole test suite with real services and a real browser")
+    test.add_argument("--deep", action="store_true", help="long fuzz and property runs as well")
+    bench = sub.add_parser("bench", help="performance figures as JSON")
+    bench.add_argument("name")
+    sub.add_parser("chaos", help="tests that kill processes")
+    sub.add_parser("screenshots", help="take the documentation's pictures anew")
+    sub.add_parser("manage", help="manage.py in the environment", add_help=False)
+    return top
+
+
+def port(text: str) -> int:
+    """A port number, or 0 for a free one."""
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+    return number
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; its exit status."""
+    if arguments[:1] == ["manage"]:
+        return commands.manage(arguments[1:])
+    options, rest = parser().parse_known_args(arguments)
+    if rest and options.command != "test":
+        parser().error(f"unknown: {' '.join(rest)}")
+    match options.command:
+        case "up":
+            return commands.serve("up", options.port, benchmark=False, once=False)
+        case "demo":
+            benchmark = not options.no_benchmark
+            return commands.serve("demo", options.port, benchmark=benchmark, once=options.once)
+        case "stop":
+            return commands.stop()
+        case "check":
+            return checks.check(State(state_directory()))
+        case "test":
+            return checks.test(State(state_directory()), rest, is_deep=options.deep)
+        case "bench":
+            return commands.bench(options.name)
+        case "chaos":
+            return commands.chaos()
+        case _:
+            return commands.screenshots()
+
+
+def main() -> int:
+    """Run and turn what a person can mend into one sentence."""
+    heed_interrupts()
+    try:
+        return run(sys.argv[1:])
+    except Problem as problem:
+        print(f"rackrate: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        print(f"rackrate: {error}.", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The headless browser of the tests: chromium from PATH, else one unpacked from npm without root."""
+
+import ctypes
+import shutil
+from pathlib import Path
+
+from launcher import node
+from launcher.paths import LOCKS, PYTHON, ROOT, TOOLS
+from launcher.steps import tool
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OWN = TOOLS / "browser"
+WRAPPER = OWN / "chromium"
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>{folder}/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>{folder}/font-cache</cachedir>
+</fontconfig>
+"""
+WRAPPER_SCRIPT = """#!/bin/sh
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+export LD_LIBRARY_PATH="$here/al2023/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FONTCONFIG_PATH="$here"
+exec "$here/chromium.bin" "$@"
+"""
+
+
+def from_path() -> str | None:
+    """A browser of this machine."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def install() -> None:
+    """Fetch and unpack the browser: executable, its libraries, one font."""
+    shutil.rmtree(OWN, ignore_errors=True)
+    OWN.mkdir(parents=True)
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(LOCKS / "browser" / name, OWN / name)
+    node.npm_ci("browser", OWN)
+    tool("browser", [str(PYTHON), str(ROOT / "launcher/unpack_browser.py"), str(OWN)])
+    (OWN / "fonts.conf").write_text(FONTS_CONF.format(folder=OWN))
+    WRAPPER.write_text(WRAPPER_SCRIPT)
+    WRAPPER.chmod(0o755)
+
+
+def environment() -> dict[str, str]:
+    """What the browser tests need to know."""
+    return {"CHROMIUM_PATH": from_path() or str(WRAPPER), **_driver_environment()}
+
+
+def _driver_environment() -> dict[str, str]:
+    """Playwright's own Node needs libatomic; where that is absent it is told to use ours."""
+    try:
+        ctypes.CDLL("libatomic.so.1")
+    except OSError:
+        return {"PLAYWRIGHT_NODEJS_PATH": node.node()}
+    return {}
+
+
+def is_installed() -> bool:
+    """Whether there is any browser to test with."""
+    return from_path() is not None or Path(WRAPPER).is_file()

@@ -1,0 +1,177 @@
+"""What each word after ./rackrate does."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from launcher import checks
+from launcher.console import Problem, console, say
+from launcher.environment import application_environment, chosen
+from launcher.paths import MANAGE, PYTHON, ROOT, STATE_VARIABLE, state_directory
+from launcher.processes import has_ended, send, wait_until
+from launcher.setup import set_up, set_up_packages
+from launcher.stack import Stack, claim_port
+from launcher.state import Busy, State, throw_away
+
+SERVING = ("up", "demo")
+STOPPED_WITHIN_S = 60.0
+
+
+def _acquire(state: State, command: str) -> None:
+    """Become this state's launcher; a `manage` that needs the database briefly is waited for."""
+    said = False
+
+    def is_ours() -> bool:
+        nonlocal said
+        try:
+            state.acquire(command)
+        except Busy as busy:
+            if busy.command in SERVING:
+                raise Problem(
+                    f"A stack of this checkout runs already ({busy}); stop it with ./rackrate stop."
+                ) from None
+            if not said:
+                say(f"waiting for {busy} to end")
+                said = True
+            return False
+        return True
+
+    if not wait_until(is_ours, 600, 0.2):
+        raise Problem(
+            "Another command of this checkout holds the database; try again when it is done."
+        )
+
+
+def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
+    """`up` and `demo`: everything set up and running until Ctrl-C."""
+    state = State(state_directory())
+    _acquire(state, command)
+    try:
+        port = claim_port(port)
+        set_up()
+        claim_port(port)
+        stack = Stack(state)
+        try:
+            stack.start_services()
+            stack.migrate()
+            stack.load_fixtures()
+            url = stack.start_application(port)
+            status = 0
+            if benchmark:
+                say(f"serving at {url}/ — now benchmarking this machine")
+                status = stack.run(
+                    [str(PYTHON), str(MANAGE), "benchmark", "local", "--profile", "quick"]
+                )
+                if status:
+                    say(f"the benchmark failed (status {status}); logs are in {state.logs}")
+            if once:
+                return status
+            say(f"Rackrate serves at {url}/ — Ctrl-C stops it")
+            try:
+                stack.supervisor.run_until(lambda: False)
+            except KeyboardInterrupt:
+                say("\nstopping")
+            return 0
+        finally:
+            stack.stop()
+    finally:
+        state.release()
+
+
+def stop() -> int:
+    """Stop the live stack of this state, or what a killed one left."""
+    state = State(state_directory())
+    busy = state.holder()
+    if busy is not None:
+        if busy.command not in SERVING:
+            raise Problem(f"No stack is up; {busy} uses the database and ends by itself.")
+        send(busy.pid, 15)
+        if not wait_until(lambda: has_ended(busy.pid), STOPPED_WITHIN_S, 0.1):
+            raise Problem(f"{busy} does not stop; see {state.logs}.")
+        say("stopped")
+        return 0
+    _acquire(state, "stop")
+    left = state.stop_left_overs()
+    state.release()
+    say(
+        f"stopped what an earlier launcher left: {', '.join(left)}"
+        if left
+        else "nothing is running"
+    )
+    return 0
+
+
+def manage(arguments: list[str]) -> int:
+    """manage.py with the database and broker of the running stack, or with own ones meanwhile."""
+    console.stream = sys.stderr  # stdout is the command's
+    set_up_packages()
+    state = State(state_directory())
+    command = [str(PYTHON), str(MANAGE), *arguments]
+    while True:
+        try:
+            state.acquire("manage")
+            break
+        except Busy as busy:
+            if busy.command in SERVING or busy.command not in ("manage", "stop"):
+                return _join(state, busy, command)
+            wait_until(lambda: state.holder() is None, 600, 0.2)
+    try:
+        stack = Stack(state)
+        try:
+            stack.start_services()
+            stack.migrate()
+            return stack.run(command)
+        finally:
+            stack.stop()
+    finally:
+        state.release()
+
+
+def _join(state: State, busy: Busy, command: list[str]) -> int:
+    """Become manage.py in the environment of the live stack, once that is ready."""
+    if not wait_until(lambda: bool(state.published()) or state.holder() is None, 300, 0.1):
+        raise Problem(f"{busy} does not become ready; see {state.logs}.")
+    environment = application_environment(state, state.published())
+    environment[STATE_VARIABLE] = str(state.directory)
+    if chosen("DATABASE_URL") is None and "DATABASE_URL" not in environment:
+        raise Problem(f"{busy} ended before it was ready; see {state.logs}.")
+    os.execve(command[0], command, environment)
+
+
+def _in_throw_away_stack(purpose: str, job: Callable[[Stack], int]) -> int:
+    """Run a job against a complete stack that is thrown away afterwards."""
+    set_up(for_development=True, with_browser=purpose == "screenshots")
+    with throw_away(State(state_directory()), purpose) as state:
+        stack = Stack(state, is_throw_away=True)
+        try:
+            stack.start_services()
+            stack.migrate()
+            stack.load_fixtures()
+            url = stack.start_application(claim_port(0))
+            stack.environment.update(checks.tool_environment(), RACKRATE_URL=url)
+            return job(stack)
+        finally:
+            stack.stop()
+
+
+def bench(name: str) -> int:
+    """Performance figures of one kind, as JSON on stdout."""
+    console.stream = sys.stderr
+    known = sorted(path.stem for path in (ROOT / "tests/bench").glob("[!_]*.py"))
+    if name not in known:
+        raise Problem(f"There is no bench {name!r}; there are: {', '.join(known) or 'none'}.")
+    return _in_throw_away_stack(
+        "bench", lambda stack: stack.run([str(PYTHON), "-m", f"tests.bench.{name}"])
+    )
+
+
+def screenshots() -> int:
+    """The pictures of the documentation, taken anew."""
+    return _in_throw_away_stack(
+        "screenshots", lambda stack: stack.run([str(PYTHON), "-m", "tests.e2e.screenshots"])
+    )
+
+
+def chaos() -> int:
+    """The tests that kill processes and cut connections."""
+    return _in_throw_away_stack("chaos", checks.pytest_chaos)

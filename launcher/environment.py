@@ -1,0 +1,82 @@
+"""The environment of every child: what the person set wins over .env, .env over the defaults."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from launcher.console import Problem
+from launcher.paths import BIN, ROOT, TOOLS
+from launcher.state import State
+
+# Set by ./rackrate for its own Python; the programs it starts must not inherit them.
+OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
+
+
+def dotenv(path: Path) -> dict[str, str]:
+    """NAME=value lines; blank lines and comments are left out, quotes around a value removed."""
+    if not path.is_file():
+        return {}
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        name, equals, value = line.strip().partition("=")
+        if not name or name.startswith("#"):
+            continue
+        if not equals or not name.isidentifier():
+            raise Problem(f"{path}, line {number}: expected NAME=value.")
+        found[name] = value.strip().strip("\"'")
+    return found
+
+
+def plain_environment() -> dict[str, str]:
+    """The person's environment without what ./rackrate added, with the project's tools on PATH."""
+    environment = {key: value for key, value in os.environ.items() if key not in OWN_VARIABLES}
+    environment["PATH"] = f"{BIN}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    environment["UV_PYTHON_DOWNLOADS"] = "never"
+    # Nothing is written outside the checkout, and hard links out of the cache cost no space.
+    environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache/uv"))
+    environment.setdefault("npm_config_cache", str(TOOLS / "cache/npm"))
+    return environment
+
+
+def chosen(name: str) -> str | None:
+    """What the person set for this variable, in the environment or in .env; None when nothing."""
+    return os.environ.get(name) or dotenv(ROOT / ".env").get(name) or None
+
+
+def application_environment(state: State, defaults: Mapping[str, str]) -> dict[str, str]:
+    """Environment of everything that loads the settings; defaults are those of the embedded stack."""
+    known = state.secrets()
+    environment = {
+        "SECRET_KEY": known["SECRET_KEY"],
+        "CREDENTIAL_KEY": known["CREDENTIAL_KEY"],
+        "TOKEN_PEPPER": known["TOKEN_PEPPER"],
+        "ALLOWED_HOSTS": "127.0.0.1,localhost,[::1]",
+        "HTTPS_ONLY": "0",
+        "PUBLIC_READ": "1",
+        "SSH_ALLOW_PRIVATE": "1",
+        **defaults,
+        **dotenv(ROOT / ".env"),
+        **plain_environment(),
+    }
+    environment["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def production_environment() -> dict[str, str]:
+    """Stand-in values, production-like, for commands that read the settings but reach no service."""
+    return {
+        **plain_environment(),
+        "DJANGO_SETTINGS_MODULE": "backend.config.settings",
+        "DATABASE_URL": "postgresql://rackrate:unused@127.0.0.1:1/rackrate",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "SECRET_KEY": "stand-in-for-checks-only-0123456789-abcdefghijklmnopqrstuvwxyz",
+        "CREDENTIAL_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+        "TOKEN_PEPPER": "stand-in-for-checks-only",
+        "ALLOWED_HOSTS": "rackrate.example",
+        "PUBLIC_URL": "https://rackrate.example",
+        "PUBLIC_READ": "0",
+        "SSH_ALLOW_PRIVATE": "0",
+        "HTTPS_ONLY": "1",
+        "DEBUG": "0",
+    }

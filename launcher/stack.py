@@ -1,0 +1,237 @@
+"""Database, broker, worker, beat and web of one state, as one thing that starts and stops."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from launcher.console import Problem, say
+from launcher.environment import application_environment, chosen
+from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
+from launcher.postgres import Postgres
+from launcher.processes import die_with_launcher
+from launcher.state import State
+from launcher.supervisor import APPLICATION_TIER, Program, Supervisor, ignore_interrupts
+from launcher.valkey import Valkey
+
+LOOPBACK = "127.0.0.1"
+READY_WITHIN_S = 60.0
+QUEUES = "engine,poll,reap,price"
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def claim_port(port: int) -> int:
+    """The port itself, or a free one for 0; Problem when somebody listens on it."""
+    if port == 0:
+        return free_port()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise Problem(
+                f"Port {port} cannot be used ({error.strerror}); choose another one with --port N."
+            ) from None
+    return port
+
+
+class Stack:
+    """The services of one state; the caller holds the state's lock and always calls `stop`."""
+
+    def __init__(self, state: State, *, is_throw_away: bool = False) -> None:
+        self.state = state
+        self.is_throw_away = is_throw_away
+        self.supervisor = Supervisor(state)
+        known = state.secrets()
+        is_durable = not is_throw_away
+        self.postgres = Postgres(state, known["DATABASE_PASSWORD"], is_durable=is_durable)
+        self.valkey = Valkey(state, known["BROKER_PASSWORD"], is_durable=is_durable)
+        self.addresses: dict[str, str] = {}
+        self.environment: dict[str, str] = {}
+
+    # --- services -------------------------------------------------------------------------------
+    def start_services(self) -> None:
+        """Left-overs out, then the embedded database and broker, each unless the person named one."""
+        stopped = self.state.stop_left_overs()
+        if self.postgres.stop_left_over():
+            stopped.append("postgres")
+        if stopped:
+            say(f"stopped what an earlier launcher left: {', '.join(stopped)}")
+        if chosen("DATABASE_URL") is None:
+            self.postgres.prepare()
+            port = self._start_service(self.postgres)
+            self.postgres.create_database(port)
+            self.addresses["DATABASE_URL"] = self.postgres.url(port)
+        if chosen("REDIS_URL") is None:
+            port = self._start_service(self.valkey)
+            self.addresses["REDIS_URL"] = self.valkey.url(port)
+        self.environment = application_environment(self.state, self.addresses)
+
+    def _start_service(self, service: Postgres | Valkey) -> int:
+        """Start on a free port; another one when somebody took it in between. The port."""
+        name = "service"
+        for _attempt in range(3):
+            port = free_port()
+            program = service.program(port)
+            name = program.name
+            self.supervisor.start(program)
+            deadline = time.monotonic() + READY_WITHIN_S
+            while self.supervisor.is_running(name) and time.monotonic() < deadline:
+                if service.is_ready(port):
+                    return port
+                time.sleep(0.05)
+            if self.supervisor.is_running(name):
+                break
+            self.supervisor.forget(name)
+        last = (self.state.log(name).read_text(errors="replace").splitlines() or ["no output"])[-1]
+        raise Problem(f"{name} does not start ({last.strip()}); see {self.state.log(name)}.")
+
+    # --- data -----------------------------------------------------------------------------------
+    def migrate(self) -> None:
+        """Bring the database to this version; skipped when this state's own one is there already."""
+        self._once("migrated", [ROOT / "backend", ROOT / "workers"], "migrate", "--no-input")
+
+    def load_fixtures(self) -> None:
+        """The published tables of the first screen, on first start and when they changed."""
+        self._once("loaded", [ROOT / "fixtures"], "demo", "load")
+
+    def _once(self, stamp: str, sources: list[Path], *command: str) -> None:
+        files = [
+            file
+            for source in sources
+            for file in sorted(source.rglob("*"))
+            if file.is_file() and (source.name == "fixtures" or "migrations" in file.parts)
+        ]
+        mark = digest(files)
+        is_own = "DATABASE_URL" in self.addresses
+        if is_own and self.state.read(stamp) == mark:
+            return
+        started = time.monotonic()
+        self.manage_quietly(stamp, *command)
+        if is_own:
+            self.state.write(stamp, mark)
+        say(f"  {stamp:<20} {time.monotonic() - started:5.1f} s")
+
+    def manage_quietly(self, log_name: str, *command: str) -> None:
+        """Run a manage.py command with its output in a log; Problem with its last line."""
+        log = self.state.log(log_name)
+        with log.open("wb") as output:
+            status = self.run([str(PYTHON), str(MANAGE), *command], stdout=output)
+        if status:
+            last = (log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
+            raise Problem(f"manage.py {' '.join(command)} failed: {last} (see {log})")
+
+    # --- application ----------------------------------------------------------------------------
+    def start_application(self, port: int) -> str:
+        """Web, worker and beat; returns the address once the web answers."""
+        url = f"http://{LOOPBACK}:{port}"
+        self.environment.setdefault("PUBLIC_URL", url)
+        schedule = self.state.directory / "beat-schedule"
+        celery = [str(BIN / "celery"), "-A", "backend.config.celery"]
+        web_workers = min(4, len(os.sched_getaffinity(0)))
+        for name, argv in {
+            "web": [
+                str(BIN / "granian"),
+                "--interface",
+                "wsgi",
+                "--host",
+                LOOPBACK,
+                "--port",
+                str(port),
+                "--workers",
+                str(web_workers),
+                "--blocking-threads",
+                "4",
+                "--no-ws",
+                "--respawn-failed-workers",
+                "backend.config.wsgi:application",
+            ],
+            "worker": [
+                *celery,
+                "worker",
+                "-Q",
+                QUEUES,
+                "--concurrency",
+                "2",
+                "--loglevel",
+                "INFO",
+                "--hostname",
+                f"rackrate-{os.getpid()}@%h",
+                "--without-gossip",
+                "--without-mingle",
+            ],
+            "beat": [
+                *celery,
+                "beat",
+                "--schedule",
+                str(schedule),
+                "--pidfile=",
+                "--loglevel",
+                "INFO",
+            ],
+        }.items():
+            self.supervisor.start(Program(name, argv, self.environment, APPLICATION_TIER))
+        deadline = time.monotonic() + READY_WITHIN_S
+        self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
+        if not answers(url):
+            raise Problem(f"The web server does not answer; see {self.state.log('web')}.")
+        self.publish(url)
+        return url
+
+    def publish(self, url: str = "") -> None:
+        """Let `./rackrate manage` of another terminal find this stack."""
+        self.state.publish({**self.addresses, **({"PUBLIC_URL": url} if url else {})})
+
+    # --- jobs -----------------------------------------------------------------------------------
+    def run(self, argv: list[str], stdout: object = None) -> int:
+        """Run a program in the stack's environment to its end, supervising meanwhile. Its status."""
+        process = subprocess.Popen(
+            argv,
+            env={**self.environment, "RACKRATE_STATE_DIR": str(self.state.directory)},
+            stdout=stdout,  # type: ignore[call-overload]
+            stderr=subprocess.STDOUT if stdout is not None else None,
+            preexec_fn=die_with_launcher(signal.SIGTERM),  # noqa: PLW1509 - main thread only
+        )
+        try:
+            self.supervisor.run_until(lambda: process.poll() is not None, 0.05)
+        except BaseException:
+            # Ctrl-C reached it too (same terminal); give it the time to tidy up.
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+        status: int = process.returncode
+        return status if status >= 0 else 128 - status
+
+    def stop(self) -> None:
+        """Stop everything, in reverse order, whatever the person presses meanwhile."""
+        ignore_interrupts()
+        self.state.publish({})
+        self.supervisor.stop()
+        if self.is_throw_away:
+            self.postgres.remove_public()
+
+
+def answers(url: str) -> bool:
+    """Whether the web server answers at all; a redirect or a refusal is an answer too."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/healthz", timeout=5):
+            return True
+    except urllib.error.HTTPError as error:
+        return error.code < 500
+    except OSError:
+        return False

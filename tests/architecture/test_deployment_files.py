@@ -1,0 +1,93 @@
+"""docker-compose.yml, Dockerfile and .env.example say what the code says. No container is built here."""
+
+import ast
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVICES = {"postgres", "redis", "web", "worker", "beat"}
+COMPOSE_ONLY = {"POSTGRES_PASSWORD", "WEB_PORT"}
+
+
+def compose():
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+def settings_variables():
+    """Names the settings read: first arguments of every call on the readers' module."""
+    tree = ast.parse((ROOT / "backend/config/settings.py").read_text())
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "env"
+    }
+
+
+def documented_variables():
+    return set(re.findall(r"^# ([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+
+
+def test_env_example_lists_every_setting_and_no_other_when_compared():
+    assert documented_variables() == settings_variables() | COMPOSE_ONLY
+
+
+def test_settings_read_the_environment_only_through_the_readers_when_parsed():
+    assert "os.environ" not in (ROOT / "backend/config/settings.py").read_text()
+
+
+def test_compose_has_the_services_of_the_architecture_when_parsed():
+    assert set(compose()["services"]) >= SERVICES
+    assert compose()["services"]["ssh-target"]["profiles"] == ["e2e"]
+
+
+def test_compose_services_have_an_image_or_a_build_target_of_the_dockerfile_when_parsed():
+    stages = set(
+        re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    )
+    for name, service in compose()["services"].items():
+        assert "build" in service or re.search(r":\d", service["image"]), name
+        if "build" in service:
+            assert service["build"]["target"] in stages, name
+
+
+def test_compose_dependencies_exist_and_can_be_met_when_parsed():
+    services = compose()["services"]
+    for name, service in services.items():
+        for other, needs in service.get("depends_on", {}).items():
+            assert other in services, name
+            if needs["condition"] == "service_healthy":
+                assert "healthcheck" in services[other], f"{name} waits for {other}"
+
+
+def test_compose_volumes_are_declared_when_used():
+    used = {
+        volume.partition(":")[0]
+        for service in compose()["services"].values()
+        for volume in service.get("volumes", [])
+    }
+    assert used == set(compose()["volumes"])
+
+
+def test_compose_passes_only_known_settings_when_parsed():
+    known = settings_variables()
+    for name in ("web", "worker", "beat"):
+        assert set(compose()["services"][name]["environment"]) <= known
+
+
+def test_worker_listens_to_the_same_queues_in_compose_as_under_the_launcher():
+    from launcher.stack import QUEUES
+
+    assert QUEUES in compose()["services"]["worker"]["command"]
+
+
+def test_images_are_pinned_and_the_application_runs_without_root_when_read():
+    text = (ROOT / "Dockerfile").read_text()
+    bases = re.findall(r"^FROM (\S+) AS", text, re.MULTILINE)
+    assert [base for base in bases if ":" not in base or base.endswith(":latest")] == []
+    application = text[text.index(" AS application") :]
+    assert re.search(r"^USER (?!root)", application, re.MULTILINE)

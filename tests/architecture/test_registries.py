@@ -1,0 +1,20 @@
+"""Dotted paths in registries are strings to every tool; here each one is loaded."""
+
+from importlib import import_module
+
+import pytest
+
+from workers.probes.registry import PROBES
+from workers.registry import DRIVERS, driver
+
+
+@pytest.mark.parametrize("slug", sorted(DRIVERS))
+def test_driver_loads_when_named_in_the_registry(slug):
+    assert type(driver(slug)).__name__ == DRIVERS[slug].partition(":")[2]
+
+
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_parser_loads_when_a_probe_names_it(name):
+    module, _, function = PROBES[name].parser.partition(":")
+    assert callable(getattr(import_module(module), function))
+    assert PROBES[name].name == name

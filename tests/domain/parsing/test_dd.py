@@ -1,0 +1,190 @@
+"""Copies and their conditions in what dd and the runner print."""
+
+import pytest
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import dd
+from backend.domain.parsing.dd import Copied, DdConditions
+
+GIB = 1024**3
+GNU = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n"
+
+
+def test_dd_sums_the_chunks_when_the_write_is_recorded(recorded):
+    (sample,) = dd.parse(recorded("dd-gnu-9.1-write-direct"))
+    assert (sample.metric, sample.variant) == ("disk_write_bytes_per_s", "dd_direct")
+    assert (sample.unit, sample.flags) == ("bytes/s", ())
+    assert sample.parameters["bytes"] == 384 * 1024**2
+    assert sample.parameters["copies"] == 2
+    assert sample.value == pytest.approx(384 * 1024**2 / sample.parameters["seconds"])
+    assert sample.parameters["filesystem"] == "ext4"
+
+
+def test_dd_gives_the_read_rate_when_the_read_is_recorded(recorded):
+    (sample,) = dd.parse(recorded("dd-gnu-9.1-read-direct"))
+    assert (sample.metric, sample.variant) == ("disk_read_bytes_per_s", "dd_direct")
+
+
+@pytest.mark.parametrize("direction", ["write", "read"])
+def test_dd_uses_the_runner_clock_when_busybox_prints_no_time(recorded, direction):
+    (sample,) = dd.parse(recorded(f"dd-busybox-1.35-{direction}"))
+    assert sample.metric == f"disk_{direction}_bytes_per_s"
+    assert sample.parameters["bytes"] == 384 * 1024**2
+    assert "BusyBox v1.35.0" in sample.parameters["dd"]
+
+
+@pytest.mark.parametrize("direction", ["write", "read"])
+def test_dd_is_flagged_cached_when_the_file_system_is_in_memory(recorded, direction):
+    (sample,) = dd.parse(recorded(f"dd-gnu-9.1-{direction}-tmpfs"))
+    assert (sample.variant, sample.flags) == ("dd_cached", ("cached",))
+
+
+@pytest.mark.parametrize(
+    ("text", "copied"),
+    [
+        (GNU, Copied(GIB, 0.5)),
+        (
+            "1+0 records in\n1+0 records out\n512 bytes copied, 4.2e-05 s, 12.2 MB/s\n",
+            Copied(512, 4.2e-05),
+        ),
+        ("1+0 records in\r\n1+0 records out\r\n1 byte copied, 1 s, 0.0 kB/s\r\n", Copied(1, 1)),
+        (
+            "4+0 records in\n4+0 records out\n4194304 bytes (4.0MB) copied, 0.001247 seconds, 3.1GB/s\n",
+            Copied(4194304, 0.001247),
+        ),
+        (
+            "8+0 records in\n8+0 records out\n8388608 bytes transferred in 0.25 secs (33554432 bytes/sec)\n",
+            Copied(8388608, 0.25),
+        ),
+        (
+            "524288000 bytes (524 MB, 500 MiB) copied, 1 s, 524 MB/s\r"
+            "1048576000 bytes (1.0 GB, 1000 MiB) copied, 2 s, 524 MB/s\n"
+            "1024+0 records in\n1024+0 records out\n"
+            "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.05 s, 524 MB/s\n",
+            Copied(GIB, 2.05),
+        ),
+        (
+            "dd: warning: partial read (131072 bytes); suggest iflag=fullblock\n" + GNU,
+            Copied(GIB, 0.5),
+        ),
+    ],
+)
+def test_dd_reads_bytes_and_seconds_when_the_version_differs(text, copied):
+    assert dd.copies(text) == [copied]
+
+
+def test_dd_reads_the_progress_form_when_it_is_recorded(recorded):
+    (copied,) = dd.copies(recorded("dd-gnu-9.1-progress"))
+    assert copied.bytes == 64 * 1024**2
+
+
+def test_dd_does_not_read_the_printed_rate_when_it_is_rounded():
+    # 1,073,741,824 B / 0.5 s = 2,147,483,648 B/s; dd prints 2.1 GB/s.
+    (sample,) = dd.parse(GNU, DdConditions("write", "direct"))
+    assert sample.value == 2_147_483_648
+
+
+def test_dd_has_no_direction_when_nobody_tells_the_conditions():
+    (sample,) = dd.parse(GNU)
+    assert (sample.metric, sample.variant) == ("dd_bytes_per_s", "dd")
+    assert sample.flags == ("conditions_unknown",)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "variant", "flags"),
+    [
+        (DdConditions("read", "direct"), "dd_direct", ()),
+        (DdConditions("write", "fdatasync", ram_bytes=GIB // 2), "dd_fdatasync", ()),
+        (DdConditions("write", "fdatasync", ram_bytes=GIB // 2 + 1), "dd_fdatasync", ("cached",)),
+        (DdConditions("write", "fdatasync"), "dd_fdatasync", ("cached",)),
+        (DdConditions("read", "fdatasync", ram_bytes=GIB, is_dropped=True), "dd_fdatasync", ()),
+        (DdConditions("read", "cached", ram_bytes=1), "dd_cached", ("cached",)),
+        (DdConditions("read", "unknown"), "dd_unknown", ("conditions_unknown",)),
+    ],
+)
+def test_dd_is_flagged_when_memory_may_stand_in_for_the_disk(conditions, variant, flags):
+    (sample,) = dd.parse(GNU, conditions)
+    assert (sample.variant, sample.flags) == (variant, flags)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "detail"),
+    [(DdConditions("up", "direct"), "direction"), (DdConditions("read", "fast"), "conditions")],
+)
+def test_dd_is_refused_when_the_conditions_are_unknown(conditions, detail):
+    with pytest.raises(ProbeError, match=detail):
+        dd.parse(GNU, conditions)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "detail"),
+    [
+        ("", 1, "summary"),
+        ("hello\n", 1, "hello"),
+        ("1+0 records in\n", 2, "summary"),
+        ("1+0 records in\n1+0 records out", 2, "summary"),
+        ("1+0 records in\n1+0 records out\n", 3, "not a summary"),
+        ("1+0 records in\n1+0 records out\n512 bytes copied, 0.1\n", 3, "not a summary"),
+        (
+            "1+0 records in\n1+0 records out\n512 bytes copied, nan s, nan kB/s\n",
+            3,
+            "not a summary",
+        ),
+        ("0+0 records in\n0+0 records out\n0 bytes copied, 0.1 s, 0.0 kB/s\n", 3, "0 bytes"),
+        ("1+0 records in\n1+0 records out\n512 bytes copied, 0 s, Infinity B/s\n", 3, "0.0 s"),
+        (
+            "1+0 records in\n1+0 records out\n1073741824 bytes (1,1 GB, 1,0 GiB) copied, 0,7 s, 1,5 GB/s\n",
+            3,
+            "decimal comma",
+        ),
+        ("1+0 Datensätze ein\n", 1, "unexpected"),
+        ("dd: failed to open 'x': Permission denied\n", 1, "Permission denied"),
+    ],
+)
+def test_dd_is_refused_with_its_line_when_it_is_not_a_finished_copy(text, line, detail):
+    with pytest.raises(ProbeError, match=detail) as refused:
+        dd.copies(text)
+    assert refused.value.line == line
+
+
+@pytest.mark.parametrize("name", ["dd-gnu-9.1-no-space", "dd-busybox-1.35-no-space"])
+def test_dd_is_refused_when_the_disk_was_full(recorded, name):
+    with pytest.raises(ProbeError, match="No space left"):
+        dd.parse(recorded(name))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "detail"),
+    [
+        ("rc=0\n=== dd", "rc=0\n=== failure disk_full: 1 MiB free\n=== dd", "disk_full: 1 MiB"),
+        ("=== end dd rc=0", "=== end dd rc=1", "ended with 1"),
+        ("=== dd\n", "=== other\n", "does not end|unexpected"),
+        ("=== conditions\n", "=== other\n", "unexpected|does not end"),
+        ("direction write\n", "", "direction missing"),
+        ("direction write\n", "direction write\ndirection read\n", "unexpected"),
+        ("ram_bytes 2", "ram_bytes -2", "ram_bytes"),
+        ("direction write", "direction up", "direction"),
+    ],
+)
+def test_dd_is_refused_when_the_frame_is_damaged(recorded, old, new, detail):
+    text = recorded("dd-gnu-9.1-write-direct")
+    assert old in text
+    with pytest.raises(ProbeError, match=detail):
+        dd.parse(text.replace(old, new))
+
+
+def test_dd_is_refused_when_a_framed_section_is_another_one(recorded):
+    text = recorded("dd-gnu-9.1-write-direct")
+    with pytest.raises(ProbeError, match="unexpected section cp"):
+        dd.parse(text.replace("=== dd\n", "=== cp\n").replace("=== end dd ", "=== end cp "))
+    with pytest.raises(ProbeError, match="instead of conditions"):
+        dd.parse(text[text.index("=== dd\n") :])
+    with pytest.raises(ProbeError, match="no copy"):
+        dd.parse(text[: text.index("=== dd\n")])
+
+
+def test_dd_takes_ram_as_unknown_when_the_target_did_not_tell(recorded):
+    text = recorded("dd-gnu-9.1-write-direct")
+    start = text.index("ram_bytes ")
+    changed = text[:start] + "ram_bytes 0" + text[text.index("\n", start) :]
+    assert dd.parse(changed)[0].parameters["ram_bytes"] is None

@@ -1,0 +1,63 @@
+"""Bandwidth and latency in the native probe's line."""
+
+import json
+
+import pytest
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import memory
+
+
+def _changed(text: str, **fields: object) -> str:
+    return json.dumps({**json.loads(text), **fields}) + "\n"
+
+
+def test_memory_gives_the_median_bandwidth_when_the_output_is_recorded(recorded):
+    text = recorded("memory-bandwidth-x86_64")
+    (sample,) = memory.parse(text)
+    assert (sample.metric, sample.variant, sample.unit) == (
+        "memory_bandwidth_bytes_per_s",
+        "all",
+        "bytes/s",
+    )
+    assert sample.value == json.loads(text)["median_bytes_per_s"]
+    assert sample.parameters["best_bytes_per_s"] >= sample.value
+    assert sample.flags == ()
+
+
+def test_memory_gives_the_latency_when_the_output_is_recorded(recorded):
+    text = recorded("memory-latency-x86_64")
+    (sample,) = memory.parse(text)
+    assert (sample.metric, sample.variant, sample.unit) == ("memory_latency_ns", "single", "ns")
+    assert sample.value == json.loads(text)["latency_ns"]
+
+
+@pytest.mark.parametrize(
+    ("threads", "usable", "variant"), [(1, 1, "all"), (1, 4, "single"), (3, 4, "3_threads")]
+)
+def test_memory_names_the_variant_when_the_threads_differ(recorded, threads, usable, variant):
+    text = _changed(recorded("memory-bandwidth-x86_64"), threads=threads, usable_cpus=usable)
+    assert memory.parse(text)[0].variant == variant
+
+
+@pytest.mark.parametrize("name", ["memory-bandwidth-x86_64", "memory-latency-x86_64"])
+def test_memory_is_flagged_cached_when_the_buffers_were_capped(recorded, name):
+    assert memory.parse(_changed(recorded(name), is_capped=True))[0].flags == ("cached",)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "detail"),
+    [
+        ("bandwidth", {"checksum_ok": False}, "checksum_ok"),
+        ("bandwidth", {"test": "other"}, "other"),
+        ("bandwidth", {"best_bytes_per_s": 1}, "below the median"),
+        ("bandwidth", {"median_bytes_per_s": 0}, "median_bytes_per_s"),
+        ("bandwidth", {"array_bytes": 0}, "array_bytes"),
+        ("latency", {"latency_ns": 0}, "latency_ns"),
+        ("latency", {"rounds": 0}, "rounds"),
+        ("latency", {"is_capped": 0}, "is_capped"),
+    ],
+)
+def test_memory_is_refused_when_a_field_cannot_be(recorded, name, fields, detail):
+    with pytest.raises(ProbeError, match=detail):
+        memory.parse(_changed(recorded(f"memory-{name}-x86_64"), **fields))

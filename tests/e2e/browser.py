@@ -1,0 +1,102 @@
+"""A real headless browser for tests and pictures: Chromium from CHROMIUM_PATH or from PATH."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--no-zygote",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def chromium_path() -> str | None:
+    """Where the browser is; None when this machine has none."""
+    given = os.environ.get("CHROMIUM_PATH")
+    return given or next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+def launched(playwright: Playwright, path: str) -> Browser:
+    """The browser at the path, headless, offline but for what a page asks for."""
+    return playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium_path()
+    if path is None:
+        pytest.skip("no Chromium: set CHROMIUM_PATH or install one")
+    with sync_playwright() as playwright:
+        chromium = launched(playwright, path)
+        yield chromium
+        chromium.close()
+
+
+class Visit(list[str]):
+    """What went wrong while a page was open: console errors, exceptions, foreign requests."""
+
+    def watch(self, page: Page, origin: str) -> None:
+        page.on("console", lambda m: m.type == "error" and self.append(f"console: {m.text}"))
+        page.on("pageerror", lambda error: self.append(f"exception: {error}"))
+        page.on("request", lambda request: self._check(request.url, origin))
+
+    def _check(self, url: str, origin: str) -> None:
+        if not url.startswith((origin, "data:", "blob:")):
+            self.append(f"foreign request: {url}")
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    origin: str,
+    *,
+    width: int = 1440,
+    theme: str = "light",
+    is_scripted: bool = True,
+) -> Iterator[Page]:
+    """A page in a context of its own; fails at the end when anything went wrong in it."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if theme == "dark" else "light",
+        java_script_enabled=is_scripted,
+        base_url=origin,
+    )
+    page = context.new_page()
+    visit = Visit()
+    visit.watch(page, origin)
+    try:
+        yield page
+        assert not visit, visit
+    finally:
+        context.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Serious and critical findings of axe on the page as it stands."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found["violations"]
+        if one["impact"] in {"serious", "critical"}
+        for node in one["nodes"]
+    ]
+
+
+def overflow_px(page: Page) -> int:
+    """By how many pixels the page itself is wider than its window."""
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return int(page.evaluate(wide))

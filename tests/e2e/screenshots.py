@@ -1,0 +1,64 @@
+"""Pictures for the README, taken from a running stack: `python -m tests.e2e.screenshots`."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.e2e.browser import chromium_path, launched
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+WIDTH = 1440
+# Name, path, height in pixels, element that shows that the page is complete.
+PICTURES = (
+    ("ranking", "/", 1180, "#chart-data table"),
+    ("coremark", "/?metric=coremark_score&period=month", 1180, "#chart-data table"),
+    ("hosts", "/hosts/", 620, "main"),
+)
+
+
+def run_path(page: Page) -> str | None:
+    """Address of the newest run on the page of hosts; None when there is none yet."""
+    link = page.locator('a[href^="/runs/"]').first
+    return link.get_attribute("href") if link.count() else None
+
+
+def taken(page: Page, name: str, path: str, height: int, sign: str) -> Path:
+    """One picture of the top of a page, cropped to the page when that is shorter."""
+    page.set_viewport_size({"width": WIDTH, "height": height})
+    page.goto(path)
+    page.locator(sign).first.wait_for(state="attached")
+    page.wait_for_load_state("networkidle")
+    picture = IMAGES / f"{name}.png"
+    page.screenshot(path=picture)
+    return picture
+
+
+def main() -> int:
+    """Writes docs/images/*.png and prints each name with its size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = os.environ.get("PUBLIC_URL", "http://127.0.0.1:8000")
+    parser.add_argument("--url", default=default, help=f"address of the stack ({default})")
+    url = parser.parse_args().url
+    browser_path = chromium_path()
+    if browser_path is None:
+        print("no Chromium: set CHROMIUM_PATH or install one", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = launched(playwright, browser_path)
+        context = browser.new_context(base_url=url, color_scheme="light")
+        page = context.new_page()
+        pictures = [taken(page, *wanted) for wanted in PICTURES]
+        if path := run_path(page):
+            pictures.append(taken(page, "run", path, 900, "#evidence, #progress"))
+        browser.close()
+    for picture in pictures:
+        print(f"{picture.relative_to(IMAGES.parents[1])} {picture.stat().st_size // 1000} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

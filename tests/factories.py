@@ -1,0 +1,109 @@
+"""Rows for tests: every argument has a harmless default, the value under test is given by name."""
+
+import datetime as dt
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from backend.accounts.models import User, Workspace
+from backend.benchmarks.models import Host, HostState, Run, Sample, Source
+from backend.catalog.models import (
+    ExchangeRate,
+    Kind,
+    Offer,
+    PriceObservation,
+    PriceUnit,
+    Provider,
+    PurchaseModel,
+    Region,
+)
+
+AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
+_number = count(1)
+
+
+def workspace() -> Workspace:
+    return Workspace.objects.get_or_create(slug="default", defaults={"name": "Default"})[0]
+
+
+def user(**given: Any) -> User:
+    return User.objects.create(**{"username": f"user{next(_number)}", **given})
+
+
+def provider(slug: str = "own") -> Provider:
+    return Provider.objects.get_or_create(slug=slug, defaults={"name": slug})[0]
+
+
+def region(code: str = "us-east-1", *, provider_slug: str = "aws") -> Region:
+    return Region.objects.get_or_create(provider=provider(provider_slug), code=code)[0]
+
+
+def offer(slug: str | None = None, *, provider_slug: str = "aws", **given: Any) -> Offer:
+    slug = slug or f"offer-{next(_number)}"
+    return Offer.objects.create(
+        **{
+            "slug": slug,
+            "name": slug,
+            "provider": provider(provider_slug),
+            "kind": Kind.CLOUD,
+            **given,
+        }
+    )
+
+
+def price(of: Offer, amount: str = "0.1", **given: Any) -> PriceObservation:
+    return PriceObservation.objects.create(
+        **{
+            "offer": of,
+            "amount": Decimal(amount),
+            "currency": "USD",
+            "unit": PriceUnit.HOUR,
+            "purchase_model": PurchaseModel.ON_DEMAND,
+            "source": "test",
+            "observed_at": AT,
+            **given,
+        }
+    )
+
+
+def rate(currency: str, units_per_eur: str, date: dt.date = dt.date(2026, 10, 30)) -> ExchangeRate:
+    return ExchangeRate.objects.create(
+        currency=currency, units_per_eur=Decimal(units_per_eur), date=date, source="test"
+    )
+
+
+def host(of: Offer | None = None, **given: Any) -> Host:
+    return Host.objects.create(
+        **{
+            "workspace": workspace(),
+            "offer": of or offer(provider_slug="own", kind=Kind.DEDICATED),
+            "name": f"host-{next(_number)}",
+            "driver": "static",
+            "address": "127.0.0.1",
+            "username": "bench",
+            "state": HostState.TRUSTED,
+            **given,
+        }
+    )
+
+
+def run(on: Host | None = None, **given: Any) -> Run:
+    on = on or host()
+    return Run.objects.create(
+        **{"workspace": on.workspace, "host": on, "offer": on.offer, "profile": "quick", **given}
+    )
+
+
+def sample(of: Offer, value: float, *, metric: str = "cmips_score", **given: Any) -> Sample:
+    return Sample.objects.create(
+        **{
+            "offer": of,
+            "metric": metric,
+            "variant": "all",
+            "value": value,
+            "unit": "CMIPS",
+            "source": Source.MEASURED,
+            "measured_at": AT,
+            **given,
+        }
+    )

@@ -1,0 +1,93 @@
+"""Numbers and words as people read them."""
+
+from decimal import Decimal
+
+import pytest
+
+from backend.domain.metrics import metric
+from backend.web import figures, lines, words
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, ""),
+        (0, "0.0000"),
+        (0.04712, "0.0471"),
+        (8.1234, "8.123"),
+        (81.234, "81.23"),
+        (812.34, "812.3"),
+        (1234567.8, "1,234,568"),
+        (Decimal(16608), "16,608"),
+        (0.0000123, "1.230e-05"),
+    ],
+)
+def test_figure_shows_about_four_digits(value, shown):
+    assert figures.figure(value) == shown
+
+
+def test_money_has_four_decimals_an_hour_and_two_a_month():
+    assert figures.money(Decimal("0.0475"), "hour") == "0.0475"
+    assert figures.money(Decimal("1234.5"), "month") == "1,234.50"
+    assert figures.money(None, "hour") == ""
+
+
+def test_plain_keeps_every_digit():
+    assert figures.plain(Decimal("0.04750000001000")) == "0.04750000001"
+    assert figures.plain(Decimal("1E+3")) == "1000"
+    assert figures.plain(1000.0) == "1000"
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "factor", "shown"),
+    [
+        ("bytes/s", [9.4e9, 1e9, 12e9], 1e9, "GB/s"),
+        ("bits/s", [9.4e8], 1e6, "Mbit/s"),
+        ("ns", [85.0], 1, "ns"),
+        ("ns", [2.5e6], 1e6, "ms"),
+        ("CMIPS", [1e9], 1, "CMIPS"),
+        ("bytes/s", [], 1, "B/s"),
+    ],
+)
+def test_scale_fits_the_middle_value(unit, values, factor, shown):
+    assert figures.scale(unit, values) == figures.Scale(factor, shown)
+
+
+def test_value_scale_follows_the_direction_of_the_metric():
+    # 10e9 B/s at 2 USD = 5e9 B/s per USD, shown as 5 GB/s per USD.
+    higher = figures.value_scale(
+        figures.Scale(1e9, "GB/s"), metric("memory_bandwidth_bytes_per_s"), "USD/hour"
+    )
+    assert higher.shown(5e9) == pytest.approx(5)
+    # 2e6 ns at 0.5 USD: 1 / (2e6 × 0.5) = 1e-6; in ms: 1 / (2 ms × 0.5) = 1.
+    lower = figures.value_scale(figures.Scale(1e6, "ms"), metric("fsync_p99_ns"), "USD/hour")
+    assert lower.shown(1e-6) == pytest.approx(1)
+    assert lower.unit == "1 / (ms × USD/hour)"
+
+
+def test_facts_are_ordered_words_and_leave_out_the_unknown():
+    found = {"zone": "b", "steal_ratio": 0.25, "memory_bytes": 8 * 2**30, "arch": None, "dimms": []}
+    assert lines.facts(found) == [
+        ("Memory", "8.00 GiB"),
+        ("CPU taken by the hypervisor (steal)", "25.0 %"),
+        ("Zone", "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ram_gib__gte", ("ram_gib", "RAM (GiB)", "≥ ")),
+        ("arch!", ("arch", "Architecture", "≠ ")),
+        ("q", ("q", "Search", "")),
+    ],
+)
+def test_parameter_names_column_and_sign(name, told):
+    assert words.parameter(name) == told
+
+
+def test_duration_and_size_read_naturally():
+    assert figures.duration(65.4) == "1 min 05 s"
+    assert figures.duration(9) == "9 s"
+    assert figures.size(512) == "512 B"
+    assert figures.size(12_300_000) == "12.3 MB"

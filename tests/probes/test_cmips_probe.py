@@ -1,0 +1,156 @@
+"""The cmips program: what it prints parses, and what cannot work says so."""
+
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import cmips
+from workers.probes import build
+
+NOBODY = 65534
+
+
+def test_cmips_prints_a_score_when_one_thread_runs(probe, bundle):
+    done = probe("cmips", "--threads", 1, "--seconds", 0.2)
+    assert (done.returncode, done.stderr) == (0, "")
+    (sample,) = cmips.parse(done.stdout, variant="single")
+    assert sample.parameters["build_sha256"] == bundle.binaries["cmips"].sha256
+    assert sample.parameters["seconds"] == 0.2
+    assert json.loads(done.stdout)["iterations"] % 50 == 0
+
+
+def test_cmips_uses_every_cpu_when_all_threads_run(probe):
+    done = probe("cmips", "--threads", "all", "--seconds", 0.2)
+    (sample,) = cmips.parse(done.stdout, variant="all")
+    fields = json.loads(done.stdout)
+    assert fields["threads"] == fields["usable_cpus"]
+    assert fields["affinity_cpus"] == len(os.sched_getaffinity(0))
+    # CPU time bounds the work: no worker counts beyond the common window.
+    assert sample.parameters["cpu_s"] <= 0.2 * fields["threads"] + 0.1
+
+
+def test_cmips_per_cpu_second_is_alike_when_the_thread_count_differs(probe):
+    rates = []
+    for threads in (1, 2, 5):
+        fields = json.loads(probe("cmips", "--threads", threads, "--seconds", 0.3).stdout)
+        rates.append(fields["iterations"] / fields["cpu_s"])
+    # Sanity only: a worker that counted twice, or not at all, would be off by far more.
+    assert max(rates) / min(rates) < 2.5
+
+
+def test_cmips_takes_one_cpu_when_the_affinity_leaves_one(probe):
+    cpu = min(os.sched_getaffinity(0))
+    done = probe(
+        "cmips",
+        "--threads",
+        "all",
+        "--seconds",
+        0.05,
+        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
+    )
+    fields = json.loads(done.stdout)
+    assert (fields["usable_cpus"], fields["affinity_cpus"], fields["threads"]) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--threads"],
+        ["--threads", "0", "--seconds", "1"],
+        ["--threads", "8193", "--seconds", "1"],
+        ["--threads", "1", "--seconds", "0"],
+        ["--threads", "1", "--seconds", "1e3"],
+        ["--threads", "99999999999999999999", "--seconds", "1"],
+        ["--threads", "1x", "--seconds", "1"],
+        ["--threads", "1", "--seconds", "1", "--other", "1"],
+    ],
+)
+def test_cmips_exits_2_with_an_error_line_when_the_arguments_are_wrong(probe, arguments):
+    done = probe("cmips", *arguments)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]
+    with pytest.raises(ProbeError, match="cmips"):
+        cmips.parse(done.stdout)
+
+
+def test_cmips_exits_3_and_leaves_no_worker_when_a_fork_fails(bundle):
+    # Root has no process limit, so root's test runs as nobody.
+    is_root = os.geteuid() == 0
+    limit = 3 if is_root else 1
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        program = shutil.copy(bundle.binaries["cmips"].path, directory)
+        done = subprocess.run(
+            [program, "--threads", "64", "--seconds", "5"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            user=NOBODY if is_root else None,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit)),
+        )
+    assert done.returncode == 3
+    fields = json.loads(done.stdout)
+    assert fields["error"] == "cannot start a worker process"
+    assert fields["errno"] == 11
+
+
+def test_cmips_exits_3_at_once_when_a_worker_is_killed(bundle):
+    command = [str(bundle.binaries["cmips"].path), "--threads", "2", "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while len(workers := children.read_text().split()) < 2:
+            os.sched_yield()
+        os.kill(int(workers[0]), signal.SIGKILL)
+        printed, _ = running.communicate(timeout=20)
+    assert running.returncode == 3
+    assert json.loads(printed)["error"] == "a worker process failed"
+    assert not Path(f"/proc/{workers[1]}").exists()
+
+
+def test_cmips_workers_end_when_their_parent_is_killed(bundle):
+    command = [str(bundle.binaries["cmips"].path), "--threads", "2", "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while len(workers := children.read_text().split()) < 2:
+            os.sched_yield()
+        handles = [os.pidfd_open(int(worker)) for worker in workers]
+        running.kill()
+    for handle in handles:
+        # Readable = the process has ended.
+        assert select.select([handle], [], [], 10)[0]
+        os.close(handle)
+
+
+def test_cmips_exits_5_when_the_output_is_full(bundle):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [bundle.binaries["cmips"].path, "--threads", "1", "--seconds", "0.05"],
+            stdout=full,
+            timeout=20,
+        )
+    assert done.returncode == 5
+
+
+def test_cmips_runs_on_aarch64_when_an_emulator_is_there(compiler):
+    emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+    if emulator is None:
+        pytest.skip("no qemu-aarch64 on this machine: the aarch64 probe was built but not run")
+    program = build.build("aarch64", zig=compiler).binaries["cmips"].path
+    done = subprocess.run(
+        [emulator, program, "--threads", "2", "--seconds", "0.2"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0
+    assert cmips.parse(done.stdout)[0].parameters["arch"] == "aarch64"

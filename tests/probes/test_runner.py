@@ -1,0 +1,279 @@
+"""The runner, end to end, under every shell that it must work with."""
+
+import hashlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import cmips, dd, inventory, memory, observe, runner_status
+from workers.probes import build
+
+MIB = 1024**2
+# Tells the test that it runs, then waits to be ended.
+WAIT = "sh -c 'echo $$ > started; exec sleep 60'"
+
+
+@pytest.fixture
+def target():
+    """A directory on a disk for the dd probe."""
+    path = Path(tempfile.mkdtemp(prefix="target ", dir="/var/tmp"))
+    if shutil.disk_usage(path).free < 4 << 30:
+        path.rmdir()
+        pytest.skip("less than 4 GiB free in /var/tmp")
+    yield path
+    assert list(path.iterdir()) == []
+    path.rmdir()
+
+
+def _finish(running, code=0):
+    output, _ = running.communicate(timeout=30)
+    assert running.returncode == code, output
+    return output
+
+
+def _manifest_is_right(path):
+    lines = (path / "results" / "manifest.sha256").read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    found = {file.name for file in (path / "results").iterdir()} - {"manifest.sha256"}
+    assert set(listed) == found
+    for name, digest in listed.items():
+        assert hashlib.sha256((path / "results" / name).read_bytes()).hexdigest() == digest
+
+
+def _nothing_is_left(path):
+    assert not list(Path("/dev/shm").glob(f"{path.name}*"))
+    assert not (path / "reserve").exists()
+
+
+def test_runner_measures_everything_when_the_plan_is_whole(run_directory, shell, target):
+    run_directory.plan(
+        f"step inventory host 0 20 inventory '{target}'",
+        "step cmips all 0 20 bin/cmips --threads all --seconds 0.1",
+        "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.1",
+        f"step memory bandwidth 0 20 bin/memory --test bandwidth --threads 1 --bytes {MIB} --rounds 1",
+        f"step dd write 0 60 dd_write '{target}' {32 * MIB}",
+        f"step dd read 0 60 dd_read '{target}' {32 * MIB}",
+        "step cmips all 1 20 bin/cmips --threads all --seconds 0.1",
+    )
+    _finish(run_directory.start(shell))
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.step, status.steps, status.progress) == ("finished", 7, 7, 1.0)
+    result = run_directory.result
+    facts = inventory.parse(result("001-inventory-host-0.out"))
+    assert facts.vcpu_count == os.cpu_count()
+    assert cmips.parse(result("002-cmips-all-0.out"), variant="all")[0].value > 0
+    assert cmips.parse(result("003-cmips-single-0.out"), variant="single")[0].value > 0
+    assert memory.parse(result("004-memory-bandwidth-0.out"))[0].value > 0
+    for number, direction in ((5, "write"), (6, "read")):
+        (sample,) = dd.parse(result(f"00{number}-dd-{direction}-0.out"))
+        assert sample.metric == f"disk_{direction}_bytes_per_s"
+        assert sample.parameters["bytes"] == 32 * MIB
+        assert sample.parameters["directory"] == str(target)
+    conditions = [
+        observe.parse(file.read_text())
+        for file in sorted((run_directory.path / "results").glob("*.json"))
+    ]
+    assert [(item.probe, item.variant, item.repeat) for item in conditions][-1] == (
+        "cmips",
+        "all",
+        1,
+    )
+    assert all(item.is_complete for item in conditions)
+    starts = [item.started_s for item in conditions]
+    assert starts == sorted(starts)
+    _manifest_is_right(run_directory.path)
+    _nothing_is_left(run_directory.path)
+
+
+def test_runner_reads_a_file_of_its_own_when_nothing_was_written(run_directory, target):
+    run_directory.plan(f"step dd read 0 60 dd_read '{target}' {16 * MIB}")
+    _finish(run_directory.start(["sh"]))
+    (sample,) = dd.parse(run_directory.result("001-dd-read-0.out"))
+    assert (sample.metric, sample.parameters["bytes"]) == ("disk_read_bytes_per_s", 16 * MIB)
+
+
+def test_runner_skips_the_rest_of_a_series_when_told_to_stop(run_directory, shell):
+    run_directory.plan(
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.05",
+        "step cmips all 1 20 bin/cmips --threads 1 --seconds 0.05",
+    )
+    (run_directory.path / "stop").mkdir()
+    (run_directory.path / "stop" / "cmips-all").touch()
+    _finish(run_directory.start(shell))
+    results = sorted(file.stem for file in (run_directory.path / "results").glob("*.json"))
+    assert results == ["002-cmips-single-0"]
+    assert runner_status.parse(run_directory.status()).state == "finished"
+
+
+def test_runner_ends_the_step_and_keeps_results_when_cancelled(run_directory, shell):
+    run_directory.plan(
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        f"step cmips all 1 60 {WAIT}",
+        "step cmips all 2 20 bin/cmips --threads 1 --seconds 0.05",
+    )
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    (run_directory.path / "cancel").touch()
+    _finish(running)
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("cancelled", None)
+    assert status.progress < 1
+    assert cmips.parse(run_directory.result("001-cmips-all-0.out"))[0].value > 0
+    assert observe.parse(run_directory.result("002-cmips-all-1.json")).is_cancelled
+    assert not (run_directory.path / "results" / "003-cmips-all-2.json").exists()
+    _manifest_is_right(run_directory.path)
+
+
+def test_runner_removes_test_files_and_fails_when_terminated(run_directory, shell, target):
+    run_directory.plan(
+        f"step dd write 0 60 dd_write '{target}' {16 * MIB}",
+        f"step cmips all 0 60 {WAIT}",
+    )
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    assert [file.name for file in target.iterdir()] == [f"{run_directory.path.name}.dd"]
+    running.terminate()
+    _finish(running, 1)
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("failed", "killed")
+    _manifest_is_right(run_directory.path)
+    _nothing_is_left(run_directory.path)
+
+
+def test_runner_adopts_the_first_when_started_twice(run_directory, shell):
+    run_directory.plan(f"step cmips all 0 60 {WAIT}")
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    before = runner_status.parse(run_directory.status())
+    assert _finish(run_directory.start(shell)) == "already running\n"
+    assert runner_status.parse(run_directory.status()).pid == before.pid
+    (run_directory.path / "cancel").touch()
+    _finish(running)
+    assert _finish(run_directory.start(shell)) == "already finished\n"
+
+
+def test_runner_clears_up_and_says_killed_when_the_first_was_killed(run_directory, shell, target):
+    run_directory.plan(
+        f"step dd write 0 60 dd_write '{target}' {16 * MIB}",
+        f"step cmips all 0 60 {WAIT}",
+    )
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    before = runner_status.parse(run_directory.status())
+    os.killpg(running.pid, signal.SIGKILL)
+    running.communicate(timeout=20)
+    assert _finish(run_directory.start(shell), 1) == "the runner was killed\n"
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("failed", "killed")
+    assert status.progress >= before.progress
+    assert status.monotonic_s >= before.monotonic_s
+    _manifest_is_right(run_directory.path)
+    _nothing_is_left(run_directory.path)
+
+
+def test_runner_writes_its_status_every_second_when_a_step_is_long(run_directory, shell):
+    run_directory.plan(
+        "expected cmips all 4",
+        f"step cmips all 0 60 {WAIT}",
+    )
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    seen = [runner_status.parse(run_directory.status())]
+    while seen[-1].monotonic_s < 2:
+        os.sched_yield()
+        status = runner_status.parse(run_directory.status())
+        if status != seen[-1]:
+            seen.append(status)
+    running.terminate()
+    _finish(running, 1)
+    assert [status.state for status in seen] == ["running"] * len(seen)
+    assert (seen[0].probe, seen[0].variant, seen[0].repeat, seen[0].step) == ("cmips", "all", 0, 1)
+    progress = [status.progress for status in seen]
+    assert progress == sorted(progress)
+    # Two of 4.5 planned seconds have passed; the plan's whole is never reached before the end.
+    assert 0.2 < progress[-1] < 0.8
+    gaps = [later.monotonic_s - earlier.monotonic_s for earlier, later in itertools.pairwise(seen)]
+    assert max(gaps) < 1.9
+
+
+def test_runner_measures_on_when_a_probe_fails(run_directory):
+    run_directory.plan(
+        "step cmips all 0 20 bin/no-such-probe",
+        "step cmips all 1 20 bin/cmips --threads 1 --seconds 0.05",
+    )
+    _finish(run_directory.start(["sh"]))
+    assert observe.parse(run_directory.result("001-cmips-all-0.json")).exit_code == 127
+    assert observe.parse(run_directory.result("002-cmips-all-1.json")).exit_code == 0
+
+
+def test_runner_is_unsupported_when_the_probes_cannot_run(run_directory):
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05")
+    (run_directory.path / "bin" / "observe").write_bytes(b"\x7fELF of another machine")
+    _finish(run_directory.start(["sh"]), 1)
+    assert runner_status.parse(run_directory.status()).failure == "unsupported"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 8 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=777", "tmpfs", str(tmp_path)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"this machine does not let us mount: {done.stderr.strip()}")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_runner_says_disk_full_and_measures_on_when_the_target_is_too_small(
+    run_directory, shell, small_disk
+):
+    run_directory.plan(
+        f"step dd write 0 60 dd_write {small_disk} {512 * MIB}",
+        f"step dd read 0 60 dd_read {small_disk} {512 * MIB}",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+    )
+    _finish(run_directory.start(shell), 1)
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("failed", "disk_full")
+    with pytest.raises(ProbeError, match="disk_full"):
+        dd.parse(run_directory.result("001-dd-write-0.out"))
+    assert not (run_directory.path / "results" / "002-dd-read-0.json").exists()
+    assert cmips.parse(run_directory.result("003-cmips-all-0.out"))[0].value > 0
+    assert list(small_disk.iterdir()) == []
+
+
+def test_runner_says_disk_full_when_there_is_no_room_for_results(bundle, shell, small_disk):
+    from tests.probes.conftest import RunDirectory
+
+    directory = small_disk / "rackrate-full"
+    directory.mkdir()
+    run = RunDirectory(directory, bundle)
+    os.mkfifo(directory / "started")
+    run.plan(
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        "step cmips all 1 20 sh -c 'cat /dev/zero > filler; exec bin/cmips --threads 1 --seconds 0.05'",
+        "step cmips all 2 20 bin/cmips --threads 1 --seconds 0.05",
+    )
+    _finish(run.start(shell), 1)
+    status = runner_status.parse(run.status())
+    assert (status.state, status.failure, status.step) == ("failed", "disk_full", 3)
+    assert not (directory / "results" / "003-cmips-all-2.json").exists()
+    assert cmips.parse(run.result("001-cmips-all-0.out"))[0].value > 0
+
+
+def test_runner_script_is_portable_when_shellcheck_reads_it():
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed on this machine")
+    script = build.NATIVE / "runner.sh"
+    done = subprocess.run(["shellcheck", "-s", "sh", str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

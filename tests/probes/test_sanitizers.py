@@ -1,0 +1,96 @@
+"""The same sources as ordinary programs under the sanitizers."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from backend.domain.parsing import cmips, memory, observe
+from workers.probes import build
+
+FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DPROBE_HOSTED"]
+CHECKED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILERS = ("gcc", "clang", "zig")
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def programs(request, tmp_path_factory):
+    """The probes built with every check that the compiler has; zig's traps instead of telling."""
+    directory = tmp_path_factory.mktemp(request.param)
+    if request.param == "zig":
+        zig = str(request.getfixturevalue("compiler"))
+        flags = [
+            "-std=c11",
+            "-O1",
+            "-ffreestanding",
+            "-nostdlib",
+            "-static",
+            "-fsanitize=undefined",
+        ]
+        command = [
+            zig,
+            "cc",
+            "-target",
+            f"{build.host_arch()}-linux-musl",
+            *flags,
+            "-fsanitize-trap=undefined",
+        ]
+    else:
+        if shutil.which(request.param) is None:
+            pytest.skip(f"{request.param} is not installed on this machine")
+        command = [request.param, *FLAGS, *CHECKED]
+    for name in build.PROBES:
+        done = subprocess.run(
+            [*command, build.NATIVE / f"{name}.c", "-o", directory / name],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        if done.returncode and "asan" in done.stderr:
+            pytest.skip(f"{request.param} has no sanitizer libraries on this machine")
+        assert done.returncode == 0, done.stderr
+    return directory
+
+
+def _run(programs, name, *arguments):
+    done = subprocess.run(
+        [programs / name, *map(str, arguments)], capture_output=True, text=True, timeout=30
+    )
+    assert "Sanitizer" not in done.stderr
+    assert "runtime error" not in done.stderr
+    return done
+
+
+def test_cmips_is_clean_when_sanitized(programs):
+    done = _run(programs, "cmips", "--threads", "all", "--seconds", 0.05)
+    assert done.returncode == 0, done.stderr
+    assert cmips.parse(done.stdout)[0].value > 0
+    assert _run(programs, "cmips", "--threads").returncode == 2
+
+
+def test_memory_is_clean_when_sanitized(programs):
+    for arguments in (["bandwidth", "--threads", "all"], ["latency", "--threads", 1]):
+        done = _run(programs, "memory", "--test", *arguments, "--bytes", 1 << 20, "--rounds", 1)
+        assert done.returncode == 0, done.stderr
+        assert memory.parse(done.stdout)[0].value > 0
+
+
+def test_observe_is_clean_when_sanitized(programs, tmp_path):
+    record = tmp_path / "record.json"
+    files = ["--out", tmp_path / "out", "--err", tmp_path / "err", "--json", record]
+    done = _run(
+        programs,
+        *("observe", "--probe", "p", "--variant", "v", "--repeat", 1, "--timeout", 5),
+        *(
+            "--quiet-budget",
+            0.5,
+            "--since",
+            0.5,
+            *files,
+            "--",
+            "printf",
+            '"\\\x01\u00e9\u20ac\U0001f600',
+        ),
+    )
+    assert done.returncode == 0, done.stderr
+    assert observe.parse(record.read_text()).command == 'printf "\\\x01\u00e9\u20ac\U0001f600'

@@ -1,0 +1,96 @@
+"""This machine: commands in a subprocess, files by copying. No SSH, no key."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from backend.domain.errors import Reason
+from workers.driver import (
+    DriverError,
+    Output,
+    StandingMachine,
+    Target,
+    Transport,
+    read_capped,
+)
+
+KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
+
+
+def _environment() -> dict[str, str]:
+    """What a probe may see of our environment: never the service's secrets."""
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    return {"PATH": os.defpath, **kept, "LC_ALL": "C"}
+
+
+class LocalTransport:
+    """Commands of /bin/sh on this machine, each in a session of its own."""
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float, limit_bytes: int = 16 * 2**20
+    ) -> Output:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh",
+            "-c",
+            command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=_environment(),
+            cwd="/",
+            start_new_session=True,
+        )
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(stdin)
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(timeout_s):
+                stdout, stderr = await asyncio.gather(
+                    read_capped(process.stdout, limit_bytes),
+                    read_capped(process.stderr, limit_bytes),
+                )
+                exit_code = await process.wait()
+        except TimeoutError:
+            raise DriverError(
+                Reason.TIMEOUT, f"a command took more than {timeout_s:g} s", retryable=True
+            ) from None
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return Output(exit_code, stdout, stderr)
+
+    async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
+        part = Path(f"{path}.part")
+        try:
+            part.write_bytes(content)
+            part.chmod(mode)
+            part.replace(path)
+        except OSError as error:
+            raise _file_error(error) from error
+
+    async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
+        try:
+            with Path(path).open("rb") as file:
+                return file.read(limit_bytes)
+        except OSError as error:
+            raise _file_error(error) from error
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _file_error(error: OSError) -> DriverError:
+    is_full = error.errno in {28, 122}  # ENOSPC, EDQUOT
+    reason = Reason.DISK_FULL if is_full else Reason.UNSUPPORTED
+    return DriverError(reason, f"{error.filename}: {error.strerror}", retryable=False)
+
+
+class LocalDriver(StandingMachine):
+    """The machine that the worker runs on."""
+
+    async def connect(self, target: Target) -> Transport:
+        return LocalTransport()

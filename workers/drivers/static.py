@@ -1,0 +1,11 @@
+"""Dedicated, rented and on-premises hosts over SSH."""
+
+from workers import ssh
+from workers.driver import StandingMachine, Target, Transport
+
+
+class StaticDriver(StandingMachine):
+    """A host with an address, a user, a key and a pinned host key."""
+
+    async def connect(self, target: Target) -> Transport:
+        return await ssh.connect(target)

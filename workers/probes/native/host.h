@@ -1,0 +1,226 @@
+/* What the machine lets us use: CPUs, cgroup limits, memory, caches, and the jiffies of /proc/stat. */
+#ifndef HOST_H
+#define HOST_H
+
+#include "probe.h"
+
+enum { MASK_WORDS = 128, MASK_BITS = MASK_WORDS * 64 };  /* 8,192 CPUs, the most a Linux kernel is built for */
+
+struct host_cpus {
+    uint64_t mask[MASK_WORDS];
+    uint64_t online_count;
+    uint64_t affinity_count;
+    uint64_t quota_milli;  /* CFS quota in thousandths of a CPU, 0 = none */
+    uint64_t usable_count; /* affinity, or the quota rounded up when that is less */
+};
+
+static inline bool mask_has(const uint64_t *mask, uint64_t cpu)
+{
+    return cpu < MASK_BITS && (mask[cpu / 64] >> (cpu % 64) & 1);
+}
+
+/* "0-3,8" -> 5; 0 when the text is not such a list. */
+static inline uint64_t cpu_list_count(const char *text)
+{
+    uint64_t count = 0;
+    for (;;) {
+        uint64_t first, last;
+        if (!read_u64(&text, &first)) return 0;
+        last = first;
+        if (*text == '-' && (text++, !read_u64(&text, &last))) return 0;
+        if (last < first) return 0;
+        count += last - first + 1;
+        if (*text != ',') return count;
+        text++;
+    }
+}
+
+static inline char *text_append(char *target, const char *end, const char *text)
+{
+    while (*text && target + 1 < end) *target++ = *text++;
+    *target = '\0';
+    return target;
+}
+
+/* The value of "key: number" or "key number" at the start of a line; false when the file has no such line. */
+static inline bool line_value(const char *text, const char *key, uint64_t *value)
+{
+    while (*text) {
+        if (text_starts(text, key)) {
+            text += text_length(key);
+            while (*text == ' ' || *text == ':' || *text == '\t') text++;
+            return read_u64(&text, value);
+        }
+        while (*text && *text++ != '\n') { }
+    }
+    return false;
+}
+
+/* Our path in one cgroup hierarchy: tag is "0::" for version 2, ":cpu" or ":memory" for version 1. */
+static inline bool cgroup_path(const char *tag, char *path, size_t size)
+{
+    char text[4096];
+    if (!read_file("/proc/self/cgroup", text, sizeof text)) return false;
+    for (char *line = text; *line;) {
+        char *end = line, *tail = line;
+        while (*end && *end != '\n') end++;
+        for (unsigned colons = 0; tail < end && colons < 2; tail++) colons += *tail == ':';
+        for (char *at = line; at < tail; at++) {
+            size_t length = text_length(tag);
+            char next = text_starts(at, tag) ? at[length] : '\0';
+            if (at + length <= tail && next && (tag[0] == '0' ? at == line : next == ':' || next == ',')) {
+                char saved = *end;
+                *end = '\0';
+                text_append(path, path + size, tail);
+                *end = saved;
+                return true;
+            }
+        }
+        line = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* Calls visit with the text of a file in our cgroup and in each parent, up to the mount point. */
+static inline void cgroup_each(const char *mount, const char *tag, const char *file,
+                               void (*visit)(const char *directory, const char *text, uint64_t *lowest), uint64_t *lowest)
+{
+    char path[1024], name[1400], text[128];
+    if (!cgroup_path(tag, path, sizeof path)) return;
+    for (size_t length = text_length(path);;) {
+        char *directory_end = text_append(text_append(name, name + sizeof name, mount), name + sizeof name, path);
+        text_append(directory_end, name + sizeof name, file);
+        if (read_file(name, text, sizeof text)) {
+            *directory_end = '\0';
+            visit(name, text, lowest);
+        }
+        if (length == 0) return;
+        while (length && path[length - 1] != '/') length--;
+        if (length) length--;
+        path[length] = '\0';
+    }
+}
+
+static inline void lower_to(uint64_t value, uint64_t *lowest)
+{
+    if (value && (*lowest == 0 || value < *lowest)) *lowest = value;
+}
+
+static inline void visit_cpu_max(const char *directory, const char *text, uint64_t *quota_milli)
+{
+    uint64_t quota, period;
+    (void)directory;
+    if (!read_u64(&text, &quota) || *text++ != ' ' || !read_u64(&text, &period) || period == 0) return;
+    lower_to(quota * 1000 / period, quota_milli);
+}
+
+static inline void visit_cfs_quota(const char *directory, const char *text, uint64_t *quota_milli)
+{
+    char name[1400], period_text[32];
+    uint64_t quota, period;
+    text_append(text_append(name, name + sizeof name, directory), name + sizeof name, "/cpu.cfs_period_us");
+    if (!read_u64(&text, &quota) || !read_file(name, period_text, sizeof period_text)) return;
+    if (line_value(period_text, "", &period) && period) lower_to(quota * 1000 / period, quota_milli);
+}
+
+static inline void visit_bytes(const char *directory, const char *text, uint64_t *bytes)
+{
+    uint64_t value;
+    (void)directory;
+    if (read_u64(&text, &value)) lower_to(value, bytes);
+}
+
+static inline void host_cpus_read(struct host_cpus *cpus)
+{
+    char text[1024];
+    *cpus = (struct host_cpus){.quota_milli = 0};
+    SYS3(NR_SCHED_GETAFFINITY, 0, sizeof cpus->mask, cpus->mask);
+    for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++) cpus->affinity_count += mask_has(cpus->mask, cpu);
+    if (cpus->affinity_count == 0) {
+        cpus->mask[0] = 1;
+        cpus->affinity_count = 1;
+    }
+    if (read_file("/sys/devices/system/cpu/online", text, sizeof text)) cpus->online_count = cpu_list_count(text);
+    if (cpus->online_count == 0) cpus->online_count = cpus->affinity_count;
+    cgroup_each("/sys/fs/cgroup", "0::", "/cpu.max", visit_cpu_max, &cpus->quota_milli);
+    cgroup_each("/sys/fs/cgroup/cpu", ":cpu", "/cpu.cfs_quota_us", visit_cfs_quota, &cpus->quota_milli);
+    cpus->usable_count = cpus->affinity_count;
+    if (cpus->quota_milli) lower_to((cpus->quota_milli + 999) / 1000, &cpus->usable_count);
+}
+
+/* Memory that may be taken without swapping, the cgroup's limit respected; 0 = unknown. */
+static inline uint64_t available_bytes(void)
+{
+    char text[4096];
+    uint64_t bytes = 0, value;
+    if (read_file("/proc/meminfo", text, sizeof text) && line_value(text, "MemAvailable", &value)) bytes = value * 1024;
+    cgroup_each("/sys/fs/cgroup", "0::", "/memory.max", visit_bytes, &bytes);
+    cgroup_each("/sys/fs/cgroup/memory", ":memory", "/memory.limit_in_bytes", visit_bytes, &bytes);
+    return bytes;
+}
+
+/* Reads one file of a CPU's cache directory; false when there is none. */
+static inline bool cache_file(uint64_t cpu, unsigned index, const char *file, char *text, size_t size)
+{
+    char name[128], digits[24];
+    char *end = name + sizeof name, *at = text_append(name, end, "/sys/devices/system/cpu/cpu");
+    unsigned count = sizeof digits;
+    digits[--count] = '\0';
+    do digits[--count] = (char)('0' + cpu % 10); while (cpu /= 10);
+    at = text_append(text_append(at, end, digits + count), end, "/cache/index");
+    const char level[] = {(char)('0' + index), '\0'};
+    text_append(text_append(at, end, level), end, file);
+    return read_file(name, text, size);
+}
+
+/* Size of the last cache level seen by a CPU; *is_first says whether it is the first CPU that shares it. 0 = unknown. */
+static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
+{
+    char text[1024];
+    uint64_t bytes = 0, best_level = 0, level, size, first;
+    *is_first = true;
+    for (unsigned index = 0; index < 8; index++) {
+        const char *cursor = text;
+        if (!cache_file(cpu, index, "/level", text, sizeof text)) break;
+        if (!read_u64(&cursor, &level) || level <= best_level) continue;
+        cursor = text;
+        if (!cache_file(cpu, index, "/size", text, sizeof text) || !read_u64(&cursor, &size)) continue;
+        best_level = level;
+        bytes = size * (*cursor == 'M' ? 1048576u : *cursor == 'K' ? 1024u : 1u);
+        cursor = text;
+        if (cache_file(cpu, index, "/shared_cpu_list", text, sizeof text) && read_u64(&cursor, &first)) *is_first = first == cpu;
+    }
+    return bytes;
+}
+
+struct snapshot {
+    uint64_t at_ns, busy_ns, steal_ns, iowait_ns, cpus;
+};
+
+enum { JIFFY_NS = 10000000 }; /* /proc/stat counts in 1/100 s on every architecture */
+
+/* Sums the per-CPU lines of /proc/stat over the CPUs that we may use. Guest time is already part of user time. */
+static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
+{
+    static char text[1 << 20];
+    struct snapshot snapshot = {.at_ns = clock_ns(CLOCK_WALL_MONOTONIC)};
+    if (!read_file("/proc/stat", text, sizeof text)) return snapshot;
+    for (const char *line = text; text_starts(line, "cpu");) {
+        uint64_t cpu, fields[8] = {0};
+        const char *cursor = line + 3;
+        if (read_u64(&cursor, &cpu) && mask_has(cpus->mask, cpu)) {
+            for (unsigned i = 0; i < 8 && *cursor == ' '; i++) {
+                cursor++;
+                if (!read_u64(&cursor, &fields[i])) break;
+            }
+            snapshot.busy_ns += (fields[0] + fields[1] + fields[2] + fields[5] + fields[6]) * JIFFY_NS;
+            snapshot.iowait_ns += fields[4] * JIFFY_NS;
+            snapshot.steal_ns += fields[7] * JIFFY_NS;
+            snapshot.cpus++;
+        }
+        while (*line && *line++ != '\n') { }
+    }
+    return snapshot;
+}
+
+#endif

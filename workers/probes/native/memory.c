@@ -1,0 +1,266 @@
+/*
+ * memory: how fast main memory is.
+ *
+ *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N]
+ *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache
+ *   memory --test latency --threads 1 [--bytes B] [--bytes-max B] [--rounds N]
+ *       one dependent load after another along a random cycle of cache lines
+ *   memory --test random --bytes B
+ *       writes B incompressible bytes to standard output (the source of the dd probe)
+ *
+ * --bytes sets the size of each array (bandwidth, over all workers) or of the buffer (latency) instead of the size
+ * that follows from the caches; --bytes-max caps all memory used. Either is reported: is_capped says that the result
+ * may contain cache hits.
+ */
+#include "probe.h"
+#include "host.h"
+#include "json.h"
+#include "sha256.h"
+#include "workers.h"
+
+enum { ROUNDS_MAX = 64, LINE_BYTES = 64, ADVISE_HUGE_PAGES = 14 };
+
+static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20;     /* taken when the machine does not tell its cache */
+static const uint64_t LATENCY_BYTES_MAX = 1u << 30;        /* a larger cycle takes longer to build than to walk */
+static const uint64_t LATENCY_ROUND_NS = 100000000u;
+static const uint64_t HOPS_PER_CHUNK = 4096;
+
+struct options {
+    uint64_t threads, bytes, bytes_max, rounds;
+    struct host_cpus cpus;
+    uint64_t cache_bytes, available_bytes;
+    bool is_capped;
+};
+
+struct round_times {
+    uint64_t start_ns[ROUNDS_MAX + 1];
+    uint64_t end_ns[ROUNDS_MAX + 1];
+};
+
+struct run {
+    uint64_t arrived;
+    const struct options *options;
+    uint64_t elements; /* of one array of one worker */
+    struct round_times times[];
+};
+
+static void sort(double *values, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++)
+        for (uint64_t j = i; j > 0 && values[j] < values[j - 1]; j--) {
+            double swapped = values[j];
+            values[j] = values[j - 1];
+            values[j - 1] = swapped;
+        }
+}
+
+static double middle(const double *sorted, uint64_t count)
+{
+    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+/* Memory we may take: 60 % of what is available, or less when asked. */
+static uint64_t budget_bytes(const struct options *options)
+{
+    uint64_t budget = options->available_bytes ? options->available_bytes / 10 * 6 : 3 * UNKNOWN_CACHE_BYTES;
+    lower_to(options->bytes_max, &budget);
+    return budget;
+}
+
+static void report_conditions(const struct options *options, const char *test)
+{
+    char build[65];
+    sha256_file("/proc/self/exe", build);
+    json_begin();
+    json_text("probe", "memory");
+    json_text("test", test);
+    json_text("build_sha256", build);
+    json_text("arch", PROBE_ARCH);
+    json_u64("threads", options->threads);
+    json_u64("usable_cpus", options->cpus.usable_count);
+    json_u64("last_cache_bytes", options->cache_bytes);
+    json_u64("available_bytes", options->available_bytes);
+    json_bool("is_capped", options->is_capped);
+    json_u64("rounds", options->rounds);
+}
+
+/* ---- bandwidth -------------------------------------------------------------------------------------------------- */
+
+static void triad(double *restrict a, const double *restrict b, const double *restrict c, double s, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) a[i] = b[i] + s * c[i];
+}
+
+static int triad_worker(void *context, uint64_t index)
+{
+    struct run *run = context;
+    const uint64_t threads = run->options->threads, rounds = run->options->rounds;
+    const size_t array_bytes = (run->elements * sizeof(double) + 4095) / 4096 * 4096;
+    double *a = pages(3 * array_bytes, false);
+    if (a == NULL) return EXIT_RESOURCE;
+    double *b = a + array_bytes / sizeof(double), *c = b + array_bytes / sizeof(double);
+    SYS3(NR_MADVISE, a, 3 * array_bytes, ADVISE_HUGE_PAGES);
+    for (uint64_t i = 0; i < run->elements; i++) {
+        a[i] = 0;
+        b[i] = (double)(i & 1023);
+        c[i] = (double)(index + 1);
+    }
+    /* Round 0 is the warm-up. The scalar changes, so no round can be left out without being seen in the sum. */
+    for (uint64_t round = 0; round <= rounds; round++) {
+        barrier_wait(&run->arrived, threads * (round + 1));
+        run->times[index].start_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
+        triad(a, b, c, (double)(round + 1), run->elements);
+        __asm__ volatile("" : : "r"(a) : "memory");
+        run->times[index].end_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
+    }
+    for (uint64_t i = 0; i < run->elements; i++)
+        if (a[i] != (double)(i & 1023) + (double)(rounds + 1) * (double)(index + 1)) return EXIT_CHECK;
+    return EXIT_OK;
+}
+
+static int bandwidth(struct options *options)
+{
+    double rates[ROUNDS_MAX];
+    const uint64_t threads = options->threads, wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
+    uint64_t array_bytes = wanted;
+    lower_to(budget_bytes(options) / 3, &array_bytes);
+    options->is_capped = array_bytes < 4 * options->cache_bytes;
+    const uint64_t elements = array_bytes / sizeof(double) / threads;
+    struct run *run = pages(sizeof *run + threads * sizeof run->times[0], true);
+    if (run == NULL || elements < 4096)
+        return json_error("memory", "not enough memory for the arrays", 0, EXIT_RESOURCE);
+    run->options = options;
+    run->elements = elements;
+    const long failure = workers_run(threads, triad_worker, run);
+    if (failure) return workers_error("memory", failure);
+
+    const double round_bytes = (double)(3 * elements * sizeof(double) * threads);
+    for (uint64_t round = 1; round <= options->rounds; round++) {
+        uint64_t start_ns = UINT64_MAX, end_ns = 0;
+        for (uint64_t i = 0; i < threads; i++) {
+            if (run->times[i].start_ns[round] < start_ns) start_ns = run->times[i].start_ns[round];
+            if (run->times[i].end_ns[round] > end_ns) end_ns = run->times[i].end_ns[round];
+        }
+        rates[round - 1] = round_bytes / ((double)(end_ns - start_ns) / (double)NS_PER_S);
+    }
+    sort(rates, options->rounds);
+    report_conditions(options, "bandwidth");
+    json_u64("array_bytes", elements * sizeof(double) * threads);
+    json_real("best_bytes_per_s", rates[options->rounds - 1], 0);
+    json_real("median_bytes_per_s", middle(rates, options->rounds), 0);
+    json_bool("checksum_ok", true);
+    return json_end(1);
+}
+
+/* ---- latency ---------------------------------------------------------------------------------------------------- */
+
+/* A fixed random-looking permutation of 0 .. mask (mask + 1 a power of two): each step is invertible. */
+static uint64_t scattered(uint64_t value, uint64_t mask, unsigned shift)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        value = (value * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u) & mask;
+        value ^= value >> shift;
+    }
+    return value;
+}
+
+/* The cycle visits line scattered(0), scattered(1), …; so where n hops must end is known without walking them. */
+static int latency(struct options *options)
+{
+    double rounds_ns[ROUNDS_MAX];
+    const uint64_t wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
+    uint64_t limit = budget_bytes(options), buffer_bytes = 64 * LINE_BYTES;
+    unsigned bits = 6;
+    lower_to(LATENCY_BYTES_MAX, &limit);
+    for (; buffer_bytes < wanted && buffer_bytes * 2 <= limit; bits++) buffer_bytes *= 2;
+    options->is_capped = buffer_bytes < 4 * options->cache_bytes;
+    char *buffer = pages(buffer_bytes, false);
+    if (buffer == NULL || buffer_bytes > limit)
+        return json_error("memory", "not enough memory for the buffer", 0, EXIT_RESOURCE);
+    SYS3(NR_MADVISE, buffer, buffer_bytes, ADVISE_HUGE_PAGES);
+
+    const uint64_t mask = buffer_bytes / LINE_BYTES - 1;
+    const unsigned shift = bits / 2 + 1;
+    uint64_t hops = 0, line = scattered(0, mask, shift);
+    for (uint64_t i = 0; i <= mask; i++) {
+        const uint64_t next = scattered((i + 1) & mask, mask, shift);
+        *(void **)(void *)(buffer + line * LINE_BYTES) = buffer + next * LINE_BYTES;
+        line = next;
+    }
+    void **position = (void **)(void *)(buffer + line * LINE_BYTES);
+    for (uint64_t round = 0; round <= options->rounds; round++) { /* round 0 is the warm-up */
+        const uint64_t start_ns = clock_ns(CLOCK_WALL_MONOTONIC), hops_before = hops;
+        uint64_t now_ns;
+        do {
+            for (uint64_t i = 0; i < HOPS_PER_CHUNK; i++) position = *position;
+            __asm__ volatile("" : "+r"(position));
+            hops += HOPS_PER_CHUNK;
+            now_ns = clock_ns(CLOCK_WALL_MONOTONIC);
+        } while (now_ns - start_ns < LATENCY_ROUND_NS);
+        if (round) rounds_ns[round - 1] = (double)(now_ns - start_ns) / (double)(hops - hops_before);
+    }
+    if ((char *)position != buffer + scattered(hops & mask, mask, shift) * LINE_BYTES)
+        return json_error("memory", "the chase ended at the wrong line", 0, EXIT_CHECK);
+    sort(rounds_ns, options->rounds);
+    report_conditions(options, "latency");
+    json_u64("buffer_bytes", buffer_bytes);
+    json_u64("hops", hops);
+    json_real("best_latency_ns", rounds_ns[0], 3);
+    json_real("latency_ns", middle(rounds_ns, options->rounds), 3);
+    json_bool("checksum_ok", true);
+    return json_end(1);
+}
+
+/* ---- random ----------------------------------------------------------------------------------------------------- */
+
+/* splitmix64 over a counter: every 8 bytes differ, nothing repeats within 2^64 words. */
+static int random_bytes(uint64_t bytes)
+{
+    static uint64_t block[131072];
+    uint64_t state = clock_ns(CLOCK_WALL_MONOTONIC);
+    while (bytes) {
+        const size_t length = bytes < sizeof block ? (size_t)bytes : sizeof block;
+        for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) {
+            uint64_t mixed = state += 0x9E3779B97F4A7C15u;
+            mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
+            mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+            block[i] = mixed ^ mixed >> 31;
+        }
+        const long error = write_all(1, block, length);
+        if (error) return output_exit(error);
+        bytes -= length;
+    }
+    return EXIT_OK;
+}
+
+static int probe_main(int argc, char **argv, char **envp)
+{
+    struct options options = {.rounds = 10};
+    const char *test = "";
+    bool is_first;
+    (void)envp;
+    host_cpus_read(&options.cpus);
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (text_equals(argv[i], "--test")) test = value;
+        else if (text_equals(argv[i], "--threads") && text_equals(value, "all")) options.threads = options.cpus.usable_count;
+        else if (text_equals(argv[i], "--threads") && parse_u64(value, &options.threads)) continue;
+        else if (text_equals(argv[i], "--bytes") && parse_u64(value, &options.bytes)) continue;
+        else if (text_equals(argv[i], "--bytes-max") && parse_u64(value, &options.bytes_max)) continue;
+        else if (text_equals(argv[i], "--rounds") && parse_u64(value, &options.rounds)) continue;
+        else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] [--bytes-max B] [--rounds N]", 0, EXIT_USAGE);
+    }
+    if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
+    if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)
+        return json_error("memory", "threads must be 1 to 8192 and rounds 1 to 64", 0, EXIT_USAGE);
+    options.available_bytes = available_bytes();
+    for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++) {
+        const uint64_t bytes = mask_has(options.cpus.mask, cpu) ? last_cache_bytes(cpu, &is_first) : 0;
+        if (bytes && (is_first || options.cache_bytes == 0)) options.cache_bytes += bytes;
+        if (options.cache_bytes && text_equals(test, "latency")) break; /* one worker has one cache */
+    }
+    if (options.cache_bytes == 0) options.cache_bytes = UNKNOWN_CACHE_BYTES;
+    if (text_equals(test, "bandwidth")) return bandwidth(&options);
+    if (text_equals(test, "latency") && options.threads == 1) return latency(&options);
+    return json_error("memory", "the tests are bandwidth and latency; latency takes one thread", 0, EXIT_USAGE);
+}

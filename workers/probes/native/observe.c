@@ -1,0 +1,299 @@
+/*
+ * observe: runs one command and records the conditions under which it ran.
+ *
+ *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--since UPTIME]
+ *           --out FILE --err FILE --json FILE -- command [argument ...]
+ *
+ *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
+ *
+ * First the host must be quiet: foreign CPU at most 5 % over half a second, or over the last two seconds when it was
+ * not quiet at once; --quiet-budget bounds the wait and --known-quiet skips it (the repeat before ended quiet). Then
+ * the command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group
+ * gets TERM and two seconds later KILL. Nothing of the group is left when observe ends. One JSON line goes to --json
+ * by write and rename. Foreign CPU is what the CPUs that we may use did, in user and system mode, for others than the command:
+ * steal does not show neighbours inside the same guest, this does.
+ *
+ * Exit codes: 0 recorded, whatever the command did; else as in probe.h.
+ */
+#include "probe.h"
+#include "host.h"
+#include "json.h"
+
+enum { NO_HANG = 1, SUBREAPER_OPTION = 36, PDEATHSIG_OPTION = 1, USAGE_SELF = 0, USAGE_CHILDREN = -1, GATE_WINDOW = 4 };
+
+static const uint64_t GATE_SLICE_NS = 500000000u;
+static const uint64_t GRACE_NS = 2000000000u;
+static const uint64_t QUIET_WALL_NS = 2000000000u;
+static const uint64_t QUIET_SHORT_NS = 300000000u;
+static const double FOREIGN_CPU_RATIO_MAX = 0.05;
+
+struct options {
+    const char *probe, *variant, *out, *err, *json;
+    uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns;
+    bool is_known_quiet;
+    char **command;
+};
+
+struct outcome {
+    int status;
+    bool is_timed_out, is_cancelled;
+    uint64_t quiet_wait_ns, started_ns, cpu_ns;
+    bool is_quiet;
+    struct snapshot before, after;
+};
+
+struct usage {
+    long user_s, user_us, system_s, system_us, rest[14];
+};
+
+static uint64_t usage_ns(int who)
+{
+    struct usage usage = {0};
+    SYS2(NR_GETRUSAGE, who, &usage);
+    return (uint64_t)(usage.user_s + usage.system_s) * NS_PER_S + (uint64_t)(usage.user_us + usage.system_us) * 1000;
+}
+
+/* Share of all CPU time between two snapshots; 0 when there is none. */
+static double share(uint64_t part_ns, const struct snapshot *from, const struct snapshot *to)
+{
+    const double all = (double)(to->at_ns - from->at_ns) * (double)to->cpus;
+    return all > 0 ? (double)part_ns / all : 0;
+}
+
+static double foreign_ratio(const struct snapshot *from, const struct snapshot *to, uint64_t own_ns)
+{
+    const uint64_t busy_ns = to->busy_ns - from->busy_ns;
+    return share(busy_ns > own_ns ? busy_ns - own_ns : 0, from, to);
+}
+
+/* One of CHLD, TERM and INT, or 0 when none came in time. They are blocked everywhere else. */
+static int next_signal(uint64_t wait_ns)
+{
+    const uint64_t set = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
+    const struct time_spec wait = {(long)(wait_ns / NS_PER_S), (long)(wait_ns % NS_PER_S)};
+    long signal = SYS4(NR_SIGTIMEDWAIT, &set, 0, &wait, sizeof set);
+    return signal > 0 ? (int)signal : 0;
+}
+
+/* Waits until the host is quiet or the budget is spent; false when we were told to stop. */
+static bool wait_for_quiet(const struct options *options, const struct host_cpus *cpus, struct outcome *outcome)
+{
+    struct snapshot ring[GATE_WINDOW + 1];
+    unsigned slices = 0;
+    outcome->is_quiet = options->is_known_quiet;
+    ring[0] = take_snapshot(cpus);
+    while (!outcome->is_quiet && outcome->quiet_wait_ns + GATE_SLICE_NS <= options->quiet_budget_ns) {
+        if (next_signal(GATE_SLICE_NS)) return false;
+        outcome->quiet_wait_ns += GATE_SLICE_NS;
+        slices++;
+        ring[slices % (GATE_WINDOW + 1)] = take_snapshot(cpus);
+        const unsigned oldest = slices < GATE_WINDOW ? 0 : slices - GATE_WINDOW;
+        if (slices > 1 && slices < GATE_WINDOW) continue;
+        outcome->is_quiet = foreign_ratio(&ring[oldest % (GATE_WINDOW + 1)], &ring[slices % (GATE_WINDOW + 1)], 0)
+                            <= FOREIGN_CPU_RATIO_MAX;
+    }
+    return true;
+}
+
+static long open_as(long wanted, const char *path, int flags)
+{
+    const long file = SYS4(NR_OPENAT, AT_CWD, path, flags, 0600);
+    if (file < 0 || file == wanted) return file;
+    const long result = SYS3(NR_DUP3, file, wanted, 0);
+    SYS1(NR_CLOSE, file);
+    return result;
+}
+
+/* Replaces the child by the command, searched in PATH when its name has no slash. */
+static _Noreturn void become(char **command, char **envp)
+{
+    const char *path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+    char name[4096];
+    bool has_slash = false;
+    for (const char *at = command[0]; *at; at++) has_slash |= *at == '/';
+    if (has_slash) SYS3(NR_EXECVE, command[0], command, envp);
+    for (char **entry = envp; *entry; entry++) if (text_starts(*entry, "PATH=")) path = *entry + 5;
+    while (!has_slash && *path) {
+        char *at = name;
+        while (*path && *path != ':') {
+            if (at < name + sizeof name - 2) *at++ = *path;
+            path++;
+        }
+        if (*path == ':') path++;
+        *at++ = '/';
+        text_append(at, name + sizeof name, command[0]);
+        SYS3(NR_EXECVE, name, command, envp);
+    }
+    static const char message[] = "observe: cannot run the command\n";
+    (void)write_all(2, message, sizeof message - 1);
+    leave(127);
+}
+
+static long start(const struct options *options, char **envp)
+{
+    const uint64_t nothing = 0;
+    const long pid = SYS6(NR_CLONE, SIG_CHILD, 0, 0, 0, 0, 0);
+    if (pid > 0) SYS2(NR_SETPGID, pid, pid);
+    if (pid) return pid;
+    SYS2(NR_SETPGID, 0, 0);
+    SYS2(NR_PRCTL, PDEATHSIG_OPTION, SIG_TERM);
+    if (open_as(0, "/dev/null", O_READ) < 0 || open_as(1, options->out, O_WRITE_NEW) < 0
+        || open_as(2, options->err, O_WRITE_NEW) < 0) leave(126);
+    SYS4(NR_SIGPROCMASK, 2, &nothing, 0, sizeof nothing);
+    become(options->command, envp);
+}
+
+/* True when the command itself has ended; reaps whatever else has. */
+static bool has_ended(long child, int *status)
+{
+    bool is_over = false;
+    int32_t some_status = 0;
+    long pid;
+    while ((pid = SYS4(NR_WAIT4, -1, &some_status, NO_HANG, 0)) > 0) {
+        if (pid != child) continue;
+        *status = some_status;
+        is_over = true;
+    }
+    return is_over;
+}
+
+static void supervise(const struct options *options, const struct host_cpus *cpus, long child, struct outcome *outcome)
+{
+    uint64_t deadline_ns = outcome->before.at_ns + options->timeout_ns, end_ns;
+    bool is_ending = false;
+    while (!has_ended(child, &outcome->status)) {
+        const uint64_t now_ns = clock_ns(CLOCK_WALL_MONOTONIC);
+        const int signal = next_signal(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+        if (signal == SIG_CHILD || (signal == 0 && clock_ns(CLOCK_WALL_MONOTONIC) < deadline_ns)) continue;
+        if (is_ending && signal == 0) {
+            SYS2(NR_KILL, -child, SIG_KILL);
+        } else if (!is_ending) {
+            outcome->is_timed_out = signal == 0;
+            outcome->is_cancelled = signal != 0;
+            SYS2(NR_KILL, -child, SIG_TERM);
+        }
+        is_ending = true;
+        deadline_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
+    }
+    outcome->after = take_snapshot(cpus);
+    SYS2(NR_KILL, -child, SIG_KILL);
+    end_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
+    while (SYS4(NR_WAIT4, -1, 0, NO_HANG, 0) >= 0 && clock_ns(CLOCK_WALL_MONOTONIC) < end_ns) sleep_ns(1000000);
+    outcome->cpu_ns = usage_ns(USAGE_CHILDREN);
+}
+
+static void json_command(char **command)
+{
+    json_key("command");
+    json_char('"');
+    for (char **word = command; *word; word++) {
+        if (word != command) json_char(' ');
+        json_escaped(*word);
+    }
+    json_char('"');
+}
+
+static int report(const struct options *options, const struct host_cpus *cpus, const struct outcome *outcome, uint64_t own_ns)
+{
+    const struct snapshot *before = &outcome->before, *after = &outcome->after;
+    const uint64_t wall_ns = after->at_ns - before->at_ns;
+    const int signal = outcome->status & 0x7f;
+    const double usable = cpus->quota_milli && cpus->quota_milli < cpus->affinity_count * 1000
+                              ? (double)cpus->quota_milli / 1000 : (double)cpus->affinity_count;
+    const double foreign = foreign_ratio(before, after, own_ns);
+    char partial[4096];
+    text_append(text_append(partial, partial + sizeof partial, options->json), partial + sizeof partial, ".part");
+    json_begin();
+    json_text("probe", options->probe);
+    json_text("variant", options->variant);
+    json_u64("repeat", options->repeat);
+    json_command(options->command);
+    if (signal) json_word("exit_code", "null");
+    else json_u64("exit_code", (uint64_t)(outcome->status >> 8 & 0xff));
+    if (signal) json_u64("signal", (uint64_t)signal);
+    else json_word("signal", "null");
+    json_bool("timed_out", outcome->is_timed_out);
+    json_bool("cancelled", outcome->is_cancelled);
+    json_seconds("started_s", outcome->started_ns > options->since_ns ? outcome->started_ns - options->since_ns : 0);
+    json_seconds("wall_s", wall_ns);
+    json_seconds("cpu_s", outcome->cpu_ns);
+    json_u64("usable_cpus", cpus->usable_count);
+    json_real("cpu_share", wall_ns ? (double)outcome->cpu_ns / ((double)wall_ns * usable) : 0, 4);
+    json_real("foreign_cpu_ratio", foreign, 4);
+    json_real("steal_ratio", share(after->steal_ns - before->steal_ns, before, after), 4);
+    json_real("iowait_ratio", share(after->iowait_ns - before->iowait_ns, before, after), 4);
+    json_seconds("quiet_wait_s", outcome->quiet_wait_ns);
+    json_bool("is_quiet", outcome->is_quiet);
+    /* Two quiet seconds: all of them during the command, or some of them in the wait before it. */
+    json_bool("ended_quiet", foreign <= FOREIGN_CPU_RATIO_MAX
+                                 && wall_ns >= (outcome->is_quiet ? QUIET_SHORT_NS : QUIET_WALL_NS));
+
+    const long file = SYS4(NR_OPENAT, AT_CWD, partial, O_WRITE_NEW | O_CLOSE_ON_EXEC, 0600);
+    if (file < 0) return output_exit(-file);
+    const int exit_code = json_end(file);
+    SYS1(NR_CLOSE, file);
+    if (exit_code) {
+        SYS3(NR_UNLINKAT, AT_CWD, partial, 0);
+        return exit_code;
+    }
+    return output_exit(-SYS4(NR_RENAMEAT, AT_CWD, partial, AT_CWD, options->json));
+}
+
+static bool parse_options(char **argv, struct options *options)
+{
+    for (; argv[0] && argv[1]; argv += 2) {
+        const char *value = argv[1];
+        if (text_equals(argv[0], "--")) {
+            options->command = argv + 1;
+            return options->probe && options->variant && options->out && options->err && options->json
+                   && options->timeout_ns;
+        }
+        if (text_equals(argv[0], "--probe")) options->probe = value;
+        else if (text_equals(argv[0], "--variant")) options->variant = value;
+        else if (text_equals(argv[0], "--out")) options->out = value;
+        else if (text_equals(argv[0], "--err")) options->err = value;
+        else if (text_equals(argv[0], "--json")) options->json = value;
+        else if (text_equals(argv[0], "--known-quiet")) options->is_known_quiet = text_equals(value, "yes");
+        else if (text_equals(argv[0], "--repeat") && parse_u64(value, &options->repeat)) continue;
+        else if (text_equals(argv[0], "--timeout") && parse_seconds(value, &options->timeout_ns)) continue;
+        else if (text_equals(argv[0], "--quiet-budget") && parse_seconds(value, &options->quiet_budget_ns)) continue;
+        else if (text_equals(argv[0], "--since") && parse_seconds(value, &options->since_ns)) continue;
+        else return false;
+    }
+    return false;
+}
+
+static int probe_main(int argc, char **argv, char **envp)
+{
+    static struct host_cpus cpus;
+    struct options options = {.probe = NULL};
+    struct outcome outcome = {.status = 0};
+    const uint64_t blocked = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
+    const uint64_t default_action[4] = {0};
+    char uptime[64];
+    if (argc == 2 && text_equals(argv[1], "--clock")) {
+        json_digits(clock_ns(CLOCK_WALL_MONOTONIC) / 1000, 1);
+        json_char('\n');
+        return output_exit(write_all(1, json_line.text, json_line.length));
+    }
+    if (argc < 1 || !parse_options(argv + 1, &options))
+        return json_error("observe", "usage: observe --probe P --variant V --repeat N --timeout S --quiet-budget S --out F --err F --json F -- command", 0, EXIT_USAGE);
+    /* An ignored CHLD, inherited from whoever started us, would make the kernel throw away the command's status. */
+    SYS4(NR_SIGACTION, SIG_CHILD, default_action, 0, sizeof blocked);
+    SYS4(NR_SIGPROCMASK, 0, &blocked, 0, sizeof blocked);
+    SYS2(NR_PRCTL, SUBREAPER_OPTION, 1);
+    host_cpus_read(&cpus);
+    if (!wait_for_quiet(&options, &cpus, &outcome)) return EXIT_RESOURCE;
+    if (read_file("/proc/uptime", uptime, sizeof uptime)) {
+        char *end = uptime;
+        while (*end && *end != ' ') end++;
+        *end = '\0';
+        if (!parse_seconds(uptime, &outcome.started_ns)) outcome.started_ns = 0;
+    }
+    const uint64_t self_ns = usage_ns(USAGE_SELF);
+    outcome.before = take_snapshot(&cpus);
+    const long child = start(&options, envp);
+    if (child < 0) return json_error("observe", "cannot start a process", child, EXIT_RESOURCE);
+    supervise(&options, &cpus, child, &outcome);
+    return report(&options, &cpus, &outcome, outcome.cpu_ns + usage_ns(USAGE_SELF) - self_ns);
+}

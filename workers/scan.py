@@ -1,0 +1,23 @@
+"""Looks at the key that a host presents, on a person's request."""
+
+import asyncio
+
+from django.conf import settings
+
+from backend.benchmarks.models import Host
+from backend.benchmarks.services import host_scan_record
+from workers import ssh
+from workers.driver import DriverError
+
+
+def scan_host(host_id: str) -> None:
+    """Record the presented key, or why there is none. Nothing is sent to the host or run on it."""
+    host = Host.objects.get(pk=host_id)
+    try:
+        key = asyncio.run(
+            ssh.scan(host.address, host.port, is_private_allowed=settings.SSH_ALLOW_PRIVATE)
+        )
+    except DriverError as error:
+        host_scan_record(host_id=host_id, key=None, error=str(error))
+    else:
+        host_scan_record(host_id=host_id, key=key, error="")

@@ -1,0 +1,202 @@
+"""SSH with a pinned host key, deadlines and capped output; every failure has a named reason.
+
+No agent, no configuration file, no password, no forwarding: the key that is given is the only way
+in, and the pinned host key is the only machine that is talked to.
+"""
+
+import asyncio
+import shlex
+import socket
+from pathlib import PurePosixPath
+
+import asyncssh
+
+from backend.domain.addresses import checked_address, is_public, key_fingerprint
+from backend.domain.errors import InvalidValue, Reason
+from workers.driver import DriverError, HostKeyChanged, Output, Target, read_capped
+
+CONNECT_TIMEOUT_S = 10
+KEEPALIVE_S = 15
+
+asyncssh.set_log_level("WARNING")  # one line for every connection and channel otherwise
+
+
+class _Client(asyncssh.SSHClient):
+    """Remembers a host key that is not the pinned one, and refuses it."""
+
+    presented: str | None = None
+
+    def validate_host_public_key(
+        self, host: str, addr: str, port: int, key: asyncssh.SSHKey
+    ) -> bool:
+        self.presented = _public_line(key)
+        return False
+
+
+def _public_line(key: asyncssh.SSHKey) -> str:
+    return " ".join(key.export_public_key("openssh").decode().split()[:2])
+
+
+async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str:
+    """The IP to connect to. Checked after resolving and then used itself, so that a name cannot
+    change its mind between the check and the connection."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            checked_address(address), port, type=socket.SOCK_STREAM
+        )
+    except InvalidValue as error:
+        raise DriverError(Reason.UNREACHABLE, error.detail, retryable=False) from error
+    except socket.gaierror as error:
+        raise DriverError(
+            Reason.UNREACHABLE, f"{address} does not resolve: {error.strerror}", retryable=True
+        ) from error
+    ips = [str(entry[4][0]) for entry in found]
+    allowed = [ip for ip in ips if is_private_allowed or is_public(ip)]
+    if not allowed:
+        raise DriverError(
+            Reason.UNREACHABLE,
+            f"{address} is not a public address, and SSH_ALLOW_PRIVATE is off",
+            retryable=False,
+        )
+    return allowed[0]
+
+
+async def scan(address: str, port: int, *, is_private_allowed: bool) -> str:
+    """The host key that a machine presents, in OpenSSH form. Nothing is sent or run."""
+    ip = await _resolved(address, port, is_private_allowed=is_private_allowed)
+    place = f"{address} port {port}"
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            key = await asyncssh.get_server_host_key(ip, port, config=None)
+    except (OSError, asyncssh.Error) as error:
+        raise _connect_error(error, place) from error
+    if key is None:
+        raise DriverError(Reason.UNSUPPORTED, f"{place} presents no host key", retryable=False)
+    return _public_line(key)
+
+
+async def connect(target: Target) -> "SshTransport":
+    """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
+    ip = await _resolved(
+        target.address, target.port, is_private_allowed=target.is_private_allowed
+    )
+    place = f"{target.username}@{target.address} port {target.port}"
+    client = _Client()
+    try:
+        connection = await asyncssh.connect(
+            ip,
+            target.port,
+            username=target.username,
+            client_keys=[asyncssh.import_private_key(target.private_key)],
+            known_hosts=f"* {target.host_key}\n".encode(),
+            client_factory=lambda: client,
+            config=None,
+            agent_path=None,
+            password=None,
+            preferred_auth="publickey",
+            gss_host=None,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            login_timeout=CONNECT_TIMEOUT_S,
+            keepalive_interval=KEEPALIVE_S,
+        )
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise _changed(target, place, client.presented) from error
+    except asyncssh.KeyExchangeFailed as error:
+        # No host key of the pinned type: the machine has another one, which a scan names.
+        presented = await scan(
+            target.address, target.port, is_private_allowed=target.is_private_allowed
+        )
+        raise _changed(target, place, presented) from error
+    except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
+        raise _connect_error(error, place) from error
+    return SshTransport(connection, place)
+
+
+def _changed(target: Target, place: str, presented: str | None) -> HostKeyChanged:
+    shown = key_fingerprint(presented) if presented else "an unknown key"
+    pinned = key_fingerprint(target.host_key)
+    return HostKeyChanged(
+        f"{place} presents the host key {shown}, but {pinned} is pinned; nothing was run",
+        presented=presented,
+    )
+
+
+def _connect_error(error: Exception, place: str) -> DriverError:
+    """The named reason of a connection that was not made."""
+    if isinstance(error, asyncssh.PermissionDenied):
+        return DriverError(Reason.AUTH, f"{place} refuses the key: {error}", retryable=False)
+    if isinstance(error, asyncssh.KeyImportError):
+        return DriverError(Reason.AUTH, f"the private key cannot be read: {error}", retryable=False)
+    if isinstance(error, TimeoutError):
+        detail = f"{place} does not answer within {CONNECT_TIMEOUT_S} s"
+    else:
+        detail = f"{place}: {error}"
+    return DriverError(Reason.UNREACHABLE, detail, retryable=True)
+
+
+class SshTransport:
+    """Commands and files over one connection."""
+
+    def __init__(self, connection: asyncssh.SSHClientConnection, place: str) -> None:
+        self._connection = connection
+        self._place = place
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float, limit_bytes: int = 16 * 2**20
+    ) -> Output:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._run(command, stdin, limit_bytes)
+        except TimeoutError:
+            raise DriverError(
+                Reason.TIMEOUT,
+                f"{self._place}: a command took more than {timeout_s:g} s",
+                retryable=True,
+            ) from None
+        except (OSError, asyncssh.Error) as error:
+            raise DriverError(
+                Reason.UNREACHABLE, f"{self._place}: connection lost: {error}", retryable=True
+            ) from error
+
+    async def _run(self, command: str, stdin: bytes, limit_bytes: int) -> Output:
+        # The login shell of the account may be any; ours is always the POSIX one.
+        async with self._connection.create_process(
+            f"exec /bin/sh -c {shlex.quote(command)}", encoding=None
+        ) as process:
+            process.stdin.write(stdin)
+            process.stdin.write_eof()
+            stdout, stderr = await asyncio.gather(
+                read_capped(process.stdout, limit_bytes), read_capped(process.stderr, limit_bytes)
+            )
+            await process.wait_closed()
+            if process.returncode is None:
+                raise asyncssh.ConnectionLost("the command ended without a status")
+            return Output(process.returncode, stdout, stderr)
+
+    async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
+        # No SFTP: small systems often have none.
+        name, part = shlex.quote(path), shlex.quote(f"{path}.part")
+        command = f"cat >{part} && chmod {mode:o} {part} && mv -f {part} {name}"
+        output = await self.run(command, stdin=content, timeout_s=timeout_s)
+        if output.exit_code != 0:
+            raise self._file_error(path, output)
+
+    async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
+        output = await self.run(
+            f"cat {shlex.quote(path)}", timeout_s=timeout_s, limit_bytes=limit_bytes
+        )
+        if output.exit_code != 0:
+            raise self._file_error(path, output)
+        return output.stdout
+
+    def _file_error(self, path: str, output: Output) -> DriverError:
+        said = output.stderr.decode(errors="replace").strip()[-300:]
+        is_full = "No space left" in said or "quota exceeded" in said.lower()
+        return DriverError(
+            Reason.DISK_FULL if is_full else Reason.UNSUPPORTED,
+            f"{self._place}: {PurePosixPath(path).name}: {said}",
+            retryable=False,
+        )
+
+    async def close(self) -> None:
+        self._connection.abort()

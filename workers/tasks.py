@@ -1,0 +1,29 @@
+"""Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
+
+from backend.config.celery import app
+from workers import engine, poller, scan
+from workers.leases import Claim
+
+
+@app.task(name="workers.tick")
+def tick() -> None:
+    """Send every due step to the workers."""
+    engine.tick()
+
+
+@app.task(name="workers.run_step")
+def run_step(step_id: int, token: int) -> None:
+    """Do one step of a run, if the claim still holds."""
+    engine.run_step(Claim(step_id, token), engine.to_queue)
+
+
+@app.task(name="workers.poll_steps")
+def poll_steps() -> None:
+    """Follow the running runs that nobody follows."""
+    poller.follow(engine.to_queue)
+
+
+@app.task(name="workers.scan_host")
+def scan_host(host_id: str) -> None:
+    """Look at the key that a host presents."""
+    scan.scan_host(host_id)
