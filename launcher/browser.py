@@ -2,7 +2,6 @@
 
 import ctypes
 import shutil
-from pathlib import Path
 
 from launcher import node
 from launcher.paths import LOCKS, PYTHON, ROOT, TOOLS
@@ -56,8 +55,3 @@ def _driver_environment() -> dict[str, str]:
     except OSError:
         return {"PLAYWRIGHT_NODEJS_PATH": node.node()}
     return {}
-
-
-def is_installed() -> bool:
-    """Whether there is any browser to test with."""
-    return from_path() is not None or Path(WRAPPER).is_file()

@@ -87,7 +87,7 @@ def check(state: State) -> int:
 
 def test(state: State, arguments: list[str], *, is_deep: bool) -> int:
     """The whole suite with real services; with arguments only what they choose, without floors."""
-    set_up(for_development=True, probes="all", with_browser=True)
+    set_up(for_development=True, every_architecture=True, with_browser=True)
     with throw_away(state, "test") as own:
         stack = Stack(own, is_throw_away=True)
         try:

@@ -9,7 +9,7 @@ from launcher.console import Problem, console, say
 from launcher.environment import application_environment, chosen
 from launcher.paths import MANAGE, PYTHON, ROOT, STATE_VARIABLE, state_directory
 from launcher.processes import has_ended, send, wait_until
-from launcher.setup import set_up, set_up_packages
+from launcher.setup import set_up
 from launcher.stack import Stack, claim_port
 from launcher.state import Busy, State, throw_away
 
@@ -104,7 +104,7 @@ def stop() -> int:
 def manage(arguments: list[str]) -> int:
     """manage.py with the database and broker of the running stack, or with own ones meanwhile."""
     console.stream = sys.stderr  # stdout is the command's
-    set_up_packages()
+    set_up(only_packages=True)
     state = State(state_directory())
     command = [str(PYTHON), str(MANAGE), *arguments]
     while True:

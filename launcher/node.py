@@ -3,10 +3,9 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
-from launcher.paths import LOCKS, ROOT, TOOLS
+from launcher.paths import ROOT, TOOLS
 from launcher.steps import tool
 
 OLDEST = 20
@@ -29,12 +28,6 @@ def from_path() -> tuple[str, str] | None:
     except (OSError, ValueError):
         return None
     return (node, npm) if major >= OLDEST else None
-
-
-def install(install_wheel: Callable[[str, Path, Path], None]) -> None:
-    """Install the wheel when this machine has no usable Node."""
-    if from_path() is None:
-        install_wheel("node", OWN, LOCKS / "node.txt")
 
 
 def node() -> str:

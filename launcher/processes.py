@@ -113,7 +113,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, pause_s: float =
     return True
 
 
-def stop_left_over(record: Record, marker: str, stop_signal: int, grace_s: float = 10.0) -> bool:
+def stop_left_over(record: Record, marker: str, stop_signal: int, grace_s: float) -> bool:
     """End what a dead launcher left of this record, kindly first; True when there was something."""
     pids = list(record.members(marker))
     if not pids:
@@ -123,6 +123,8 @@ def stop_left_over(record: Record, marker: str, stop_signal: int, grace_s: float
     else:
         for pid in pids:
             send(pid, signal.SIGTERM)
+    for pid in pids:
+        send(pid, signal.SIGCONT)  # one that is stopped would never see it
     if not wait_until(lambda: not list(record.members(marker)), grace_s):
         for pid in record.members(marker):
             send(pid, signal.SIGKILL)

@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from launcher import browser, node
@@ -18,8 +19,9 @@ from launcher.steps import Step, run_steps, tool
 NEEDED_BYTES = 2_500_000_000
 OWN_UV = TOOLS / "uv/bin/uv"
 ZIG = TOOLS / "zig"
+STATIC = ROOT / ".state/static"  # where the settings collect the pages unless told otherwise
 NATIVE = ROOT / "workers/probes/native"
-PROBE_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+PROBE_ARCHITECTURES = ("x86_64", "aarch64")
 
 
 def uv() -> str:
@@ -173,47 +175,33 @@ def _collect_static() -> None:
     )
 
 
-def _sources(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file())
-
-
 def set_up(
-    *, for_development: bool = False, probes: str = "host", with_browser: bool = False
+    *,
+    for_development: bool = False,
+    only_packages: bool = False,
+    every_architecture: bool = False,
+    with_browser: bool = False,
 ) -> None:
     """Make everything ready; quick when it is. One set-up of a checkout at a time."""
     check_machine()
     TOOLS.mkdir(exist_ok=True)
+    STATIC.parent.mkdir(mode=0o700, exist_ok=True)
     with (TOOLS / "setup.lock").open("w") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)
-        steps = _steps(for_development, probes, with_browser)
+        steps = _package_steps(for_development)
+        if not only_packages:
+            steps += [*_probe_steps(every_architecture), *_page_steps()]
+        if with_browser and browser.from_path() is None:
+            steps.append(_browser_step())
         if not all(step.is_done() for step in steps):
             if not (VENV.is_dir() and ZIG.is_dir()):
                 check_space()
             run_steps(steps)
 
 
-def set_up_packages() -> None:
-    """Only what manage.py needs to load."""
-    check_machine()
-    TOOLS.mkdir(exist_ok=True)
-    with (TOOLS / "setup.lock").open("w") as lock_file:
-        fcntl.flock(lock_file, fcntl.LOCK_EX)
-        steps = _steps(False, "host", False)[:2]
-        if not all(step.is_done() for step in steps):
-            check_space()
-            run_steps(steps)
-
-
-def _steps(for_development: bool, probes: str, with_browser: bool) -> list[Step]:
+def _package_steps(for_development: bool) -> list[Step]:
     lock = LOCKS / ("dev.txt" if for_development else "runtime.txt")
-    static, modules = ROOT / "frontend/static", ROOT / "node_modules"
-    package_lock, frontend = (
-        ROOT / "package-lock.json",
-        [ROOT / "frontend/src", ROOT / "frontend/build.mjs"],
-    )
-    arch = PROBE_ARCHITECTURES.get(platform.machine(), platform.machine())
-    built = ("x86_64", "aarch64") if probes == "all" else (arch,)
-    steps = [
+    return [
         Step("installer", _install_uv, lambda: digest([LOCKS / "uv.txt"]), (Path(uv()),)),
         _Packages(
             "packages",
@@ -221,61 +209,82 @@ def _steps(for_development: bool, probes: str, with_browser: bool) -> list[Step]
             lambda: _packages_mark(lock),
             after=("installer",),
         ),
+    ]
+
+
+def _probe_steps(every_architecture: bool) -> list[Step]:
+    own = platform.machine()
+    names = [own, *(name for name in PROBE_ARCHITECTURES if every_architecture and name != own)]
+    sources = [path for path in NATIVE.iterdir() if path.is_file()]
+    inputs = [*sorted(sources), NATIVE.parent / "build.py", LOCKS / "build.txt"]
+    compiler = Step(
+        "compiler",
+        lambda: install_wheel("compiler", ZIG, LOCKS / "build.txt"),
+        lambda: digest([LOCKS / "build.txt"]),
+        (ZIG / "ziglang/zig",),
+        ("installer",),
+    )
+    return [compiler] + [
         Step(
-            "compiler",
-            lambda: install_wheel("compiler", ZIG, LOCKS / "build.txt"),
-            lambda: digest([LOCKS / "build.txt"]),
-            (ZIG / "ziglang/zig",),
-            ("installer",),
-        ),
-        Step(
-            f"probes {probes}",
-            lambda: _build_probes(probes),
-            lambda: digest([*_sources(NATIVE), NATIVE.parent / "build.py", LOCKS / "build.txt"]),
-            tuple(NATIVE / "build" / name / "manifest.json" for name in built),
+            f"probes {name}",
+            partial(_build_probes, name),
+            lambda: digest(inputs),
+            (NATIVE / "build" / name / "manifest.json",),
             ("compiler",),
-        ),
-        Step(
-            "node",
-            lambda: node.install(install_wheel),
-            lambda: digest([LOCKS / "node.txt"]),
-            (),
-            ("installer",),
-        ),
+        )
+        for name in names
+    ]
+
+
+def _build_probes(architecture: str) -> None:
+    build = [sys.executable, "-m", "workers.probes.build", "--arch", architecture]
+    tool(f"probes {architecture}", build)
+
+
+def _page_steps() -> list[Step]:
+    lock = ROOT / "package-lock.json"
+    sources = [ROOT / "frontend/src", ROOT / "frontend/build.mjs", lock]
+    steps = [
         Step(
             "web packages",
             lambda: node.npm_ci("web packages", ROOT),
-            lambda: digest([package_lock]),
-            (modules / "esbuild",),
+            lambda: digest([lock]),
+            (ROOT / "node_modules/esbuild",),
             ("node",),
         ),
         Step(
             "pages",
             lambda: node.run("pages", ["frontend/build.mjs"]),
-            lambda: digest([*frontend, package_lock]),
-            (static,),
+            lambda: digest(sources),
+            (ROOT / "frontend/static",),
             ("web packages",),
         ),
         Step(
             "static files",
             _collect_static,
-            lambda: digest([*frontend, package_lock, LOCKS / "runtime.txt"]),
-            (ROOT / ".state/static/staticfiles.json",),
+            lambda: digest([*sources, LOCKS / "runtime.txt"]),
+            (STATIC / "staticfiles.json",),
             ("packages", "pages"),
         ),
     ]
-    if with_browser and browser.from_path() is None:
-        steps.append(
-            Step(
-                "browser",
-                browser.install,
-                lambda: digest([LOCKS / "browser/package-lock.json"]),
-                (browser.WRAPPER,),
-                ("packages", "node"),
-            )
-        )
-    return steps
+    return steps if node.from_path() else [_node_step(), *steps]
 
 
-def _build_probes(architectures: str) -> None:
-    tool("probes", [sys.executable, "-m", "workers.probes.build", "--arch", architectures])
+def _node_step() -> Step:
+    return Step(
+        "node",
+        lambda: install_wheel("node", node.OWN, LOCKS / "node.txt"),
+        lambda: digest([LOCKS / "node.txt"]),
+        (node.OWN_NODE,),
+        ("installer",),
+    )
+
+
+def _browser_step() -> Step:
+    return Step(
+        "browser",
+        browser.install,
+        lambda: digest([LOCKS / "browser/package-lock.json"]),
+        (browser.WRAPPER,),
+        ("packages", "node"),
+    )

@@ -129,8 +129,15 @@ class Stack:
         with log.open("wb") as output:
             status = self.run([str(PYTHON), str(MANAGE), *command], stdout=output)
         if status:
-            last = (log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
-            raise Problem(f"manage.py {' '.join(command)} failed: {last} (see {log})")
+            # The last line that is not indented: what follows it is only detail.
+            lines = [
+                line
+                for line in log.read_text(errors="replace").splitlines()
+                if line.strip() == line != ""
+            ]
+            raise Problem(
+                f"manage.py {command[0]} failed: {(lines or ['no output'])[-1]} (see {log})"
+            )
 
     # --- application ----------------------------------------------------------------------------
     def start_application(self, port: int) -> str:

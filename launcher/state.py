@@ -129,8 +129,11 @@ class State:
         stopped = []
         for entry in reversed(json.loads(self.read("processes.json") or "[]")):
             record = Record(**entry)
-            kind = signal.SIGINT if record.name == "postgres" else signal.SIGTERM
-            if stop_left_over(record, self.marker, kind):
+            # PostgreSQL has data to write; a worker without its broker would only try to reach it for minutes.
+            kind, grace_s = (
+                (signal.SIGINT, 15.0) if record.name == "postgres" else (signal.SIGTERM, 2.0)
+            )
+            if stop_left_over(record, self.marker, kind, grace_s):
                 stopped.append(record.name)
         self.save_processes({})
         self.write("stack.json", "{}")

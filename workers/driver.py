@@ -169,9 +169,7 @@ class StandingMachine:
         return ()
 
     async def launch(self, spec: LaunchSpec, token: str) -> Resource:
-        raise DriverError(
-            Reason.UNSUPPORTED, "this machine is not started by us", retryable=False
-        )
+        raise DriverError(Reason.UNSUPPORTED, "this machine is not started by us", retryable=False)
 
     async def describe(self, resource: Resource) -> Resource:
         return resource

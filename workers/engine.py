@@ -24,7 +24,16 @@ from backend.domain.errors import ProbeError, Reason
 from backend.domain.profiles import PROFILES
 from workers import pipeline
 from workers.driver import DriverError, HostKeyChanged, Target, Transport
-from workers.leases import Claim, LeaseLost, claim_due, fenced, has_due_polls, lease_end, release, renewed
+from workers.leases import (
+    Claim,
+    LeaseLost,
+    claim_due,
+    fenced,
+    has_due_polls,
+    lease_end,
+    release,
+    renewed,
+)
 from workers.probes.registry import Plan, plan, plan_script
 from workers.registry import driver
 from workers.results import offer_facts_record, readings_store, run_failure
@@ -113,7 +122,9 @@ def on_target(run: Run, work: Callable[[Transport], Coroutine[Any, Any, T]]) -> 
         ) from None
 
 
-def failed(run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED) -> dict[str, object]:
+def failed(
+    run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED
+) -> dict[str, object]:
     """Fields that record why a run fails; the first reason stays."""
     if run.failure_reason:
         return {}
@@ -227,7 +238,7 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
         _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
         log.info("dropped: %s", lost)
-    except Exception as error:  # noqa: BLE001 - the outermost wrapper stores the reason
+    except Exception as error:  # the outermost wrapper stores the reason
         log.exception("step %s failed", claim.step_id)
         crashed(claim, error, dispatch)
 
@@ -239,7 +250,9 @@ def _worked(step: Step) -> Move | Wait:
     if state in CANCELLABLE and run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     if state in BEFORE_TEARDOWN | {RunState.QUEUED} and step.attempt > MAX_ATTEMPTS:
-        return _given_up(step, Reason.BUG, f"gave up after {MAX_ATTEMPTS} attempts: {step.last_error}")
+        return _given_up(
+            step, Reason.BUG, f"gave up after {MAX_ATTEMPTS} attempts: {step.last_error}"
+        )
     return HANDLERS[state](run, step)
 
 

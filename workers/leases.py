@@ -91,12 +91,14 @@ def renewed(claim: Claim) -> Step:
         return step
 
 
-def release(claim: Claim, *, after_s: float = 0, error: str = "", is_progress: bool = False) -> None:
+def release(
+    claim: Claim, *, after_s: float = 0, error: str = "", is_progress: bool = False
+) -> None:
     """Give the step back, due again after a while. Progress starts its attempts anew."""
     with fenced(claim) as step:
         Step.objects.filter(pk=step.pk).update(
             lease_until=None,
             next_due_at=Now() + dt.timedelta(seconds=after_s),
-            last_error=error[:2000],
+            last_error=error[:2000] or step.last_error,
             attempt=0 if is_progress else step.attempt,
         )

@@ -31,7 +31,7 @@ MAX_RESULTS = 60
 MAX_FILE_BYTES = 2**20
 
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
-WRAPPER = "LC_ALL=C; export LC_ALL; umask 077\nmain() {{\n{}\n}}\nmain \"$@\" </dev/null\n"
+WRAPPER = 'LC_ALL=C; export LC_ALL; umask 077\nmain() {{\n{}\n}}\nmain "$@" </dev/null\n'
 
 IDENTIFY = r"""
 directory=${TMPDIR:-/tmp}/$1
@@ -116,9 +116,9 @@ TEARDOWN = r"""
 directory=$1
 lock=${directory%/*}/rackrate-host.lock
 ours() {
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd" 2>/dev/null) in
-        "$real" | "$real"/*) [ "${process#/proc/}" = $$ ] || echo "${process#/proc/}" ;;
+    ls -ld /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
+        case $line in
+        *" -> $real" | *" -> $real/"*) line=${line##* /proc/}; echo "${line%%/*}" ;;
         esac
     done
 }
@@ -248,9 +248,7 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
     for name, content in files.items():
         if found.get(name) != wanted[name]:
             mode = 0o600 if name == "plan.sh" else 0o700
-            await transport.put(
-                content, f"{directory}/{name}", mode=mode, timeout_s=PUT_TIMEOUT_S
-            )
+            await transport.put(content, f"{directory}/{name}", mode=mode, timeout_s=PUT_TIMEOUT_S)
     found = await _hashes(transport, directory)
     wrong = [name for name in files if found.get(name) != wanted[name]]
     if wrong:
@@ -297,7 +295,7 @@ async def read(
         boot_id=frames.get("boot_id", b"").decode(errors="replace"),
         has_directory="directory" in frames,
         is_alive="alive" in frames,
-        status=runner_status.parse(status_text) if status_text else None,
+        status=runner_status.parse(f"{status_text}\n") if status_text else None,
         last_lines=tuple(frames.get("tail", b"").decode(errors="replace").splitlines()),
         results=tuple(sorted(results, key=lambda result: result.number)),
         manifest=None if manifest is None else _manifest(manifest),

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from backend.benchmarks.models import Run, RunState, Step
 from backend.benchmarks.transitions import StaleState
 from backend.common import clock
 from backend.domain.errors import ProbeError, Reason
+from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.stats import is_settled
 from workers import engine, pipeline
 from workers.driver import DriverError, ProviderDriver, Target, Transport
@@ -136,7 +137,7 @@ def _take_up(claim: Claim, followed: dict[int, Followed], dispatch: engine.Dispa
         )
     except LeaseLost as lost:
         log.info("dropped: %s", lost)
-    except Exception as error:  # noqa: BLE001 - the outermost wrapper stores the reason
+    except Exception as error:
         log.exception("step %s failed", claim.step_id)
         engine.crashed(claim, error, dispatch)
 
@@ -208,8 +209,9 @@ def _note(
     dispatch: engine.Dispatch,
 ) -> None:
     """Write what was read, and stop following when the run goes on to its next state."""
-    assert one.reading is not None
     reading, one.reading = one.reading, None
+    if reading is None:
+        return
     one.next_at = time.monotonic() + PERIOD_S
     try:
         error = reading.exception()
@@ -224,7 +226,7 @@ def _note(
         engine.advance(one.claim, outcome, dispatch)
     except (LeaseLost, StaleState, CancelledError) as lost:
         log.info("dropped: %s", lost)
-    except Exception as error:  # noqa: BLE001 - the outermost wrapper stores the reason
+    except Exception as error:
         log.exception("run %s failed", one.run_id)
         engine.crashed(one.claim, error, dispatch)
     del followed[one.claim.step_id]
@@ -243,16 +245,16 @@ def _after_reading(one: Followed, snapshot: pipeline.Snapshot) -> engine.Move | 
             return _lost_ground(run, Reason.REBOOTED, "the host was rebooted during the run")
         if not snapshot.has_directory or snapshot.status is None:
             return _lost_ground(run, Reason.INTERRUPTED, "the run's directory has vanished")
-        _progress_write(run, snapshot)
+        _progress_write(run, snapshot.status, snapshot.last_lines)
         one.orders.clear()
         if snapshot.status.is_over:
-            return _over(run, snapshot)
+            return _over(run, snapshot.status)
         if not snapshot.is_alive:
             if one.is_restarting:
                 return _lost_ground(run, Reason.INTERRUPTED, "the runner was killed")
             one.is_restarting, one.next_at = True, 0
             return None
-        one.orders |= _orders(step, one.plan, snapshot, has_news=bool(readings))
+        one.orders |= _orders(step, one.plan, snapshot.status, has_news=bool(readings))
     expected_s = one.plan.expected_s * (1 - snapshot.status.progress)
     if expected_s < 3 or one.orders:
         one.next_at = time.monotonic() + END_PERIOD_S
@@ -260,22 +262,17 @@ def _after_reading(one: Followed, snapshot: pipeline.Snapshot) -> engine.Move | 
 
 
 def _lost_ground(run: Run, reason: Reason, detail: str) -> engine.Move:
-    return engine.Move(
-        RunState.TEARING_DOWN, engine.failed(run, reason, detail), event=detail
-    )
+    return engine.Move(RunState.TEARING_DOWN, engine.failed(run, reason, detail), event=detail)
 
 
-def _over(run: Run, snapshot: pipeline.Snapshot) -> engine.Move:
-    assert snapshot.status is not None
+def _over(run: Run, status: RunnerStatus) -> engine.Move:
     fields: dict[str, object] = {}
-    if snapshot.status.state == "cancelled" and not run.failure_reason:
+    if status.state == "cancelled" and not run.failure_reason:
         fields["outcome"] = RunState.CANCELLED
     return engine.Move(RunState.COLLECTING, fields)
 
 
-def _progress_write(run: Run, snapshot: pipeline.Snapshot) -> None:
-    status = snapshot.status
-    assert status is not None
+def _progress_write(run: Run, status: RunnerStatus, last_lines: Sequence[str]) -> None:
     run.probe = status.probe or ""
     run.progress_ratio = max(run.progress_ratio, status.progress)
     run.runner_s = status.monotonic_s
@@ -287,16 +284,15 @@ def _progress_write(run: Run, snapshot: pipeline.Snapshot) -> None:
         "step": status.step,
         "steps": status.steps,
         "quiet_wait_s": status.quiet_wait_s,
-        "last_lines": list(snapshot.last_lines),
+        "last_lines": list(last_lines),
         "read_at": clock.now().isoformat(),
     }
     run.save(update_fields=["probe", "progress_ratio", "runner_s", "live"])
 
 
-def _orders(step: Step, plan: Plan, snapshot: pipeline.Snapshot, *, has_news: bool) -> set[str]:
+def _orders(step: Step, plan: Plan, status: RunnerStatus, *, has_news: bool) -> set[str]:
     """What the runner is to do now: end, or leave out the rest of a series."""
-    run, status = step.run, snapshot.status
-    assert status is not None
+    run = step.run
     if run.is_cancel_requested:
         return {"cancel"}
     if step.deadline_at is not None and clock.now() > step.deadline_at:
@@ -326,6 +322,8 @@ def _after_silence(one: Followed, error: DriverError) -> engine.Move | None:
     with fenced(one.claim) as step:
         run = step.run
         since = parse_datetime(str(run.live.get("silent_since", ""))) or clock.now()
+        if "silent_since" not in run.live:
+            log.warning("run %s on %s does not answer: %s", run.pk, run.host.name, error)
         if not error.retryable:
             return engine.refused(run, error)
         if run.is_cancel_requested:

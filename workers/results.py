@@ -102,14 +102,10 @@ def run_failure(snapshot: Snapshot, readings: Sequence[Reading]) -> tuple[Reason
     for reading in readings:
         if reading.reason is not None and reading.probe != INVENTORY:
             return reading.reason, reading.error
-    if status is None:
-        return Reason.INTERRUPTED, "the runner left no status"
-    if status.failure is not None:
+    if status is not None and status.failure is not None:
         return RUNNER_REASONS[status.failure]
-    if status.state == "running":
-        return Reason.INTERRUPTED, "the runner ended without saying why"
-    if snapshot.manifest is None:
-        return Reason.INTERRUPTED, "the runner left no list of its results"
+    if status is None or status.state == "running" or snapshot.manifest is None:
+        return Reason.INTERRUPTED, "the runner ended without listing its results"
     return None
 
 
@@ -142,4 +138,3 @@ def offer_facts_record(run: Run) -> None:
     if missing:
         Offer.objects.filter(pk=run.offer_id).update(**missing)
         data_version_bump()
-

@@ -77,9 +77,7 @@ async def scan(address: str, port: int, *, is_private_allowed: bool) -> str:
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
-    ip = await _resolved(
-        target.address, target.port, is_private_allowed=target.is_private_allowed
-    )
+    ip = await _resolved(target.address, target.port, is_private_allowed=target.is_private_allowed)
     place = f"{target.username}@{target.address} port {target.port}"
     client = _Client()
     try:

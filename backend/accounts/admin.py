@@ -1,14 +1,22 @@
 """People, workspaces, tokens and the audit trail in the admin."""
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
 from backend.accounts.models import ApiToken, AuditEntry, User, Workspace
 from backend.common.admin import ReadOnlyAdmin
 
+if TYPE_CHECKING:
+    PersonBase = UserAdmin[User]
+else:
+    # Generic for the type checker only.
+    PersonBase = UserAdmin
+
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(PersonBase):
     """Accounts with their role."""
 
     list_display = ("username", "role", "is_active", "is_superuser", "last_login")

@@ -142,7 +142,9 @@ def _checked_private_key(text: str) -> bytes:
         ) from None
     if isinstance(key, rsa.RSAPrivateKey) and key.key_size < MIN_RSA_BITS:
         raise InvalidValue("/private_key", f"RSA keys need {MIN_RSA_BITS} bits or more")
-    if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
+    if not isinstance(
+        key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    ):
         raise InvalidValue("/private_key", "RSA, ECDSA or Ed25519 is needed")
     return content
 
@@ -299,4 +301,3 @@ def _wake_next(run: Run) -> None:
     """Make the host's oldest queued run due when the host is free; its row must be locked."""
     if next_queued_due(run) is not None:
         enqueue(Task.TICK)
-

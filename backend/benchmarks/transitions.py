@@ -71,4 +71,3 @@ def next_queued_due(run: Run) -> Step | None:
         step.next_due_at = clock.now()
         step.save(update_fields=["next_due_at"])
     return step
-

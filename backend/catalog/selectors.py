@@ -1,14 +1,13 @@
 """Reads of the catalog: data version, exchange rates, and one price per offer under a basis."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import TruncDate
 
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.catalog.models import (
@@ -184,44 +183,61 @@ class PriceChoice:
     observed_on: dt.date
 
 
-def best_prices(basis: PriceBasis, offer_ids: list[UUID] | None = None) -> dict[UUID, PriceChoice]:
+def best_prices(
+    basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
+) -> dict[UUID, PriceChoice]:
     """One current price per offer under the basis, by offer id; offers without one are absent.
 
     Only Linux, shared tenancy and no zone. In order of preference: the purchase model (on demand,
     else monthly without a commitment), the basis, no upfront payment, the newest day of
     observation, the reader's currency, the newest observation.
     """
-    models = TERMS[basis.term]
+    return chosen_prices(newest_prices(basis, offer_ids), basis)
+
+
+def newest_prices(
+    basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
+) -> list[dict[str, Any]]:
+    """The newest observation of each kind that may price an offer, whatever the currency."""
     wanted = Q()
-    for purchase_model, term in models:
+    for purchase_model, term in TERMS[basis.term]:
         wanted |= Q(purchase_model=purchase_model, term=term)
-    rows = PriceObservation.objects.filter(wanted, PLAIN, basis__in=_bases(basis))
+    rows = PriceObservation.objects.filter(wanted, PLAIN, basis__in=BASES)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
-    kind = ("offer_id", "purchase_model", "term", "upfront", "basis", "currency")
-    newest = (
-        rows.order_by(*kind, "-observed_at", "id")
-        .distinct(*kind)
-        .annotate(day=TruncDate("observed_at", tzinfo=dt.UTC))
-        .values(*kind, "id", "amount", "unit", "day", "observed_at")
-    )
-    preferred: dict[UUID, tuple[tuple[object, ...], PriceChoice]] = {}
-    order = {model: place for place, (model, _) in enumerate(models)}
-    for row in newest.iterator(chunk_size=5000):
+    # In the order of the unique index, so that the database need not sort them all.
+    kind = ("offer_id", "purchase_model", "term", "upfront", "currency", "basis")
+    newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
+    return list(newest.values(*kind, "id", "amount", "unit", "observed_at"))
+
+
+def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[UUID, PriceChoice]:
+    """The preferred one of each offer's newest observations; see best_prices."""
+    order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
+    allowed = _bases(basis)
+    preferred: dict[UUID, tuple[tuple[object, ...], Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["basis"] not in allowed:
+            continue
+        at = row["observed_at"]
         place = (
             order[row["purchase_model"]],
             row["basis"] != basis.basis,
             row["upfront"] not in {"", "none"},
-            -row["day"].toordinal(),
+            -_day(at).toordinal(),
             row["currency"] != basis.currency,
-            -row["observed_at"].timestamp(),
+            -at.timestamp(),
         )
         held = preferred.get(row["offer_id"])
         if held is None or place < held[0]:
-            preferred[row["offer_id"]] = (place, _choice(row))
-    return {offer_id: choice for offer_id, (_, choice) in preferred.items()}
+            preferred[row["offer_id"]] = (place, row)
+    return {offer_id: _choice(row) for offer_id, (_, row) in preferred.items()}
+
+
+def _day(at: dt.datetime) -> dt.date:
+    return at.astimezone(dt.UTC).date()
 
 
 def _bases(basis: PriceBasis) -> tuple[str, ...]:
@@ -239,7 +255,7 @@ def _choice(row: Mapping[str, Any]) -> PriceChoice:
         unit=row["unit"],
         price_term=term,
         price_basis=row["basis"],
-        observed_on=row["day"],
+        observed_on=_day(row["observed_at"]),
     )
 
 

@@ -128,7 +128,12 @@ def _base_rows(
     offers: list[Offer] = _cache.get(
         stamp, ("offers", workspace_slug), lambda: list(catalog.offers_visible(workspace_slug))
     )
-    prices = _cache.get(stamp, ("prices", prices_of), lambda: catalog.best_prices(prices_of))
+    newest = _cache.get(
+        stamp,
+        ("prices", query.term, query.as_of),
+        lambda: catalog.newest_prices(prices_of),
+    )
+    prices = catalog.chosen_prices(newest, prices_of)
     rates = _cache.get(stamp, ("rates", query.as_of), lambda: catalog.rate_table(query.as_of))
     scored = _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
     shared = Context(query, rates, query.as_of or today, stamp.number)

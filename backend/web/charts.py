@@ -1,6 +1,8 @@
 """What the charts draw, as plain JSON: the same figures as on the page, never more."""
 
 from collections.abc import Iterable, Sequence
+from heapq import nlargest, nsmallest
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -49,13 +51,12 @@ def _summary(title: str, unit: str, bars: Sequence[dict[str, Any]], count: int) 
 def _mode(
     rows: Iterable[RankingRow], column: str, title: str, scale: figures.Scale, *, is_best_high: bool
 ) -> dict[str, Any]:
-    known = sorted(
-        (row for row in rows if getattr(row, column) is not None),
-        key=lambda row: (getattr(row, column), row.offer_id),
-        reverse=is_best_high,
-    )
-    bars = _distinct_labels([_bar(row, scale, column) for row in known[:MOST_BARS_SENT]])
-    middle = scale.shown(median(float(getattr(row, column)) for row in known)) if known else None
+    of_row = attrgetter(column)
+    known = [row for row in rows if of_row(row) is not None]
+    best_of = nlargest if is_best_high else nsmallest
+    best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
+    bars = _distinct_labels([_bar(row, scale, column) for row in best])
+    middle = scale.shown(median(map(of_row, known))) if known else None
     return {
         "title": title,
         "unit": scale.unit,
@@ -71,7 +72,7 @@ def ranking_chart(
 ) -> dict[str, Any]:
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
-    rows = [row for row in ranking.rows if "disturbed" not in (row.flags or "").split()]
+    rows = [row for row in ranking.rows if "disturbed" not in row.flags]
     value = figures.value_scale(scale, metric, cost)
     modes = {
         "value": _mode(

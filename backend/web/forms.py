@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from django import forms
 
+from backend.catalog.selectors import TERMS
 from backend.domain.metrics import METRICS
 from backend.web import state, words
 
@@ -50,7 +51,7 @@ class RankingForm(forms.Form):
             "metric": [(key, metric.label) for key, metric in METRICS.items()],
             "period": [(key, words.PERIODS[key]) for key in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
-            "term": list(words.TERMS.items()),
+            "term": [(code, words.term(code)) for code in TERMS],
         }
         for name, offered in choices.items():
             self.fields[name].widget = forms.Select(choices=_with(offered, values[name]))

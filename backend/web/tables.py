@@ -1,7 +1,7 @@
 """The ranking as a table: one method per column says how its cell reads."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import django_tables2 as tables
@@ -13,7 +13,7 @@ from backend.rankings.selectors import Ranking, RankingRow
 from backend.web import figures, lines, state, words
 from backend.web.templatetags.rackrate import flags, provider_name
 
-NUMBER = {"td": {"class": "number"}, "th": {"class": "number"}}
+NUMBERS = {"rank", "vcpu", "ram_gib", "score", "price", "value_per_cost", "cup"}
 # Figures are read best first, so a first click on these sorts downwards.
 DESCENDING_FIRST = {"score", "value_per_cost", "vcpu", "ram_gib", "measured_at"}
 # Columns that say nothing of any offer in the whole list are left out.
@@ -32,24 +32,23 @@ def is_own(row: RankingRow) -> bool:
 class RankingTable(tables.Table):  # type: ignore[misc]
     """Rows of `rankings.selectors.Ranking`, already sorted and cut to one page."""
 
-    rank = tables.Column(verbose_name="Rank", attrs=NUMBER, empty_values=())
+    rank = tables.Column(verbose_name="Rank", empty_values=())
     offer = tables.Column(verbose_name="Offer")
     provider = tables.Column(verbose_name="Provider")
     kind = tables.Column(verbose_name="Kind")
     region = tables.Column(verbose_name="Region", empty_values=())
-    vcpu = tables.Column(verbose_name="vCPU", attrs=NUMBER, empty_values=())
-    ram_gib = tables.Column(verbose_name="RAM", attrs=NUMBER, empty_values=())
-    score = tables.Column(attrs=NUMBER, empty_values=())
-    price = tables.Column(attrs=NUMBER, empty_values=())
-    value_per_cost = tables.Column(attrs=NUMBER, empty_values=())
-    cup = tables.Column(verbose_name="CUP", attrs=NUMBER, empty_values=())
+    vcpu = tables.Column(verbose_name="vCPU", empty_values=())
+    ram_gib = tables.Column(verbose_name="RAM", empty_values=())
+    score = tables.Column(empty_values=())
+    price = tables.Column(empty_values=())
+    value_per_cost = tables.Column(empty_values=())
+    cup = tables.Column(verbose_name="CUP", empty_values=())
     flags = tables.Column(verbose_name="Notes", empty_values=(), orderable=False)
     measured_at = tables.Column(verbose_name="Source", empty_values=())
 
     class Meta:
         template_name = "ranking/table.html"
         attrs = {"class": "figures wide"}
-        row_attrs = {"class": lambda record: "own" if is_own(record) else None}
         orderable = False
 
     def __init__(
@@ -75,11 +74,21 @@ class RankingTable(tables.Table):  # type: ignore[misc]
         self.tied = Counter(row.tie_group for row in ranking.rows)
         hidden = [name for name in MAY_HIDE if not any(getattr(r, name) for r in ranking.rows)]
         super().__init__(rows, exclude=hidden)
+        self.numbers = NUMBERS
         self.headings = {
             name: state.heading(params, path, name, is_descending_first=name in DESCENDING_FIRST)
             for name in self.columns.names()
             if name != "flags"
         }
+
+    def body(self) -> Iterator[tuple[bool, list[tuple[str, str, Any]]]]:
+        """Rows as (is own, cells as (column, class, content)); attributes are looked up once."""
+        classes = {
+            column.name: "number" if column.name in NUMBERS else "" for column in self.columns
+        }
+        for row in self.rows:
+            cells = [(name, css, row.get_cell(name)) for name, css in classes.items()]
+            yield is_own(row.record), cells
 
     def render_rank(self, record: RankingRow) -> SafeString:
         if record.rank is None:

@@ -22,6 +22,8 @@ TERMS = {
     "reserved_3y": "Reserved, 3 years",
     "committed_1y": "Committed, 1 year",
     "committed_3y": "Committed, 3 years",
+    "savings_1y": "Savings plan, 1 year",
+    "savings_3y": "Savings plan, 3 years",
     "monthly": "Monthly",
     "purchase": "Purchase",
 }

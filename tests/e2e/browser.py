@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
@@ -49,9 +49,13 @@ class Visit(list[str]):
     """What went wrong while a page was open: console errors, exceptions, foreign requests."""
 
     def watch(self, page: Page, origin: str) -> None:
-        page.on("console", lambda m: m.type == "error" and self.append(f"console: {m.text}"))
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self.append(f"exception: {error}"))
         page.on("request", lambda request: self._check(request.url, origin))
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.append(f"console: {message.text}")
 
     def _check(self, url: str, origin: str) -> None:
         if not url.startswith((origin, "data:", "blob:")):

@@ -4,15 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
+from django.test import override_settings
 from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from backend.benchmarks.models import Run, RunState
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations
 from tests.frontend.rows import Measured, evidence, measured_offer, published
 
-pytest_plugins = ["tests.e2e.browser"]
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.serial,
@@ -20,14 +22,24 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def site(live_server, settings):
-    """The pages, served to the browser over plain HTTP."""
-    settings.PUBLIC_READ = True
-    settings.SECURE_SSL_REDIRECT = False
-    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
-    settings.PUBLIC_URL = live_server.url
-    return live_server.url
+@pytest.fixture(scope="module")
+def site(django_db_setup):
+    """The pages, served to the browser over plain HTTP with the files as built."""
+    with override_settings(
+        PUBLIC_READ=True,
+        SECURE_SSL_REDIRECT=False,
+        SESSION_COOKIE_SECURE=False,
+        CSRF_COOKIE_SECURE=False,
+        STATIC_ROOT=settings.STATICFILES_DIRS[0],
+        STORAGES={
+            **settings.STORAGES,
+            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        },
+    ):
+        server = LiveServer("127.0.0.1")
+        with override_settings(PUBLIC_URL=server.url):
+            yield server.url
+        server.stop()
 
 
 @pytest.fixture
@@ -84,7 +96,7 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
         expect(page.locator("#chart-data tbody tr")).to_have_count(1)
         page.go_back()
         expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "descending")
-        expect(page.get_by_role("checkbox", name="AWS")).to_be_checked()
+        expect(page.locator("input[value=aws]")).to_be_checked()
 
 
 def test_wrong_value_appears_beside_its_field(browser, site, rows):
@@ -112,8 +124,8 @@ def test_chart_shows_what_its_data_table_says(browser, site, rows):
     with opened(browser, site) as page:
         page.goto("/")
         drawn(page)
-        data = json.loads(page.locator("#chart-json").inner_text())
-        labels = page.locator("#chart-data tbody th").all_inner_texts()
+        data = json.loads(page.locator("#chart-json").text_content() or "")
+        labels = page.locator("#chart-data tbody th").all_text_contents()
         assert labels == [bar["label"] for bar in data["modes"]["value"]["bars"]]
         assert page.locator("#chart").get_attribute("role") == "img"
         assert "6 of 6 offers" in (page.locator("#chart").get_attribute("aria-label") or "")

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, RunState, Step
 from backend.catalog.models import Offer
@@ -56,7 +57,7 @@ def measured_offer() -> Measured:
     return Measured(offer, run, pieces[0])
 
 
-def published(slug: str, score: float, price: str | None, **given: object) -> Offer:
+def published(slug: str, score: float, price: str | None, **given: Any) -> Offer:
     """An offer with a published CPU score and perhaps an hourly price."""
     offer = factories.offer(slug, **given)
     factories.sample(offer, score, source="published", source_note=slug, measured_at=factories.AT)

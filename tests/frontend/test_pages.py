@@ -52,9 +52,18 @@ def paths(measured: Measured) -> dict[str, str]:
     }
 
 
-PAGES = sorted(
-    ["ranking", "filtered", "nothing", "offers", "offer", "run", "evidence", "metric", "hosts"]
-    + ["login", "missing"]
+PAGES = (
+    "ranking",
+    "filtered",
+    "nothing",
+    "offers",
+    "offer",
+    "run",
+    "evidence",
+    "metric",
+    "hosts",
+    "login",
+    "missing",
 )
 
 
@@ -174,11 +183,15 @@ def test_ranking_without_figures_is_a_sentence(client, measured):
     assert "No offer passes these filters" in html(client, "/?q=nothing-like-it")
 
 
+def embedded(text, name):
+    """The JSON that a page carries for its script."""
+    opening = f'<script id="{name}" type="application/json">'
+    assert text.count(opening) == 1
+    return json.loads(text.partition(opening)[2].partition("</script>")[0])
+
+
 def chart(text):
-    found = re.search(
-        r'<script id="chart-json" type="application/json">(.*?)</script>', text, re.DOTALL
-    )
-    return json.loads(found.group(1))
+    return embedded(text, "chart-json")
 
 
 def test_chart_holds_the_same_figures_as_the_table_best_first(client, measured):
@@ -222,8 +235,7 @@ def test_offer_page_lists_facts_prices_scores_runs_and_samples(client, measured)
     assert "1,000" in text
     assert "repeats, widened" in text
     assert f'href="/runs/{measured.run.pk}/evidence/1/"' in text
-    strips = re.search(r'<script id="strips-json" type="application/json">(.*?)</script>', text)
-    strip = json.loads(strips.group(1))[0]
+    strip = embedded(text, "strips-json")[0]
     assert [point["value"] for point in strip["points"]] == [990.0, 1000.0, 1010.0]
 
 

@@ -51,10 +51,14 @@ def test_observe_records_output_and_cpu_when_the_command_works(observed):
 
 
 def test_observe_counts_the_cpu_of_grandchildren_when_nobody_waited_for_them(observed, bundle):
-    # The shell ends at once; its background child is adopted, ended and counted.
-    cmips = bundle.binaries["cmips"].path
-    conditions = observed("sh", "-c", f"{cmips} --threads 1 --seconds 0.2")
-    assert conditions.cpu_s >= 0.15
+    pipe = observed.directory / "pipe"
+    os.mkfifo(pipe)
+    # In a session of its own and never waited for by the shell, which ends as soon as it is done.
+    work = f"setsid {bundle.binaries['cmips'].path} --threads 1 --seconds 0.2"
+    conditions = observed("sh", "-c", f"{{ {work}; echo > {pipe}; }} & read -r _ < {pipe}")
+    assert json.loads((observed.directory / "out").read_text())["cpu_s"] > 0
+    # At least the work of the window; a busy machine gives less of it.
+    assert conditions.cpu_s >= json.loads((observed.directory / "out").read_text())["cpu_s"]
 
 
 def test_observe_records_the_exit_code_when_the_command_fails(observed):
@@ -206,6 +210,14 @@ def test_observe_exits_6_when_the_record_cannot_be_written(observed):
     command = observed.arguments("true")
     command[command.index("--json") + 1] = str(observed.directory / "missing" / "record.json")
     assert subprocess.run(command, timeout=20).returncode == 6
+
+
+def test_observe_ticks_its_parent_and_ends_with_it_when_asked(bundle):
+    program = bundle.binaries["observe"].path
+    # The shell is the parent: it ends at the first tick, and the ticker's end closes the pipe.
+    script = f"trap 'echo tick; exit 0' USR1; {program} --tick & while :; do wait; done"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout) == (0, "tick\n")
 
 
 def test_observe_prints_microseconds_when_asked_for_the_clock(probe):

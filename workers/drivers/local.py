@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 from pathlib import Path
+from typing import cast
 
 from backend.domain.errors import Reason
 from workers.driver import (
@@ -42,14 +43,13 @@ class LocalTransport:
             cwd="/",
             start_new_session=True,
         )
-        assert process.stdin and process.stdout and process.stderr
-        process.stdin.write(stdin)
-        process.stdin.close()
+        cast("asyncio.StreamWriter", process.stdin).write(stdin)
+        cast("asyncio.StreamWriter", process.stdin).close()
         try:
             async with asyncio.timeout(timeout_s):
                 stdout, stderr = await asyncio.gather(
-                    read_capped(process.stdout, limit_bytes),
-                    read_capped(process.stderr, limit_bytes),
+                    read_capped(cast("asyncio.StreamReader", process.stdout), limit_bytes),
+                    read_capped(cast("asyncio.StreamReader", process.stderr), limit_bytes),
                 )
                 exit_code = await process.wait()
         except TimeoutError:
@@ -64,23 +64,31 @@ class LocalTransport:
         return Output(exit_code, stdout, stderr)
 
     async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
-        part = Path(f"{path}.part")
-        try:
-            part.write_bytes(content)
-            part.chmod(mode)
-            part.replace(path)
-        except OSError as error:
-            raise _file_error(error) from error
+        await asyncio.to_thread(_written, content, Path(path), mode)
 
     async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
-        try:
-            with Path(path).open("rb") as file:
-                return file.read(limit_bytes)
-        except OSError as error:
-            raise _file_error(error) from error
+        return await asyncio.to_thread(_content, Path(path), limit_bytes)
 
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _written(content: bytes, path: Path, mode: int) -> None:
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.chmod(mode)
+        part.replace(path)
+    except OSError as error:
+        raise _file_error(error) from error
+
+
+def _content(path: Path, limit_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(limit_bytes)
+    except OSError as error:
+        raise _file_error(error) from error
 
 
 def _file_error(error: OSError) -> DriverError:

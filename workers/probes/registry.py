@@ -173,8 +173,10 @@ class Plan:
         slowest_s = max(
             (seconds_of(series(*pair).timeout_s, self.values) for pair in self.series), default=20
         )
-        return max(self.expected_s, self.profile.time_cap_s) + self.profile.quiet_budget_s + (
-            2 * slowest_s + 30
+        return (
+            max(self.expected_s, self.profile.time_cap_s)
+            + self.profile.quiet_budget_s
+            + (2 * slowest_s + 30)
         )
 
 

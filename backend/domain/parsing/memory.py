@@ -40,14 +40,10 @@ def _bandwidth(record: Record) -> ParsedSample:
     best, median = record.positive("best_bytes_per_s"), record.positive("median_bytes_per_s")
     if best < median:
         record.fail(f"the best round ({best}) is below the median ({median})")
-    threads = parameters["threads"]
-    if threads == parameters["usable_cpus"]:
-        variant = "all"
-    else:
-        variant = "single" if threads == 1 else f"{threads}_threads"
+    named = {1: "single", parameters["usable_cpus"]: "all"}
     return ParsedSample(
         metric="memory_bandwidth_bytes_per_s",
-        variant=variant,
+        variant=named.get(parameters["threads"], f"{parameters['threads']}_threads"),
         value=median,
         unit="bytes/s",
         parameters={

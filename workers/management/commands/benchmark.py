@@ -122,9 +122,7 @@ class Command(BaseCommand):
         workspace = default_workspace()
         key = _file_text(options["identity"]) if options["identity"] else None
         host = (
-            hosts_visible(workspace)
-            .filter(address=address, port=port, username=username)
-            .first()
+            hosts_visible(workspace).filter(address=address, port=port, username=username).first()
         )
         if host is not None:
             if key is not None:

@@ -83,7 +83,8 @@ static inline bool cgroup_path(const char *tag, char *path, size_t size)
 
 /* Calls visit with the text of a file in our cgroup and in each parent, up to the mount point. */
 static inline void cgroup_each(const char *mount, const char *tag, const char *file,
-                               void (*visit)(const char *directory, const char *text, uint64_t *lowest), uint64_t *lowest)
+                               void (*visit)(const char *directory, const char *text, uint64_t *lowest),
+                               uint64_t *lowest)
 {
     char path[1024], name[1400], text[128];
     if (!cgroup_path(tag, path, sizeof path)) return;
@@ -173,7 +174,7 @@ static inline bool cache_file(uint64_t cpu, unsigned index, const char *file, ch
     return read_file(name, text, size);
 }
 
-/* Size of the last cache level seen by a CPU; *is_first says whether it is the first CPU that shares it. 0 = unknown. */
+/* Size of the last cache level of a CPU, 0 = unknown; *is_first says whether it is the first CPU that shares it. */
 static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
 {
     char text[1024];
@@ -188,7 +189,8 @@ static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
         best_level = level;
         bytes = size * (*cursor == 'M' ? 1048576u : *cursor == 'K' ? 1024u : 1u);
         cursor = text;
-        if (cache_file(cpu, index, "/shared_cpu_list", text, sizeof text) && read_u64(&cursor, &first)) *is_first = first == cpu;
+        if (cache_file(cpu, index, "/shared_cpu_list", text, sizeof text) && read_u64(&cursor, &first))
+            *is_first = first == cpu;
     }
     return bytes;
 }
@@ -221,6 +223,24 @@ static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
         while (*line && *line++ != '\n') { }
     }
     return snapshot;
+}
+
+/* iowait of /proc/stat can go back a little. */
+static inline uint64_t growth(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+/* Share of all CPU time between two snapshots; 0 when there is none. */
+static inline double share(uint64_t part_ns, const struct snapshot *from, const struct snapshot *to)
+{
+    const double all = (double)(to->at_ns - from->at_ns) * (double)to->cpus;
+    return all > 0 ? (double)part_ns / all : 0;
+}
+
+static inline double foreign_ratio(const struct snapshot *from, const struct snapshot *to, uint64_t own_ns)
+{
+    return share(growth(own_ns, growth(from->busy_ns, to->busy_ns)), from, to);
 }
 
 #endif

@@ -243,12 +243,14 @@ static int probe_main(int argc, char **argv, char **envp)
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (text_equals(argv[i], "--test")) test = value;
-        else if (text_equals(argv[i], "--threads") && text_equals(value, "all")) options.threads = options.cpus.usable_count;
+        else if (text_equals(argv[i], "--threads") && text_equals(value, "all"))
+            options.threads = options.cpus.usable_count;
         else if (text_equals(argv[i], "--threads") && parse_u64(value, &options.threads)) continue;
         else if (text_equals(argv[i], "--bytes") && parse_u64(value, &options.bytes)) continue;
         else if (text_equals(argv[i], "--bytes-max") && parse_u64(value, &options.bytes_max)) continue;
         else if (text_equals(argv[i], "--rounds") && parse_u64(value, &options.rounds)) continue;
-        else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] [--bytes-max B] [--rounds N]", 0, EXIT_USAGE);
+        else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] "
+                               "[--bytes-max B] [--rounds N]", 0, EXIT_USAGE);
     }
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
     if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)

@@ -3,17 +3,15 @@
  *
  *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--since UPTIME]
  *           --out FILE --err FILE --json FILE -- command [argument ...]
- *
  *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
+ *   observe --tick       sends USR1 to its parent every second, and ends with it
  *
  * First the host must be quiet: foreign CPU at most 5 % over half a second, or over the last two seconds when it was
- * not quiet at once; --quiet-budget bounds the wait and --known-quiet skips it (the repeat before ended quiet). Then
- * the command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group
- * gets TERM and two seconds later KILL. Nothing of the group is left when observe ends. One JSON line goes to --json
- * by write and rename. Foreign CPU is what the CPUs that we may use did, in user and system mode, for others than the command:
- * steal does not show neighbours inside the same guest, this does.
- *
- * Exit codes: 0 recorded, whatever the command did; else as in probe.h.
+ * not so at once; --quiet-budget bounds the wait, --known-quiet skips it (the repeat before ended quiet). Then the
+ * command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group gets
+ * TERM and two seconds later KILL; nothing of it is left when observe ends. One JSON line is written to --json. Foreign
+ * CPU is what the CPUs that we may use did for others than the command: unlike steal, it shows neighbours inside the
+ * same guest. Exit codes: 0 recorded, whatever the command did; else as in probe.h.
  */
 #include "probe.h"
 #include "host.h"
@@ -21,10 +19,9 @@
 
 enum { NO_HANG = 1, SUBREAPER_OPTION = 36, PDEATHSIG_OPTION = 1, USAGE_SELF = 0, USAGE_CHILDREN = -1, GATE_WINDOW = 4 };
 
-static const uint64_t GATE_SLICE_NS = 500000000u;
-static const uint64_t GRACE_NS = 2000000000u;
-static const uint64_t QUIET_WALL_NS = 2000000000u;
-static const uint64_t QUIET_SHORT_NS = 300000000u;
+static const uint64_t GATE_SLICE_NS = 500000000u, GRACE_NS = 2000000000u;
+static const uint64_t QUIET_WALL_NS = 2000000000u, QUIET_SHORT_NS = 300000000u;
+static const uint64_t SIGNALS = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
 static const double FOREIGN_CPU_RATIO_MAX = 0.05;
 
 struct options {
@@ -53,25 +50,11 @@ static uint64_t usage_ns(int who)
     return (uint64_t)(usage.user_s + usage.system_s) * NS_PER_S + (uint64_t)(usage.user_us + usage.system_us) * 1000;
 }
 
-/* Share of all CPU time between two snapshots; 0 when there is none. */
-static double share(uint64_t part_ns, const struct snapshot *from, const struct snapshot *to)
-{
-    const double all = (double)(to->at_ns - from->at_ns) * (double)to->cpus;
-    return all > 0 ? (double)part_ns / all : 0;
-}
-
-static double foreign_ratio(const struct snapshot *from, const struct snapshot *to, uint64_t own_ns)
-{
-    const uint64_t busy_ns = to->busy_ns - from->busy_ns;
-    return share(busy_ns > own_ns ? busy_ns - own_ns : 0, from, to);
-}
-
 /* One of CHLD, TERM and INT, or 0 when none came in time. They are blocked everywhere else. */
 static int next_signal(uint64_t wait_ns)
 {
-    const uint64_t set = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
     const struct time_spec wait = {(long)(wait_ns / NS_PER_S), (long)(wait_ns % NS_PER_S)};
-    long signal = SYS4(NR_SIGTIMEDWAIT, &set, 0, &wait, sizeof set);
+    long signal = SYS4(NR_SIGTIMEDWAIT, &SIGNALS, 0, &wait, sizeof SIGNALS);
     return signal > 0 ? (int)signal : 0;
 }
 
@@ -164,14 +147,11 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
     while (!has_ended(child, &outcome->status)) {
         const uint64_t now_ns = clock_ns(CLOCK_WALL_MONOTONIC);
         const int signal = next_signal(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
-        if (signal == SIG_CHILD || (signal == 0 && clock_ns(CLOCK_WALL_MONOTONIC) < deadline_ns)) continue;
-        if (is_ending && signal == 0) {
-            SYS2(NR_KILL, -child, SIG_KILL);
-        } else if (!is_ending) {
-            outcome->is_timed_out = signal == 0;
-            outcome->is_cancelled = signal != 0;
-            SYS2(NR_KILL, -child, SIG_TERM);
-        }
+        if (signal == SIG_CHILD || (signal && is_ending)) continue;
+        if (signal == 0 && clock_ns(CLOCK_WALL_MONOTONIC) < deadline_ns) continue;
+        SYS2(NR_KILL, -child, is_ending ? SIG_KILL : SIG_TERM);
+        if (!is_ending && signal) outcome->is_cancelled = true;
+        if (!is_ending && !signal) outcome->is_timed_out = true;
         is_ending = true;
         deadline_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
     }
@@ -182,18 +162,8 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
     outcome->cpu_ns = usage_ns(USAGE_CHILDREN);
 }
 
-static void json_command(char **command)
-{
-    json_key("command");
-    json_char('"');
-    for (char **word = command; *word; word++) {
-        if (word != command) json_char(' ');
-        json_escaped(*word);
-    }
-    json_char('"');
-}
-
-static int report(const struct options *options, const struct host_cpus *cpus, const struct outcome *outcome, uint64_t own_ns)
+static int report(const struct options *options, const struct host_cpus *cpus, const struct outcome *outcome,
+                  uint64_t own_ns)
 {
     const struct snapshot *before = &outcome->before, *after = &outcome->after;
     const uint64_t wall_ns = after->at_ns - before->at_ns;
@@ -207,21 +177,26 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     json_text("probe", options->probe);
     json_text("variant", options->variant);
     json_u64("repeat", options->repeat);
-    json_command(options->command);
+    json_key("command");
+    for (char **word = options->command; *word; word++) {
+        json_char(word == options->command ? '"' : ' ');
+        json_escaped(*word);
+    }
+    json_char('"');
     if (signal) json_word("exit_code", "null");
     else json_u64("exit_code", (uint64_t)(outcome->status >> 8 & 0xff));
     if (signal) json_u64("signal", (uint64_t)signal);
     else json_word("signal", "null");
     json_bool("timed_out", outcome->is_timed_out);
     json_bool("cancelled", outcome->is_cancelled);
-    json_seconds("started_s", outcome->started_ns > options->since_ns ? outcome->started_ns - options->since_ns : 0);
+    json_seconds("started_s", growth(options->since_ns, outcome->started_ns));
     json_seconds("wall_s", wall_ns);
     json_seconds("cpu_s", outcome->cpu_ns);
     json_u64("usable_cpus", cpus->usable_count);
     json_real("cpu_share", wall_ns ? (double)outcome->cpu_ns / ((double)wall_ns * usable) : 0, 4);
     json_real("foreign_cpu_ratio", foreign, 4);
-    json_real("steal_ratio", share(after->steal_ns - before->steal_ns, before, after), 4);
-    json_real("iowait_ratio", share(after->iowait_ns - before->iowait_ns, before, after), 4);
+    json_real("steal_ratio", share(growth(before->steal_ns, after->steal_ns), before, after), 4);
+    json_real("iowait_ratio", share(growth(before->iowait_ns, after->iowait_ns), before, after), 4);
     json_seconds("quiet_wait_s", outcome->quiet_wait_ns);
     json_bool("is_quiet", outcome->is_quiet);
     /* Two quiet seconds: all of them during the command, or some of them in the wait before it. */
@@ -263,24 +238,38 @@ static bool parse_options(char **argv, struct options *options)
     return false;
 }
 
+static int print_clock(void)
+{
+    json_digits(clock_ns(CLOCK_WALL_MONOTONIC) / 1000, 1);
+    json_char('\n');
+    return output_exit(write_all(1, json_line.text, json_line.length));
+}
+
+static int tick(void)
+{
+    const long parent = SYS0(NR_GETPPID);
+    SYS2(NR_PRCTL, PDEATHSIG_OPTION, SIG_KILL);
+    for (;;) {
+        sleep_ns(NS_PER_S);
+        if (SYS0(NR_GETPPID) != parent || SYS2(NR_KILL, parent, SIG_USER_1) < 0) return EXIT_OK;
+    }
+}
+
 static int probe_main(int argc, char **argv, char **envp)
 {
     static struct host_cpus cpus;
     struct options options = {.probe = NULL};
     struct outcome outcome = {.status = 0};
-    const uint64_t blocked = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
     const uint64_t default_action[4] = {0};
     char uptime[64];
-    if (argc == 2 && text_equals(argv[1], "--clock")) {
-        json_digits(clock_ns(CLOCK_WALL_MONOTONIC) / 1000, 1);
-        json_char('\n');
-        return output_exit(write_all(1, json_line.text, json_line.length));
-    }
+    if (argc == 2 && text_equals(argv[1], "--clock")) return print_clock();
+    if (argc == 2 && text_equals(argv[1], "--tick")) return tick();
     if (argc < 1 || !parse_options(argv + 1, &options))
-        return json_error("observe", "usage: observe --probe P --variant V --repeat N --timeout S --quiet-budget S --out F --err F --json F -- command", 0, EXIT_USAGE);
+        return json_error("observe", "usage: observe --probe P --variant V --repeat N --timeout S --quiet-budget S "
+                          "--out F --err F --json F -- command", 0, EXIT_USAGE);
     /* An ignored CHLD, inherited from whoever started us, would make the kernel throw away the command's status. */
-    SYS4(NR_SIGACTION, SIG_CHILD, default_action, 0, sizeof blocked);
-    SYS4(NR_SIGPROCMASK, 0, &blocked, 0, sizeof blocked);
+    SYS4(NR_SIGACTION, SIG_CHILD, default_action, 0, sizeof SIGNALS);
+    SYS4(NR_SIGPROCMASK, 0, &SIGNALS, 0, sizeof SIGNALS);
     SYS2(NR_PRCTL, SUBREAPER_OPTION, 1);
     host_cpus_read(&cpus);
     if (!wait_for_quiet(&options, &cpus, &outcome)) return EXIT_RESOURCE;

@@ -31,8 +31,8 @@ static const uint64_t NS_PER_S = 1000000000u;
 #if defined(__x86_64__)
 #define PROBE_ARCH "x86_64"
 enum {
-    NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_MMAP = 9, NR_SIGACTION = 13, NR_SIGPROCMASK = 14, NR_SCHED_YIELD = 24, NR_MADVISE = 28,
-    NR_NANOSLEEP = 35, NR_GETPID = 39, NR_CLONE = 56, NR_EXECVE = 59, NR_WAIT4 = 61, NR_KILL = 62, NR_GETRUSAGE = 98,
+    NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_MMAP = 9, NR_SIGACTION = 13, NR_SIGPROCMASK = 14,
+    NR_SCHED_YIELD = 24, NR_MADVISE = 28, NR_NANOSLEEP = 35, NR_GETPID = 39, NR_CLONE = 56, NR_EXECVE = 59, NR_WAIT4 = 61, NR_KILL = 62, NR_GETRUSAGE = 98,
     NR_SETPGID = 109, NR_GETPPID = 110, NR_SIGTIMEDWAIT = 128, NR_PRCTL = 157, NR_SCHED_GETAFFINITY = 204,
     NR_CLOCK_GETTIME = 228, NR_EXIT_GROUP = 231, NR_OPENAT = 257, NR_UNLINKAT = 263, NR_RENAMEAT = 264, NR_DUP3 = 292
 };
@@ -54,8 +54,8 @@ static inline long sys6(long number, long a, long b, long c, long d, long e, lon
 enum {
     NR_DUP3 = 24, NR_UNLINKAT = 35, NR_RENAMEAT = 38, NR_OPENAT = 56, NR_CLOSE = 57, NR_READ = 63, NR_WRITE = 64,
     NR_EXIT_GROUP = 94, NR_NANOSLEEP = 101, NR_CLOCK_GETTIME = 113, NR_SCHED_GETAFFINITY = 123, NR_SCHED_YIELD = 124,
-    NR_KILL = 129, NR_SIGACTION = 134, NR_SIGPROCMASK = 135, NR_SIGTIMEDWAIT = 137, NR_SETPGID = 154, NR_GETRUSAGE = 165, NR_PRCTL = 167,
-    NR_GETPID = 172, NR_GETPPID = 173, NR_CLONE = 220, NR_EXECVE = 221, NR_MMAP = 222, NR_MADVISE = 233, NR_WAIT4 = 260
+    NR_KILL = 129, NR_SIGACTION = 134, NR_SIGPROCMASK = 135, NR_SIGTIMEDWAIT = 137, NR_SETPGID = 154,
+    NR_GETRUSAGE = 165, NR_PRCTL = 167, NR_GETPID = 172, NR_GETPPID = 173, NR_CLONE = 220, NR_EXECVE = 221, NR_MMAP = 222, NR_MADVISE = 233, NR_WAIT4 = 260
 };
 
 static inline long sys6(long number, long a, long b, long c, long d, long e, long f)
@@ -85,7 +85,7 @@ static inline long sys6(long number, long a, long b, long c, long d, long e, lon
 #define SYS6(n, a, b, c, d, e, f) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 enum { AT_CWD = -100, O_READ = 0, O_WRITE_NEW = 01 | 0100 | 01000, O_CLOSE_ON_EXEC = 02000000 };
-enum { SIG_INT = 2, SIG_KILL = 9, SIG_TERM = 15, SIG_CHILD = 17 };
+enum { SIG_INT = 2, SIG_KILL = 9, SIG_USER_1 = 10, SIG_TERM = 15, SIG_CHILD = 17 };
 enum { CLOCK_WALL_MONOTONIC = 1, CLOCK_OWN_CPU = 2 };
 
 struct time_spec {

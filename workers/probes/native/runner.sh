@@ -54,7 +54,8 @@ write_status() {
     run_cs=$((now_cs - started_cs))
     for _ in 1 2; do
         if {
-            printf '{"schema":1,"state":"%s","probe":%s,"variant":%s,"repeat":%s,' "$1" "$probe_json" "$variant_json" "$repeat_json"
+            printf '{"schema":1,"state":"%s","probe":%s,' "$1" "$probe_json"
+            printf '"variant":%s,"repeat":%s,' "$variant_json" "$repeat_json"
             printf '"step":%d,"steps":%d,"progress":%d.%03d,' "$step" "$steps" $((progress / 1000)) $((progress % 1000))
             printf '"monotonic_s":%d.%02d,"boot_id":"%s","pid":%d,' $((run_cs / 100)) $((run_cs % 100)) "$boot_id" $$
             printf '"quiet_wait_s":%d.%02d,"failure":%s}\n' $((waited_cs / 100)) $((waited_cs % 100)) "$failure"
@@ -88,19 +89,14 @@ on_terminate() {
 }
 
 tick() {
-    if [ -e cancel ] && [ -z "$final" ]; then
-        final=cancelled
-        interrupt
-    fi
+    [ ! -e cancel ] || final=${final:-cancelled}
+    # Each time again: a signal that meets observe before it has begun is lost.
+    [ -z "$final" ] || interrupt
     write_status running
 }
 
-# Wakes the runner once a second. A sleep in the main loop would delay the end of every step instead.
-ticker() {
-    while sleep 1; do kill -USR1 "$1" 2> /dev/null || exit 0; done
-}
-
-# Waits for observe; the signal of the ticker ends `wait` early, so ask again until the process is gone.
+# Waits for observe. The ticker wakes us once a second (a sleep here would delay the end of every step instead), and its
+# signal ends `wait` early, so ask again until the process is gone.
 await_child() {
     while kill -0 "$child" 2> /dev/null; do
         wait "$child"
@@ -143,9 +139,9 @@ run_step() {
     name=results/$(printf '%03d' "$step")-$1-$2-$3
     probe=$1 variant=$2 repeat=$3 timeout=$4
     shift 4
-    case $1 in
     # RUNNER_SHELL may be two words ("busybox sh").
     # shellcheck disable=SC2086
+    case $1 in
     inventory | dd_write | dd_read) set -- $SHELL_COMMAND "$RUN_DIR/runner.sh" call "$@" ;;
     esac
     budget_left_cs=$((budget_cs - waited_cs))
@@ -232,7 +228,10 @@ remove_files() {
 }
 
 finish() {
-    [ -z "$ticker" ] || kill "$ticker" 2> /dev/null
+    if [ -n "$ticker" ]; then
+        kill -KILL "$ticker" 2> /dev/null
+        wait "$ticker" 2> /dev/null
+    fi
     remove_files
     rm -f reserve results/*.part
     (
@@ -261,17 +260,20 @@ main() {
     trap on_terminate TERM INT
     bin/observe > /dev/null 2>&1
     [ $? -eq 2 ] || fail '"unsupported"'
-    ticker $$ < /dev/null > /dev/null 2>&1 &
+    # A program, because a shell can lose a signal that comes while it forks.
+    bin/observe --tick < /dev/null > /dev/null 2>&1 &
     ticker=$!
+    # shellcheck disable=SC1091
     . ./plan.sh
     mode=run
     write_status running
+    # shellcheck disable=SC1091
     . ./plan.sh
     finish
     [ "${final:-finished}" != failed ]
 }
 
-# ---- dd ---------------------------------------------------------------------------------------------------------------
+# ---- dd -----------------------------------------------------------------------------------------------------------
 
 # Everything between "=== NAME" and "=== end NAME rc=N" is what one tool printed.
 section() {
@@ -335,13 +337,12 @@ make_source() {
     source_mib=$(($(stat -c %s "$source") / MIB))
 }
 
-# Finds out what this dd and this file system can do: sets sync and direct (empty when O_DIRECT does not work).
-look_up_abilities() {
-    sync=fsync direct=
-    if dd if=/dev/zero of="$target" bs=1 count=1 conv=fdatasync 2> /dev/null; then sync=fdatasync; fi
+# Sets direct to "direct", or to nothing when O_DIRECT does not work with these operands of dd.
+look_up_direct() {
+    direct=
     case $filesystem in
     tmpfs | ramfs | zfs) ;; # they accept O_DIRECT and go through memory all the same
-    *) if dd if="$source" of="$target" bs=1M count=1 oflag=direct 2> /dev/null; then direct=direct; fi ;;
+    *) if dd "$@" bs=1M count=1 2> /dev/null; then direct=direct; fi ;;
     esac
 }
 
@@ -355,7 +356,7 @@ copy_chunks() {
         count=$(lower "$chunk_mib" $((wanted_mib - copied_mib)))
         if [ "$copy_direction" = write ]; then
             set -- if="$source" of="$target" bs=1M count="$count" seek="$copied_mib" \
-                conv=notrunc,$sync ${direct:+oflag=direct}
+                "conv=notrunc,$sync" ${direct:+oflag=direct}
         else
             set -- if="$target" of=/dev/null bs=1M count="$count" skip="$copied_mib" ${direct:+iflag=direct}
         fi
@@ -379,31 +380,33 @@ copy_chunks() {
     done
 }
 
-# prepare_dd DIRECTORY BYTES: sets directory, target, source, wanted_mib and the abilities; exits when it cannot be done.
+# prepare_dd DIRECTORY BYTES new|keep: sets directory, target, wanted_mib, the source and the abilities of dd here. An
+# earlier test file is removed or, for reading, kept. Exits when it cannot be done.
 prepare_dd() {
-    directory=$1 target=$1/$RUN_NAME.dd wanted_mib=$(($2 / MIB))
-    [ -d "$directory" ] && [ -w "$directory" ] || { echo "not a directory that we may write to: $directory" && exit 3; }
+    directory=$1 target=$1/$RUN_NAME.dd wanted_mib=$(($2 / MIB)) source_mib=0
+    if [ ! -d "$directory" ] || [ ! -w "$directory" ]; then
+        echo "not a directory that we may write to: $directory"
+        exit 3
+    fi
     look_up_mount "$directory"
-    [ "$3" = keep ] && [ -s "$target" ] || rm -f -- "$target"
+    [ "$3" = keep ] || rm -f -- "$target"
+    if [ -s "$target" ]; then
+        look_up_direct if="$target" of=/dev/null iflag=direct
+        return
+    fi
     look_up_space "$directory"
     keep_mib=$((size_mib / 10))
     [ "$keep_mib" -ge 2048 ] || keep_mib=2048
-    if [ ! -s "$target" ] && [ "$wanted_mib" -gt $((free_mib - keep_mib)) ]; then
+    if [ "$wanted_mib" -gt $((free_mib - keep_mib)) ]; then
         wanted_mib=$((free_mib - keep_mib))
         [ "$wanted_mib" -ge 64 ] || no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
     fi
     make_source "$wanted_mib"
-    if [ ! -s "$target" ]; then
-        echo "$target" >> "$RUN_DIR/files"
-        look_up_abilities
-        rm -f -- "$target"
-    else
-        sync=none direct=
-        case $filesystem in
-        tmpfs | ramfs | zfs) ;;
-        *) if dd if="$target" of=/dev/null bs=1M count=1 iflag=direct 2> /dev/null; then direct=direct; fi ;;
-        esac
-    fi
+    echo "$target" >> "$RUN_DIR/files"
+    look_up_direct if="$source" of="$target" oflag=direct
+    sync=fsync
+    if dd if=/dev/zero of="$target" bs=1 count=1 conv=fdatasync 2> /dev/null; then sync=fdatasync; fi
+    rm -f -- "$target"
 }
 
 print_conditions() {

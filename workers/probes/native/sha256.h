@@ -9,7 +9,7 @@ static inline uint32_t rotated(uint32_t value, unsigned bits)
     return value >> bits | value << (32 - bits);
 }
 
-/* Bits 0-31 of the fractional part of the square (or cube) root of n, by bisection on integers: the standard's constants. */
+/* The standard's constants: 32 bits of the fraction of the square (or cube) root of n, by bisection on integers. */
 static inline uint32_t root_fraction(uint32_t n, bool is_cube)
 {
     unsigned __int128 low = 0, high = (unsigned __int128)1 << 37;
@@ -38,15 +38,19 @@ static inline void sha256_constants(uint32_t state[8], uint32_t k[64])
 static inline void sha256_block(uint32_t state[8], const uint32_t k[64], const unsigned char *block)
 {
     uint32_t w[64], v[8];
-    for (unsigned i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+    for (unsigned i = 0; i < 16; i++) {
+        w[i] = 0;
+        for (unsigned j = 0; j < 4; j++) w[i] = w[i] << 8 | block[4 * i + j];
+    }
     for (unsigned i = 16; i < 64; i++)
         w[i] = w[i - 16] + (rotated(w[i - 15], 7) ^ rotated(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7]
                + (rotated(w[i - 2], 17) ^ rotated(w[i - 2], 19) ^ w[i - 2] >> 10);
     for (unsigned i = 0; i < 8; i++) v[i] = state[i];
     for (unsigned i = 0; i < 64; i++) {
-        uint32_t one = v[7] + (rotated(v[4], 6) ^ rotated(v[4], 11) ^ rotated(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
-        uint32_t two = (rotated(v[0], 2) ^ rotated(v[0], 13) ^ rotated(v[0], 22)) + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+        const uint32_t one = v[7] + (rotated(v[4], 6) ^ rotated(v[4], 11) ^ rotated(v[4], 25)) + choice + k[i] + w[i];
+        const uint32_t two = (rotated(v[0], 2) ^ rotated(v[0], 13) ^ rotated(v[0], 22)) + majority;
         for (unsigned j = 7; j > 0; j--) v[j] = v[j - 1];
         v[4] += one;
         v[0] = one + two;

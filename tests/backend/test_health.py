@@ -1,0 +1,93 @@
+"""/healthz and /readyz, the system checks, and the OpenAPI schema."""
+
+import pytest
+from django.conf import LazySettings
+from django.core import checks
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from backend.benchmarks.models import Tick
+from backend.common import clock
+from tests.backend.conftest import API, fields
+
+
+def test_healthz_answers_without_database(client: Client) -> None:
+    response = client.get("/healthz")
+    assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+@pytest.mark.django_db
+def test_readyz_tells_the_age_of_the_last_tick(client: Client) -> None:
+    assert client.get("/readyz").json()["tick_age_s"] is None
+    Tick.objects.create(at=clock.now())
+    state = client.get("/readyz").json()
+    assert {name: state[name] for name in ("database", "migrations", "redis")} == {
+        "database": "ok",
+        "migrations": "ok",
+        "redis": "ok",
+    }
+    assert 0 <= state["tick_age_s"] < 60
+
+
+@pytest.mark.django_db
+def test_readyz_is_503_naming_the_queue_that_is_gone(
+    client: Client, settings: LazySettings
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nothing listens on port 1
+    response = client.get("/readyz")
+    assert (response.status_code, fields(response)) == (503, ["redis"])
+
+
+@pytest.mark.django_db
+def test_readyz_is_503_while_a_migration_is_missing(client: Client) -> None:
+    MigrationRecorder(connection).record_unapplied("rankings", "0001_initial")
+    MigrationRecorder(connection).record_unapplied("catalog", "0001_initial")
+    response = client.get("/readyz")
+    assert (response.status_code, fields(response)) == (503, ["migrations"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"TOKEN_PEPPER": "short"}, "rackrate.E001"),
+        ({"TOKEN_PEPPER": "x" * 50, "SECRET_KEY": "x" * 50}, "rackrate.E002"),
+        ({"THROTTLE_TOKEN": "many"}, "rackrate.E003"),
+        ({"LEASE_S": 9, "TICK_S": 5}, "rackrate.E004"),
+        ({"PUBLIC_READ": True}, "rackrate.W001"),
+        ({"SSH_ALLOW_PRIVATE": True}, "rackrate.W002"),
+        ({"HTTPS_ONLY": False}, "rackrate.W003"),
+        ({"PUBLIC_URL": "http://rackrate.test"}, "rackrate.W004"),
+    ],
+)
+def test_check_finds_a_setting_that_is_not_for_a_server(
+    settings: LazySettings, changes: dict[str, object], found: str
+) -> None:
+    sound: dict[str, object] = {
+        "PUBLIC_READ": False,
+        "SSH_ALLOW_PRIVATE": False,
+        "HTTPS_ONLY": True,
+    }
+    sound |= {"TOKEN_PEPPER": "p" * 50, "PUBLIC_URL": "https://rackrate.test"}
+    for name, value in sound.items():
+        setattr(settings, name, value)
+    ours = {m.id for m in checks.run_checks(include_deployment_checks=True)}
+    assert not {one for one in ours if str(one).startswith("rackrate.")}
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    assert found in {m.id for m in checks.run_checks(include_deployment_checks=True)}
+
+
+@pytest.mark.django_db
+def test_openapi_describes_every_address_and_its_problems(client: Client) -> None:
+    response = client.get(f"{API}/schema/?format=json")
+    schema = response.json()
+    paths = {path.removeprefix(API) for path in schema["paths"]}
+    assert {"/rankings", "/runs/{run_id}/cancel", "/hosts/{host_id}/approve", "/value"} <= paths
+    assert not any("format" in path for path in paths)
+    names = {p["name"] for p in schema["paths"][f"{API}/rankings"]["get"]["parameters"]}
+    assert {"metric", "vcpu__gte", "provider!", "as_of", "per_page"} <= names
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+    assert client.get(f"{API}/docs/").status_code == 200

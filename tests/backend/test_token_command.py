@@ -1,0 +1,56 @@
+"""`manage.py token create|revoke`."""
+
+import datetime as dt
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from backend.accounts.models import ApiToken
+from backend.accounts.selectors import token_found
+from backend.common import clock
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command("token", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_create_prints_a_token_that_works_for_90_days() -> None:
+    made = json.loads(run("create", "sheet", "--scope", "run", "--json"))
+    token = token_found(made["token"])
+    assert token is not None
+    assert (token.name, token.scope, token.workspace.slug) == ("sheet", "run", "default")
+    assert abs(token.expires_at - clock.now() - dt.timedelta(days=90)) < dt.timedelta(minutes=1)
+
+
+def test_create_without_json_prints_the_bare_token() -> None:
+    assert token_found(run("create", "plain", "--expires-days", "1").strip()) is not None
+
+
+def test_revoke_ends_the_token_of_that_name() -> None:
+    plaintext = run("create", "old").strip()
+    run("revoke", "old")
+    assert token_found(plaintext) is None
+    assert token_found(run("create", "old").strip()) is not None
+    assert ApiToken.objects.filter(name="old").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("create", "twice"), "exists"),
+        (("create", " "), "characters"),
+        (("create", "x", "--expires-days", "0"), "between 1 and"),
+        (("create", "x", "--scope", "root"), "invalid choice"),
+        (("revoke", "nobody"), "no token"),
+    ],
+)
+def test_wrong_use_is_one_clear_error(arguments: tuple[str, ...], message: str) -> None:
+    run("create", "twice")
+    with pytest.raises(CommandError, match=message):
+        run(*arguments)

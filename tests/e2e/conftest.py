@@ -1,0 +1,5 @@
+"""Fixtures of the tests that drive the whole: the browser."""
+
+from tests.e2e.browser import browser
+
+__all__ = ["browser"]

@@ -1,0 +1,162 @@
+"""The real stack of this checkout, on a state of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from launcher.processes import PROC, Record, has_ended, wait_until
+from tests.launcher.conftest import ROOT, clean_environment, rackrate
+
+NAMES = {"postgres", "valkey", "web", "worker", "beat"}
+pytestmark = pytest.mark.xdist_group("launcher")
+
+
+def records(state: Path) -> dict[str, Record]:
+    file = state / "processes.json"
+    found = json.loads(file.read_text()) if file.is_file() else []
+    return {entry["name"]: Record(**entry) for entry in found}
+
+
+class Launched:
+    """`./rackrate up` as a child of the test."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.output = state.with_suffix(".output")
+        with self.output.open("w") as file:
+            self.process = subprocess.Popen(
+                [str(ROOT / "rackrate"), "up", "--port", "0"],
+                env=clean_environment(state),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        started = time.monotonic()
+        ready = lambda: "serves at" in self.output.read_text() or self.process.poll() is not None  # noqa: E731
+        assert wait_until(ready, 90), self.output.read_text()
+        assert self.process.poll() is None, self.output.read_text()
+        self.seconds = time.monotonic() - started
+        self.url = self.output.read_text().rpartition("serves at ")[2].split()[0]
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory):
+    launched = Launched(tmp_path_factory.mktemp("stack") / "state")
+    yield launched
+    if launched.process.poll() is None:
+        launched.end()
+
+
+def test_stack_answers_and_has_every_process_when_up(up):
+    with urllib.request.urlopen(f"{up.url}healthz", timeout=10) as answer:
+        assert answer.status == 200
+    assert set(records(up.state)) == NAMES
+    assert all(record.is_alive() for record in records(up.state).values())
+
+
+def test_worker_is_started_by_its_absolute_path_when_up(up):
+    argv = (
+        (PROC / str(records(up.state)["worker"].pid) / "cmdline").read_bytes().decode().split("\0")
+    )
+    assert str(ROOT / ".venv/bin/celery") in argv
+    assert "worker" in argv
+
+
+def test_no_secret_is_in_any_argument_when_up(up):
+    secrets = json.loads((up.state / "secrets.json").read_text()).values()
+    for record in records(up.state).values():
+        for pid in record.members(f"RACKRATE_STATE_DIR={up.state}"):
+            argv = (PROC / str(pid) / "cmdline").read_bytes().decode()
+            assert not any(secret in argv for secret in secrets), argv
+
+
+def test_second_up_is_refused_with_one_sentence_when_the_stack_lives(up):
+    done = rackrate(up.state, "up", "--port", "0")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"rackrate: A stack of this checkout runs already (up (process {up.process.pid})); "
+        "stop it with ./rackrate stop.\n"
+    )
+
+
+def test_manage_joins_the_live_stack_when_called(up):
+    program = "from django.conf import settings; print(settings.PUBLIC_URL, settings.DATABASES['default']['PORT'])"
+    done = rackrate(up.state, "manage", "shell", "--no-imports", "-c", program)
+    assert done.returncode == 0, done.stderr
+    url, port = done.stdout.split()
+    assert url == up.url.rstrip("/")
+    assert f":{port}/" in json.loads((up.state / "stack.json").read_text())["DATABASE_URL"]
+
+
+def test_manage_passes_the_status_on_when_the_command_fails(up):
+    done = rackrate(up.state, "manage", "no_such_command")
+    assert done.returncode == 1
+    assert "no_such_command" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["worker", "valkey"])
+def test_killed_child_is_back_within_five_seconds_when_supervised(up, name):
+    before = records(up.state)[name]
+    os.kill(before.pid, signal.SIGKILL)
+
+    def is_back():
+        now = records(up.state)[name]
+        return now.pid != before.pid and now.is_alive()
+
+    assert wait_until(is_back, 5)
+
+
+def test_nothing_is_left_when_stop_is_called(up):
+    running = records(up.state)
+    done = rackrate(up.state, "stop")
+    assert (done.returncode, done.stdout) == (0, "stopped\n")
+    assert up.process.wait(10) == 0
+    assert [name for name, record in running.items() if record.is_alive()] == []
+    assert "Traceback" not in up.output.read_text()
+
+
+def test_left_overs_are_stopped_when_a_killed_launcher_is_followed_by_another(tmp_path):
+    first = Launched(tmp_path / "state")
+    running = records(first.state)
+    # The worst case: the kernel's signal on the launcher's death reaches nobody, because all are stopped.
+    for record in running.values():
+        os.kill(record.pid, signal.SIGSTOP)
+    first.process.kill()
+    first.process.wait()
+    assert not any(has_ended(record.pid) for record in running.values())
+    for record in running.values():
+        if record.name != "beat":  # one that neither runs on nor ends by itself
+            os.kill(record.pid, signal.SIGCONT)
+    second = Launched(tmp_path / "state")
+    assert "stopped what an earlier launcher left: " in second.output.read_text()
+    assert [name for name, record in running.items() if record.is_alive()] == []
+    assert second.end() == 0
+    assert "Traceback" not in second.output.read_text()
+    assert second.seconds < 30  # warm, on a machine that runs other tests beside
+
+
+def test_environment_wins_over_the_embedded_services_when_set(tmp_path):
+    done = rackrate(
+        tmp_path / "state",
+        "manage",
+        "check",
+        DATABASE_URL="postgresql://nobody:none@127.0.0.1:1/none",
+        REDIS_URL="redis://127.0.0.1:1/0",
+    )
+    assert done.returncode == 1
+    assert "127.0.0.1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state/postgres").exists()
+    assert not (tmp_path / "state/valkey").exists()

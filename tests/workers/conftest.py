@@ -1,0 +1,114 @@
+"""A target to log in to, hosts and runs on it, and a way to take a run to its end."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from backend.benchmarks.models import Host, HostState, Run, Step
+from backend.benchmarks.services import host_create, run_create
+from tests import factories
+from tests.fakes.sshd import FakeSshd
+from workers.probes import build
+from workers.pump import Pump
+
+TINY = {"seconds": 0.2, "repeats": 2}
+
+
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[FakeSshd]:
+    server = FakeSshd(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def ssh_host(sshd: FakeSshd, queued: list[Any], settings: Any) -> Host:
+    """A host whose key was approved."""
+    settings.SSH_ALLOW_PRIVATE = True
+    host = host_create(
+        workspace=factories.workspace(),
+        name="Target",
+        address="127.0.0.1",
+        port=sshd.port,
+        username=sshd.username,
+        private_key=sshd.private_key,
+        offer=None,
+        kind="dedicated",
+        price=None,
+        actor="tester",
+    )
+    Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=sshd.host_key)
+    host.refresh_from_db()
+    return host
+
+
+def tiny_run(host: Host, *, probes: list[str] | None = None, **parameters: Any) -> Run:
+    """A run of a second or two."""
+    return run_create(
+        host=host,
+        profile="quick",
+        probes=probes or ["cmips"],
+        parameters={**TINY, **parameters},
+        actor="tester",
+    )
+
+
+def hurry(run: Run) -> None:
+    """Let what waits for its next attempt be due now."""
+    Step.objects.filter(run=run, finished_at=None, lease_until=None).update(next_due_at=Now())
+
+
+def driven(run: Run, *, passes: int = 20) -> Run:
+    """The run at its end, done by this process alone."""
+    pump = Pump()
+    for _ in range(passes):
+        hurry(run)
+        pump.once()
+        run.refresh_from_db()
+        if run.is_finished:
+            return run
+    raise AssertionError(f"still {run.state}: {run.steps.last().last_error}")
+
+
+@pytest.fixture
+def broken_probes(tmp_path: Path, settings: Any) -> Callable[[str, str], None]:
+    """Put a shell script in the place of a probe: broken_probes("cmips", script).
+
+    In the script `real` is the real program, and `count` how often it was called before.
+    """
+
+    def replace(name: str, script: str) -> None:
+        arch = build.host_arch()
+        source, target = settings.PROBE_BUILD_DIR / arch, tmp_path / "probes" / arch
+        shutil.copytree(source, target)
+        shutil.copy(target / name, target / f"{name}.real")
+        counter = tmp_path / "count"
+        program = (
+            f"#!/bin/sh\nreal={target}/{name}.real\n"
+            f"count=$(cat {counter} 2>/dev/null || echo 0)\necho $((count + 1)) >{counter}\n"
+            f"{script}\n"
+        )
+        (target / name).write_text(program)
+        manifest = json.loads((target / "manifest.json").read_text())
+        manifest["binaries"][name] = {
+            "sha256": hashlib.sha256(program.encode()).hexdigest(),
+            "bytes": len(program),
+        }
+        (target / "manifest.json").write_text(json.dumps(manifest))
+        settings.PROBE_BUILD_DIR = tmp_path / "probes"
+
+    return replace
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built_probes() -> None:
+    """The probes of this machine, built on first need."""
+    build.build(build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR)))

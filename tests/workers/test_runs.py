@@ -1,0 +1,275 @@
+"""Runs from beginning to end over real SSH, and the ways in which they fail."""
+
+import gzip
+import os
+import subprocess
+
+import pytest
+
+from backend.benchmarks.models import HostState, RunState, Step
+from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
+from backend.benchmarks.services import run_cancel
+from tests.workers.conftest import driven, hurry, tiny_run
+from workers.pump import Pump
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def values(run, metric="cmips_score"):
+    return {sample.repeat: sample.value for sample in run.samples.filter(metric=metric)}
+
+
+def is_clean(sshd):
+    return sorted(os.listdir(sshd.temporary)) == []
+
+
+def test_run_ends_done_with_samples_and_evidence_over_ssh(ssh_host, sshd):
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert sorted(values(run)) == [0, 1]
+    assert sorted(values(run, "cmips_single_score")) == [0, 1]
+    # inventory, then two rounds of two series
+    assert [e.n for e in run.evidence.all()] == [1, 2, 3, 4, 5]
+    for evidence in run.evidence.all():
+        text = evidence_text(evidence)
+        assert len(text.encode()) == evidence.size_bytes
+        assert evidence.exit_code == 0
+    score = run.samples.filter(metric="cmips_score").first()
+    assert '"probe":"cmips"' in evidence_text(score.evidence)
+    assert run.progress_ratio == 1
+    assert run.runner_s > 0.8  # four repeats of 0.2 s
+    assert 0 < run.overhead_s < 30
+    assert is_clean(sshd)
+
+
+def test_run_fills_host_facts_and_offer_from_the_inventory(ssh_host):
+    run = driven(tiny_run(ssh_host, probes=["inventory"]))
+    ssh_host.refresh_from_db()
+    run.offer.refresh_from_db()
+    assert run.state == RunState.DONE
+    assert ssh_host.facts["arch"] == os.uname().machine
+    assert run.offer.thread_count == os.cpu_count()
+    assert run.offer.memory_bytes == ssh_host.facts["memory_bytes"] > 0
+
+
+def test_run_measures_memory_and_disk_in_the_directory_asked_for(ssh_host, tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    run = driven(
+        tiny_run(
+            ssh_host, probes=["memory", "dd"], directory=str(place), file_bytes=2**26, repeats=1
+        )
+    )
+    assert (run.state, run.failure_detail) == (RunState.DONE, "")
+    metrics = set(run.samples.values_list("metric", flat=True))
+    assert metrics == {
+        "memory_bandwidth_bytes_per_s",
+        "memory_latency_ns",
+        "disk_write_bytes_per_s",
+        "disk_read_bytes_per_s",
+    }
+    written = run.samples.get(metric="disk_write_bytes_per_s")
+    assert written.parameters["directory"] == str(place)
+    assert list(place.iterdir()) == []
+
+
+def test_dead_host_ends_in_unreachable(ssh_host, sshd):
+    run = tiny_run(ssh_host)
+    sshd.refuse()
+    driven(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "unreachable")
+    assert "127.0.0.1" in run.failure_detail
+    assert run.steps.get(state="reachable").attempt == 4
+
+
+def test_wrong_key_ends_in_auth(ssh_host, sshd, tmp_path):
+    other = type(sshd)(tmp_path / "x") if (tmp_path / "x").mkdir() is None else None
+    from backend.benchmarks.services import host_private_key_replace
+
+    host_private_key_replace(host=ssh_host, private_key=other.private_key, actor="tester")
+    other._loop.close()
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
+    assert sshd.commands == []
+
+
+@pytest.mark.parametrize("kind", ["ssh-ed25519", "ecdsa-sha2-nistp256"])
+def test_changed_host_key_ends_in_auth_with_both_fingerprints_and_nothing_run(
+    ssh_host, sshd, kind
+):
+    pinned = fingerprint(sshd.host_key)
+    run = tiny_run(ssh_host)
+    sshd.change_host_key(kind)
+    driven(run)
+    presented = fingerprint(sshd.host_key)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
+    assert presented != pinned
+    assert presented in run.failure_detail
+    assert pinned in run.failure_detail
+    assert sshd.commands == []
+    ssh_host.refresh_from_db()
+    assert ssh_host.state == HostState.KEY_CHANGED
+    assert fingerprint(ssh_host.scanned_key) == presented
+
+
+def test_killed_probe_ends_in_interrupted_with_the_rest_kept(ssh_host, sshd, broken_probes):
+    broken_probes("cmips", '[ "$count" -eq 2 ] && kill -9 $$\nexec "$real" "$@"')
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "interrupted")
+    assert run.failure_detail == "cmips all, repeat 1: killed by signal 9"
+    assert sorted(values(run)) == [0]
+    assert sorted(values(run, "cmips_single_score")) == [0, 1]
+    assert run.evidence.get(probe="cmips", variant="all", repeat=1).error != ""
+    assert is_clean(sshd)
+
+
+def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, broken_probes):
+    broken_probes("cmips", '[ "$count" -eq 1 ] && { "$real" "$@" | head -c 60; exit 0; }\nexec "$real" "$@"')
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
+    assert run.failure_detail.startswith("cmips single, repeat 0: cmips: not exactly one whole line")
+    assert sorted(values(run)) == [0, 1]
+    assert sorted(values(run, "cmips_single_score")) == [1]
+
+
+def test_probe_over_its_time_ends_in_timeout_with_the_rest_kept(
+    ssh_host, broken_probes, monkeypatch
+):
+    from workers.probes import registry
+
+    monkeypatch.setattr(
+        registry, "_step", _with_timeout(registry._step, "1")
+    )
+    broken_probes("cmips", '[ "$count" -eq 0 ] && sleep 100\nexec "$real" "$@"')
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "timeout")
+    assert sorted(values(run)) == [1]
+
+
+def _with_timeout(step, timeout_s):
+    def changed(*arguments):
+        words = step(*arguments)
+        return (*words[:4], timeout_s, *words[5:])
+
+    return changed
+
+
+def test_killed_runner_ends_in_interrupted_with_the_measured_kept(ssh_host, sshd, broken_probes):
+    # The third repeat kills the runner itself: observe's parent.
+    broken_probes(
+        "cmips",
+        '[ "$count" -eq 2 ] && { kill -9 "$(cat pid)"; sleep 100; }\nexec "$real" "$@"',
+    )
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "interrupted")
+    assert sorted(values(run)) == [0]
+    assert sorted(values(run, "cmips_single_score")) == [0]
+    assert is_clean(sshd)
+
+
+@pytest.fixture
+def small_tmpfs(sshd):
+    """The target's temporary directory on 1 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(sshd.temporary)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    yield sshd.temporary
+    subprocess.run(["umount", str(sshd.temporary)], check=True)
+
+
+def test_full_tmp_ends_in_disk_full(ssh_host, small_tmpfs):
+    run = driven(tiny_run(ssh_host))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "disk_full")
+    assert "KiB free" in run.failure_detail
+
+
+def test_cancelled_run_keeps_what_was_measured(ssh_host, sshd, broken_probes):
+    run = tiny_run(ssh_host, repeats=50)
+    # The third repeat lasts long enough to be cancelled in.
+    broken_probes("cmips", '[ "$count" -ge 2 ] && exec "$real" --threads 1 --seconds 60\nexec "$real" "$@"')
+    pump = Pump()
+    while not run.evidence.filter(n=3).exists():
+        hurry(run)
+        pump.steps(wait_s=0)
+        _follow_briefly()
+    run_cancel(run=run, actor="tester")
+    driven(run)
+    assert run.state == RunState.CANCELLED
+    assert (run.failure_reason, run.is_cancel_requested) == ("", True)
+    assert sorted(values(run)) == [0]
+    assert sorted(values(run, "cmips_single_score")) == [0]
+    assert is_clean(sshd)
+
+
+def _follow_briefly():
+    from workers import poller
+
+    poller.follow(lambda claim: None, window_s=1)
+
+
+def test_host_that_vanishes_during_the_run_is_lost_with_the_measured_kept(
+    ssh_host, sshd, broken_probes, settings
+):
+    settings.LEASE_S = 1
+    run = tiny_run(ssh_host)
+    broken_probes("cmips", '[ "$count" -ge 2 ] && sleep 100\nexec "$real" "$@"')
+    pump = Pump()
+    while not run.evidence.filter(n=3).exists():
+        hurry(run)
+        pump.steps(wait_s=0)
+        _follow_briefly()
+    sshd.refuse()
+    sshd.drop()
+    driven(run, passes=100)
+    assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
+    assert sorted(values(run)) == [0]
+    step = run.steps.get(state=RunState.TEARING_DOWN)
+    assert step.finished_at is None  # cleaning goes on for as long as it takes
+
+    sshd.accept()
+    Step.objects.filter(pk=step.pk).update(lease_until=None)
+    hurry(run)
+    pump.once()
+    step.refresh_from_db()
+    assert step.finished_at is not None
+    assert is_clean(sshd)
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+
+
+def test_cut_connection_does_not_disturb_a_run(ssh_host, sshd):
+    run = tiny_run(ssh_host)
+    pump = Pump()
+    pump.steps(wait_s=0)
+    _follow_briefly()
+    sshd.drop()
+    driven(run)
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert sorted(values(run)) == [0, 1]
+
+
+def test_second_run_waits_until_the_host_is_free(ssh_host):
+    first, second = tiny_run(ssh_host), tiny_run(ssh_host, probes=["inventory"])
+    assert second.steps.get().next_due_at is None
+    driven(first)
+    second.refresh_from_db()
+    assert second.steps.get(state="queued").next_due_at is not None or second.is_finished
+    driven(second)
+    assert (first.state, second.state) == (RunState.DONE, RunState.DONE)
+    assert second.started_at >= first.finished_at
+
+
+def test_run_view_shows_stage_steps_and_lines(ssh_host):
+    run = driven(tiny_run(ssh_host))
+    view = run_view(run)
+    assert (view.stage, view.progress_ratio, view.failure) == ("done", 1, None)
+    assert [step.name for step in view.steps] == [
+        "queued", "reachable", "prepared", "running",
+        "collecting", "parsed", "tearing_down", "verified_gone",
+    ]  # fmt: skip
+    assert {step.state for step in view.steps} == {"finished"}
+    assert any('"probe":"cmips"' in line for line in view.last_lines)
+    assert gzip.decompress(bytes(view.evidence[1].raw_gzip)).startswith(b'{"schema":1')
