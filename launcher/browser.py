@@ -2,13 +2,15 @@
 
 import ctypes
 import shutil
+import tarfile
+from pathlib import Path
 
 from launcher import node
-from launcher.paths import LOCKS, PYTHON, ROOT, TOOLS
-from launcher.steps import tool
+from launcher.paths import LOCKS, TOOLS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OWN = TOOLS / "browser"
+PROGRAM = OWN / "chromium.bin"
 WRAPPER = OWN / "chromium"
 FONTS_CONF = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
@@ -23,6 +25,16 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 export LD_LIBRARY_PATH="$here/al2023/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FONTCONFIG_PATH="$here"
 exec "$here/chromium.bin" "$@"
 """
+# Node has a decoder for the packed files, Python's standard library has none.
+UNPACK_SCRIPT = """
+const [, source, target] = process.argv;
+require("fs").writeFileSync(target, require("zlib").brotliDecompressSync(require("fs").readFileSync(source)));
+"""
+PARTS = {
+    "chromium": None,
+    "al2023.tar": "al2023",
+    "fonts.tar": ".",
+}  # file -> folder to unpack it into
 
 
 def from_path() -> str | None:
@@ -37,10 +49,21 @@ def install() -> None:
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(LOCKS / "browser" / name, OWN / name)
     node.npm_ci("browser", OWN)
-    tool("browser", [str(PYTHON), str(ROOT / "launcher/unpack_browser.py"), str(OWN)])
+    _unpack(OWN / "node_modules/@sparticuz/chromium/bin")
     (OWN / "fonts.conf").write_text(FONTS_CONF.format(folder=OWN))
     WRAPPER.write_text(WRAPPER_SCRIPT)
     WRAPPER.chmod(0o755)
+
+
+def _unpack(packed: Path) -> None:
+    for name, place in PARTS.items():
+        node.run("browser", ["--eval", UNPACK_SCRIPT, str(packed / f"{name}.br"), str(OWN / name)])
+        if place is not None:
+            with tarfile.open(OWN / name) as tar:
+                # The archive's hash is in package-lock.json. Python 3.11.2 has no `filter` to pass here.
+                tar.extractall(OWN / place)  # noqa: S202
+    (OWN / "chromium").rename(PROGRAM)
+    PROGRAM.chmod(0o755)
 
 
 def environment() -> dict[str, str]:

@@ -147,7 +147,6 @@ REST_FRAMEWORK = {
         "backend.common.rest.throttles.TokenThrottle",
         "backend.common.rest.throttles.AddressThrottle",
     ],
-    "DEFAULT_THROTTLE_RATES": {"token": THROTTLE_TOKEN, "address": THROTTLE_ANONYMOUS},
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "backend.common.rest.problem.exception_handler",
     "COERCE_DECIMAL_TO_STRING": True,

@@ -14,6 +14,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from backend.catalog.services import data_version_bump
+from backend.common.rest import views
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -421,6 +422,23 @@ def test_unknown_parameter_is_a_visible_warning(client: Client, name: str) -> No
     [warning] = response.json()["warnings"]
     assert name in warning
     assert name in client.get(f"{API}/rankings.csv?{name}=1")["X-Warning"]
+
+
+def test_warnings_of_a_csv_are_all_in_its_header_whatever_their_letters(client: Client) -> None:
+    warning = client.get(f"{API}/rankings.csv?farbe%0D%0A=1&größe=2")["X-Warning"]
+    assert "farbe" in warning
+    assert "gr??e" in warning
+    assert "\n" not in warning
+
+
+def test_export_of_too_many_rows_is_refused_with_their_count(
+    client: Client, demo: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MAX_EXPORT_ROWS", 454)
+    refused = client.get(f"{API}/rankings.csv?metric=coremark_score")
+    assert refused.status_code == 400
+    assert b"455 rows" in refused.content
+    assert client.get(f"{API}/rankings?metric=coremark_score").status_code == 200
 
 
 def test_error_of_a_csv_address_is_one_line_of_text(client: Client) -> None:

@@ -39,11 +39,15 @@ class Launched:
                 start_new_session=True,
             )
         started = time.monotonic()
-        ready = lambda: "serves at" in self.output.read_text() or self.process.poll() is not None  # noqa: E731
-        assert wait_until(ready, 90), self.output.read_text()
-        assert self.process.poll() is None, self.output.read_text()
+        wait_until(self.is_decided, 90)
+        if "serves at" not in self.output.read_text():
+            self.end()
+            raise AssertionError(self.output.read_text())
         self.seconds = time.monotonic() - started
         self.url = self.output.read_text().rpartition("serves at ")[2].split()[0]
+
+    def is_decided(self) -> bool:
+        return "serves at" in self.output.read_text() or self.process.poll() is not None
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)

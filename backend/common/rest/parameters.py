@@ -33,8 +33,10 @@ def given(params: Params) -> dict[str, list[str]]:
 
 
 def unknown_warning(name: str) -> str:
-    """The visible warning for a parameter that was ignored."""
-    return f"unknown parameter {name if len(name) <= 60 else name[:60] + '…'} was ignored"
+    """The visible warning for a parameter that was ignored; fit for a header and a page."""
+    shown = name if len(name) <= 60 else f"{name[:60]}…"
+    printable = "".join(letter if letter.isprintable() else "?" for letter in shown)
+    return f"unknown parameter {printable} was ignored"
 
 
 def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any], list[str]]:

@@ -107,8 +107,9 @@ class ListView(View):
         read({"dialect": request.query_params.getlist("dialect")}, DIALECT)
         listing = self.listing(request)
         headers["X-Total-Count"] = str(listing.count)
-        for warning in listing.warnings[:SHOWN_WARNINGS]:
-            headers["X-Warning"] = warning.encode("ascii", "replace").decode()
+        if listing.warnings:
+            shown = "; ".join(listing.warnings[:SHOWN_WARNINGS])
+            headers["X-Warning"] = shown.encode("ascii", "replace").decode()
         if request.accepted_renderer.format == JSONRenderer.format:
             return Response(_page(request, listing), headers=headers)
         return Response(self._table(request, listing), headers=headers | self._file(request))
