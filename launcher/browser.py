@@ -62,8 +62,10 @@ def _unpack(packed: Path) -> None:
             with tarfile.open(OWN / name) as tar:
                 # The archive's hash is in package-lock.json. Python 3.11.2 has no `filter` to pass here.
                 tar.extractall(OWN / place)  # noqa: S202
+            (OWN / name).unlink()
     (OWN / "chromium").rename(PROGRAM)
     PROGRAM.chmod(0o755)
+    shutil.rmtree(OWN / "node_modules")
 
 
 def environment() -> dict[str, str]:

@@ -5,7 +5,6 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from launcher import browser
 from launcher.console import say
@@ -97,7 +96,6 @@ def test(state: State, arguments: list[str], *, is_deep: bool) -> int:
                 browser.environment(),
                 HYPOTHESIS_PROFILE="deep" if is_deep else "default",
                 COVERAGE_FILE=str(own.directory / "coverage"),
-                TMPDIR=str(_short_temporary(own)),
             )
             os.chdir(ROOT)
             if arguments:
@@ -107,17 +105,11 @@ def test(state: State, arguments: list[str], *, is_deep: bool) -> int:
             stack.stop()
 
 
-def _short_temporary(state: State) -> Path:
-    folder = state.directory / "tmp"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
-
-
 def _whole_suite(stack: Stack, *, is_deep: bool) -> int:
     """Side by side what may, then alone what measures time, then the coverage floor."""
     chosen = "" if is_deep else " and not deep"
     both = _python("-m", "pytest", "--cov", "--cov-report=")
-    side_by_side = [*both, "-n", "2", "--dist", "loadgroup", "-m", f"not serial{chosen}"]
+    side_by_side = [*both, "-n", "2", "-m", f"not serial{chosen}"]
     alone = [*both, "--cov-append", "-n", "0", "-m", f"serial{chosen}"]
     statuses = [stack.run(side_by_side), stack.run(alone)]
     if statuses[1] == NO_TESTS_FOUND:

@@ -72,7 +72,7 @@ def production_environment() -> dict[str, str]:
         "REDIS_URL": "redis://127.0.0.1:1/0",
         "SECRET_KEY": "stand-in-for-checks-only-0123456789-abcdefghijklmnopqrstuvwxyz",
         "CREDENTIAL_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-        "TOKEN_PEPPER": "stand-in-for-checks-only",
+        "TOKEN_PEPPER": "stand-in-for-checks-only-0123456789",
         "ALLOWED_HOSTS": "rackrate.example",
         "PUBLIC_URL": "https://rackrate.example",
         "PUBLIC_READ": "0",

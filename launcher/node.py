@@ -45,7 +45,10 @@ def npm_ci(name: str, folder: Path) -> None:
     """Install a folder's package-lock.json; no package's script runs."""
     found = from_path()
     npm = [found[1]] if found else [str(OWN_NODE), str(OWN_NPM)]
-    tool(name, [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], _environment(), folder)
+    # Its own pauses between retries add up to more than a minute when there is no network.
+    patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
+    arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]
+    tool(name, [*npm, *arguments], _environment(), folder)
 
 
 def run(name: str, arguments: list[str]) -> None:

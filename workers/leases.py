@@ -40,18 +40,28 @@ def _due() -> Q:
     )
 
 
+def is_followed() -> bool:
+    """Whether a poller is at work: it looks for running runs about every second by itself."""
+    return Step.objects.filter(
+        finished_at=None, state=RunState.RUNNING, lease_until__gt=Now()
+    ).exists()
+
+
 def has_due_polls() -> bool:
     """Whether a running run waits for somebody to follow it."""
     return Step.objects.filter(_due(), state=RunState.RUNNING).exists()
 
 
 @transaction.atomic
-def claim_due(*, is_polling: bool, limit: int = BATCH) -> list[Claim]:
+def claim_due(*, is_polling: bool, limit: int = BATCH, overdue_s: float = 0) -> list[Claim]:
     """Claim due steps, oldest first: those of running runs when polling, else all others.
 
-    Rows that another claimer holds at this moment are skipped, never waited for.
+    Rows that another claimer holds at this moment are skipped, never waited for. `overdue_s`
+    leaves what became due just now to somebody else.
     """
     due = Step.objects.filter(_due())
+    if overdue_s:
+        due = due.filter(next_due_at__lte=Now() - dt.timedelta(seconds=overdue_s))
     due = due.filter(state=RunState.RUNNING) if is_polling else due.exclude(state=RunState.RUNNING)
     found = list(
         due.select_for_update(skip_locked=True, of=("self",))

@@ -60,7 +60,7 @@ cd "$1" && sha256sum runner.sh plan.sh bin/* 2>/dev/null
 START = r"""
 cd "$1" || exit 1
 lock=${1%/*}/rackrate-host.lock
-if ! ln -s "$1" "$lock" 2>/dev/null; then
+if ! ln -sn "$1" "$lock" 2>/dev/null; then
     other=$(readlink "$lock")
     if [ "$other" != "$1" ]; then
         pid=$(cat "$other/pid" 2>/dev/null)

@@ -25,7 +25,7 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.stats import is_settled
 from workers import engine, pipeline
 from workers.driver import DriverError, ProviderDriver, Target, Transport
-from workers.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
+from workers.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release, renewed
 from workers.probes.registry import Plan, series
 from workers.registry import driver
 from workers.results import DISTURBED, readings_store
@@ -38,6 +38,8 @@ PERIOD_S = 1.0
 END_PERIOD_S = 0.25
 """Shortly before the expected end, so that the end is seen soon."""
 SILENT_PERIOD_S = 5.0
+OVERDUE_S = 3
+"""A second poller takes only what the first leaves lying, so that workers stay free for steps."""
 CLOSE_S = 2
 
 
@@ -94,11 +96,14 @@ def _follow_until(
     dispatch: engine.Dispatch,
 ) -> None:
     claim_at = 0.0
+    overdue_s: float = OVERDUE_S if is_followed() else 0
     while (now := time.monotonic()) < until and is_wanted():
         if now >= claim_at:
             claim_at = now + PERIOD_S
-            for claim in claim_due(is_polling=True, limit=MAX_FOLLOWED - len(followed)):
+            room = MAX_FOLLOWED - len(followed)
+            for claim in claim_due(is_polling=True, limit=room, overdue_s=overdue_s):
                 _take_up(claim, followed, dispatch)
+            overdue_s = 0
         if not followed:
             return
         for one in followed.values():

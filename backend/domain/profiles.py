@@ -66,6 +66,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "seconds": Parameter(0.2, 120, is_whole=False),
         "repeats": Parameter(1, 50, is_whole=True),
         "file_bytes": Parameter(MIB, 2**40, is_whole=True),
+        "quiet_budget_s": Parameter(0, 3600, is_whole=True),
     }
 )
 DIRECTORY = "directory"

@@ -14,7 +14,7 @@ from launcher.processes import PROC, Record, has_ended, wait_until
 from tests.launcher.conftest import ROOT, clean_environment, rackrate
 
 NAMES = {"postgres", "valkey", "web", "worker", "beat"}
-pytestmark = pytest.mark.xdist_group("launcher")
+pytestmark = pytest.mark.serial  # one stack for the module, and times that another test would spoil
 
 
 def records(state: Path) -> dict[str, Record]:

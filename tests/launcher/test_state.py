@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from launcher.console import Problem
-from launcher.processes import Record, has_ended, wait_until
+from launcher.processes import PROC, Record, has_ended, wait_until
 from launcher.state import Busy, State, throw_away
 from tests.launcher.conftest import ROOT, sleeper
 
@@ -101,7 +101,9 @@ def test_pool_process_is_stopped_when_its_leader_is_dead(state, tmp_path):
     with leader:
         child = int(leader.stdout.readline())
         record = Record.of("worker", leader.pid)
+        assert wait_until((PROC / str(child) / "environ").read_bytes, 5)  # empty while it starts
         leader.kill()
+    assert has_ended(leader.pid)
     assert not has_ended(child)
     state.save_processes({"worker": record})
     assert state.stop_left_overs() == ["worker"]

@@ -35,9 +35,13 @@ def bundle(compiler: Path) -> build.Bundle:
 def probe(bundle: build.Bundle) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs one probe by name and returns what it did; twenty seconds at most."""
 
-    def run(name: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        name: str, *arguments: object, preexec_fn: Callable[[], object] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         command = [str(bundle.binaries[name].path), *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=20, **options)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=20, preexec_fn=preexec_fn
+        )
 
     return run
 

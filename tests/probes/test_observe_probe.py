@@ -11,29 +11,32 @@ import pytest
 from backend.domain.parsing import observe
 
 
-@pytest.fixture
-def observed(bundle, tmp_path):
-    """Runs a command under observe; returns its exit code, the conditions and the raw record."""
-    record = tmp_path / "record.json"
+class Observed:
+    """Runs commands under observe; the record and the command's output are in the directory."""
 
-    def arguments(*command, timeout_s=10, quiet_budget_s=0, options=()):
+    def __init__(self, program: Path, directory: Path) -> None:
+        self.program = program
+        self.directory = directory
+        self.record = directory / "record.json"
+
+    def arguments(self, *command, timeout_s=10, quiet_budget_s=0, options=()):
         return [
-            str(bundle.binaries["observe"].path),
+            str(self.program),
             *("--probe", "cmips", "--variant", "all", "--repeat", "3"),
             *("--timeout", str(timeout_s), "--quiet-budget", str(quiet_budget_s), *options),
-            *("--out", str(tmp_path / "out"), "--err", str(tmp_path / "err")),
-            *("--json", str(record), "--", *command),
+            *("--out", str(self.directory / "out"), "--err", str(self.directory / "err")),
+            *("--json", str(self.record), "--", *command),
         ]
 
-    def run(*command, **settings):
-        done = subprocess.run(arguments(*command, **settings), capture_output=True, timeout=30)
+    def __call__(self, *command, **settings):
+        done = subprocess.run(self.arguments(*command, **settings), capture_output=True, timeout=30)
         assert done.returncode == 0, done.stdout
-        return observe.parse(record.read_text())
+        return observe.parse(self.record.read_text())
 
-    run.arguments = arguments
-    run.record = record
-    run.directory = tmp_path
-    return run
+
+@pytest.fixture
+def observed(bundle, tmp_path) -> Observed:
+    return Observed(bundle.binaries["observe"].path, tmp_path)
 
 
 def test_observe_records_output_and_cpu_when_the_command_works(observed):

@@ -18,7 +18,7 @@ from tests.fakes.sshd import FakeSshd
 from workers.probes import build
 from workers.pump import Pump
 
-TINY = {"seconds": 0.2, "repeats": 2}
+TINY = {"seconds": 0.2, "repeats": 2, "quiet_budget_s": 0}
 
 
 @pytest.fixture

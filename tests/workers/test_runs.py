@@ -4,12 +4,15 @@ import gzip
 import os
 import subprocess
 
+import asyncssh
 import pytest
 
 from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
-from backend.benchmarks.services import run_cancel
+from backend.benchmarks.services import host_private_key_replace, run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
+from workers import poller
+from workers.probes import registry
 from workers.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,12 +85,9 @@ def test_dead_host_ends_in_unreachable(ssh_host, sshd):
     assert run.steps.get(state="reachable").attempt == 4
 
 
-def test_wrong_key_ends_in_auth(ssh_host, sshd, tmp_path):
-    other = type(sshd)(tmp_path / "x") if (tmp_path / "x").mkdir() is None else None
-    from backend.benchmarks.services import host_private_key_replace
-
-    host_private_key_replace(host=ssh_host, private_key=other.private_key, actor="tester")
-    other._loop.close()
+def test_wrong_key_ends_in_auth(ssh_host, sshd):
+    other = asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh").decode()
+    host_private_key_replace(host=ssh_host, private_key=other, actor="tester")
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
     assert sshd.commands == []
@@ -135,8 +135,6 @@ def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, b
 def test_probe_over_its_time_ends_in_timeout_with_the_rest_kept(
     ssh_host, broken_probes, monkeypatch
 ):
-    from workers.probes import registry
-
     monkeypatch.setattr(
         registry, "_step", _with_timeout(registry._step, "1")
     )
@@ -205,8 +203,6 @@ def test_cancelled_run_keeps_what_was_measured(ssh_host, sshd, broken_probes):
 
 
 def _follow_briefly():
-    from workers import poller
-
     poller.follow(lambda claim: None, window_s=1)
 
 

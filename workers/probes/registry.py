@@ -175,7 +175,7 @@ class Plan:
         )
         return (
             max(self.expected_s, self.profile.time_cap_s)
-            + self.profile.quiet_budget_s
+            + float(self.values["quiet_budget_s"])
             + (2 * slowest_s + 30)
         )
 
@@ -213,6 +213,7 @@ def plan(
     values: dict[str, float | int | str] = {
         "seconds": float(parameters.get("seconds", profile.seconds)),
         "file_bytes": file_bytes,
+        "quiet_budget_s": int(parameters.get("quiet_budget_s", profile.quiet_budget_s)),
         "disk_s": max(2, file_bytes // BYTES_PER_DISK_S),
         DIRECTORY: parameters.get(DIRECTORY, run_directory),
     }
@@ -236,7 +237,7 @@ def plan_script(plan: Plan) -> str:
 
     Drift of the machine then meets all series alike. Every word is quoted.
     """
-    lines = [f"quiet_budget {plan.profile.quiet_budget_s}"]
+    lines = [f"quiet_budget {plan.values['quiet_budget_s']}"]
     for probe, variant in ((INVENTORY, "host"), *plan.series):
         expected_s = seconds_of(series(probe, variant).expected_s, plan.values)
         lines.append(shlex.join(("expected", probe, variant, f"{expected_s:g}")))

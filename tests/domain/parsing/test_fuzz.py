@@ -55,14 +55,14 @@ def _check(parser, text):
 
 @pytest.mark.parametrize("name", PARSERS)
 @given(text=st.text(max_size=200))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_parser_never_fails_otherwise_when_the_text_is_arbitrary(name, text):
     _check(PARSERS[name], text)
 
 
 @pytest.mark.parametrize("name", PARSERS)
 @given(data=st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_parser_never_fails_otherwise_when_recorded_text_is_damaged(name, recorded, data):
     text = recorded(name)
     for _ in range(data.draw(st.integers(1, 3))):

@@ -55,6 +55,11 @@ def test_inventory_needs_only_kernel_memory_and_cpus_when_the_rest_is_missing():
     assert facts.dimms == ()
 
 
+def test_inventory_ignores_blank_lines_when_they_are_between_sections():
+    text = _framed()
+    assert inventory.parse(text.replace("=== online", "\n \n=== online")) == inventory.parse(text)
+
+
 @pytest.mark.parametrize("missing", ["uname", "meminfo", "online"])
 def test_inventory_is_refused_when_a_needed_fact_is_missing(missing):
     with pytest.raises(ProbeError):
