@@ -2,7 +2,6 @@
 
 import os
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,9 @@ import pytest
 
 def pytest_configure() -> None:
     """Give every tester a database of their own when several share one server."""
-    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # the browser driver keeps a loop running
+    os.environ.setdefault(
+        "DJANGO_ALLOW_ASYNC_UNSAFE", "1"
+    )  # the browser driver keeps a loop running
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +41,7 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def queued(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, Any]]]]:
+def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """Messages that would have gone to the broker, recorded instead of sent."""
     from backend.config.celery import app
 
@@ -48,4 +49,4 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str
     monkeypatch.setattr(
         app, "send_task", lambda name, kwargs=None, **_: sent.append((name, kwargs or {}))
     )
-    yield sent
+    return sent

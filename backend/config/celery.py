@@ -6,7 +6,7 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 
-from django.conf import settings  # noqa: E402  (needs the line above)
+from django.conf import settings
 
 VISIBILITY_TIMEOUT_S = 3600
 

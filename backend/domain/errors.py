@@ -29,7 +29,7 @@ class DomainError(Exception):
     """The root of every error that the domain raises on purpose."""
 
 
-class InvalidValue(DomainError):  # noqa: N818
+class InvalidValue(DomainError):
     """An input that has no meaning; `field` names it as the caller does."""
 
     def __init__(self, field: str, detail: str) -> None:
@@ -38,7 +38,7 @@ class InvalidValue(DomainError):  # noqa: N818
         self.detail = detail
 
 
-class InsufficientSamples(DomainError):  # noqa: N818
+class InsufficientSamples(DomainError):
     """A statistic was asked of fewer values than it needs."""
 
     def __init__(self, needed: int, found: int) -> None:
@@ -47,7 +47,7 @@ class InsufficientSamples(DomainError):  # noqa: N818
         self.found = found
 
 
-class UnknownRate(DomainError):  # noqa: N818
+class UnknownRate(DomainError):
     """A conversion needs an exchange rate that is not stored."""
 
     def __init__(self, currency: str) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +39,11 @@ class Stack:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.password = secrets.token_hex(8)
+        self.configuration = directory / "broker.conf"
+        self.configuration.write_text(
+            f'bind 127.0.0.1\nport {self.port}\ndir {directory}\nsave ""\nappendonly no\n'
+            f"requirepass {self.password}\n"
+        )
         database = urlsplit(os.environ["DATABASE_URL"])
         self.environment = {
             **os.environ,
@@ -54,11 +60,7 @@ class Stack:
     def start(self, name: str) -> None:
         celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
         argv = {
-            "broker": [
-                *(str(get_binary_path()), "--bind", "127.0.0.1", "--port", str(self.port)),
-                *("--dir", str(self.directory), "--save", "", "--appendonly", "no"),
-                *("--requirepass", self.password),
-            ],
+            "broker": [str(get_binary_path()), str(self.configuration)],
             "worker": [
                 *(*celery, "worker", "-Q", "engine,poll", "--concurrency", "2"),
                 *("--without-gossip", "--without-mingle", "--hostname", f"{self.port}@chaos"),
@@ -108,8 +110,12 @@ def begun_run(stack: Stack) -> Run:
         parameters={"seconds": 1, "repeats": REPEATS, "quiet_budget_s": 0},
         actor="chaos",
     )
-    eventually(stack, lambda: run.evidence.count() >= 3, "the first results")
+    eventually(stack, partial(_has_results, run, 3), "the first results")
     return run
+
+
+def _has_results(run: Run, count: int) -> bool:
+    return run.evidence.count() >= count
 
 
 def assert_complete(stack: Stack, run: Run) -> None:
@@ -152,7 +158,7 @@ def test_run_ends_done_when_the_worker_is_killed_three_times_and_the_broker_once
     for done in (4, 5, 6):
         stack.kill("worker")
         stack.start("worker")
-        eventually(stack, lambda done=done: run.evidence.count() >= done, f"{done} results")  # type: ignore[misc]
+        eventually(stack, partial(_has_results, run, done), f"{done} results")
     stack.kill("broker")
     stack.start("broker")
     assert_complete(stack, run)

@@ -1,0 +1,263 @@
+"""`manage.py benchmark` and `manage.py pump`, without a worker and without a broker."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
+from backend.benchmarks.selectors import fingerprint
+from backend.common import clock
+from tests import factories
+from tests.workers.conftest import tiny_run
+from workers import engine, leases
+from workers.management.commands import benchmark
+from workers.pump import Pump
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TINY = ["--probe", "cmips", "--set", "seconds=0.2", "--set", "repeats=2", "--set", "quiet_budget_s=0"]
+
+
+@pytest.fixture(autouse=True)
+def _here(queued, tmp_path, monkeypatch, settings):
+    settings.SSH_ALLOW_PRIVATE = True
+    (tmp_path / "here").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "here"))
+
+
+def benchmarked(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    call_command("benchmark", *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def identity(sshd, tmp_path):
+    path = tmp_path / "identity"
+    path.write_text(sshd.private_key)
+    return str(path)
+
+
+# --- benchmark ------------------------------------------------------------------------------------
+
+
+def test_benchmark_of_this_machine_ends_with_score_price_and_place():
+    out, err = benchmarked("local", *TINY)
+    run = Run.objects.get()
+    assert run.state == RunState.DONE
+    assert "cmips_score" in out
+    assert "score: " in out
+    assert "95 % interval" in out
+    assert "price: none known" in out
+    assert f"/runs/{run.pk}/" in out
+    # one line a stage, where no terminal draws a bar
+    lines = err.splitlines()
+    assert lines[-1] == "100%  done"
+    assert any("measuring" in line for line in lines)
+
+
+def test_benchmark_prints_one_json_document():
+    out, _ = benchmarked("local", *TINY, "--json")
+    document = json.loads(out)
+    assert (document["state"], document["failure"]) == ("done", None)
+    assert document["offer"] == "own-this-machine"
+    assert [(found["metric"], found["repeats"]) for found in document["results"]] == [
+        ("cmips_score", 2), ("cmips_single_score", 2),
+    ]  # fmt: skip
+    assert document["ranking"]["metric"] == "cmips_score"
+    assert document["ranking"]["rank"] is None  # it has no price
+    assert document["overhead_s"] > 0
+
+
+def test_benchmark_of_a_new_host_shows_its_fingerprint_and_runs_nothing(sshd, identity):
+    with pytest.raises(CommandError) as raised:
+        benchmarked(f"bench@127.0.0.1:{sshd.port}", "--identity", identity, *TINY)
+    assert fingerprint(sshd.host_key) in str(raised.value)
+    assert "nothing was run" in str(raised.value)
+    assert sshd.commands == []
+    assert not Run.objects.exists()
+
+
+def test_benchmark_of_a_host_with_another_fingerprint_is_refused(sshd, identity):
+    with pytest.raises(CommandError, match="which is not approved"):
+        benchmarked(
+            f"bench@127.0.0.1:{sshd.port}", "--identity", identity, "--fingerprint", "SHA256:x"
+        )
+    assert Host.objects.get().state == HostState.UNVERIFIED
+
+
+def test_benchmark_of_a_second_machine_takes_one_command(sshd, identity):
+    place = f"bench@127.0.0.1:{sshd.port}"
+    shown = fingerprint(sshd.host_key)
+    price = ("--price", "49", "EUR", "month")
+    out, _ = benchmarked(
+        place, "--identity", identity, "--fingerprint", shown, *price, *TINY, "--json"
+    )
+    assert json.loads(out)["state"] == "done"
+    host = Host.objects.get()
+    assert (host.name, host.offer.slug) == ("127-0-0-1", "own-127-0-0-1")
+    assert host.offer.prices.get().currency == "EUR"
+    out, _ = benchmarked(place, *TINY)  # known and trusted by now
+    assert "127-0-0-1 (own-127-0-0-1)" in out
+
+
+def test_benchmark_of_a_host_by_name_fails_with_the_named_reason(ssh_host, sshd):
+    sshd.change_host_key()
+    with pytest.raises(CommandError, match="the run failed: auth: .* is pinned; nothing was run"):
+        benchmarked("Target", *TINY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "no host is named 'nobody'"),
+        (["me@192.0.2.1"], "give its private key with --identity"),
+        (["me@192.0.2.1:x", "--identity", "/dev/null"], "'x' in 'me@192.0.2.1:x' is not a port"),
+        (["me@192.0.2.1", "--identity", "/nonexistent"], "cannot be read"),
+        (["me@192.0.2.1", "--identity", "/dev/null"], "not an unencrypted private key"),
+        (["local", "--set", "iodepth=4"], "/parameters/iodepth: unknown"),
+        (["local", "--set", "seconds"], "is not NAME=VALUE"),
+        (["local", "--profile", "slow"], "invalid choice: 'slow'"),
+    ],
+)
+def test_benchmark_says_in_one_line_what_is_wrong(arguments, words):
+    with pytest.raises(CommandError) as raised:
+        benchmarked(*arguments)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("me@host", ("me", "host", 22)),
+        ("me@192.0.2.1:2200", ("me", "192.0.2.1", 2200)),
+        ("me@2001:db8::1", ("me", "2001:db8::1", 22)),
+        ("me@[2001:db8::1]:2200", ("me", "2001:db8::1", 2200)),
+        ("me@[2001:db8::1]", ("me", "2001:db8::1", 22)),
+    ],
+)
+def test_login_is_user_address_and_port(text, found):
+    assert benchmark._login(text) == found
+
+
+def test_bar_is_drawn_on_a_terminal():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out, err = io.StringIO(), Terminal()
+    call_command("benchmark", "local", *TINY, stdout=out, stderr=err)
+    frames = err.getvalue().split("\r")
+    assert frames[-1].startswith(f"[{'#' * 30}] 100%  done")
+    assert any("measuring" in frame and "s left" in frame for frame in frames)
+
+
+def test_live_worker_does_the_work_and_the_command_only_looks(monkeypatch):
+    Tick.objects.create(pk=1, at=clock.now())
+    assert benchmark._is_worker_alive()
+    Tick.objects.update(at=clock.now() - 4 * leases.lease_end())
+    assert not benchmark._is_worker_alive()
+
+
+def test_benchmark_is_cancelled_by_ctrl_c(monkeypatch, settings):
+    """Ctrl-C asks for the end of the run; the command goes on until it is cleaned up."""
+    pressed = []
+    show = benchmark.Command._show
+
+    def shown(self, view, before):
+        if view.run.evidence.count() >= 2 and not pressed:
+            pressed.append(True)
+            raise KeyboardInterrupt
+        return show(self, view, before)
+
+    monkeypatch.setattr(benchmark.Command, "_show", shown)
+    with pytest.raises(CommandError, match="the run cancelled: cancelled: asked for"):
+        benchmarked("local", *TINY[:2], "--set", "seconds=30", "--set", "quiet_budget_s=0",
+                    "--set", "repeats=2", "--probe", "memory")  # fmt: skip
+    assert Run.objects.get().state == RunState.CANCELLED
+
+
+@pytest.fixture(autouse=True)
+def _short_memory(monkeypatch):
+    """Nothing in these tests may take longer than the patience of a reader."""
+    monkeypatch.setattr(benchmark, "LOOK_S", 0.05)
+
+
+# --- pump -----------------------------------------------------------------------------------------
+
+
+def test_pump_once_takes_a_run_to_its_end(ssh_host):
+    run = tiny_run(ssh_host)
+    call_command("pump", "--once")
+    run.refresh_from_db()
+    assert run.state == RunState.DONE
+
+
+def test_pump_does_not_pretend_to_be_a_worker(ssh_host):
+    tiny_run(ssh_host, probes=["inventory"])
+    Pump().once()
+    assert not Tick.objects.exists()
+    engine.tick()
+    assert Tick.objects.exists()
+
+
+def test_two_pumps_share_the_work_of_four_hosts(sshd, queued):
+    runs = []
+    for number in range(4):
+        host = factories.host(
+            address="127.0.0.1", port=sshd.port, username=sshd.username, host_key=sshd.host_key,
+            name=f"h{number}",
+        )  # fmt: skip
+        benchmark.host_private_key_replace(
+            host=host, private_key=sshd.private_key, actor="tester"
+        )
+        runs.append(tiny_run(host, probes=["inventory"]))
+    pumps = [Pump(), Pump()]
+    threads = [threading.Thread(target=benchmark._pumped, args=(pump,)) for pump in pumps]
+    for thread in threads:
+        thread.start()
+    try:
+        while Run.objects.exclude(state__in=["done", "failed", "lost"]).exists():
+            for run in runs:
+                run.refresh_from_db()
+    finally:
+        for pump in pumps:
+            pump.stop()
+        for thread in threads:
+            thread.join()
+    assert {run.failure_detail for run in Run.objects.all()} == {""}
+    assert [run.steps.filter(finished_at=None).count() for run in runs] == [0, 0, 0, 0]
+    assert [run.evidence.count() for run in runs] == [1, 1, 1, 1]
+
+
+def test_pump_ends_on_a_signal(tmp_path):
+    database = urlsplit(os.environ["DATABASE_URL"])
+    environment = {
+        **os.environ,
+        "DATABASE_URL": database._replace(path=f"/{connection.settings_dict['NAME']}").geturl(),
+    }
+    manage = Path(__file__).resolve().parents[2] / "manage.py"
+    pump = subprocess.Popen([sys.executable, str(manage), "pump"], env=environment)
+    while not _has_handler(pump.pid):
+        assert pump.poll() is None
+    pump.send_signal(signal.SIGTERM)
+    assert pump.wait(timeout=20) == 0
+
+
+def _has_handler(pid):
+    """Whether the process catches SIGTERM by now (bit 15 of SigCgt)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+    return False
