@@ -4,14 +4,18 @@ import os
 import socket
 from typing import Any
 
+import hypothesis
 import pytest
 
 
 def pytest_configure() -> None:
-    """Give every tester a database of their own when several share one server."""
-    os.environ.setdefault(
-        "DJANGO_ALLOW_ASYNC_UNSAFE", "1"
-    )  # the browser driver keeps a loop running
+    """What must be set before the first test module is read."""
+    # The browser driver keeps an event loop running in the test's thread.
+    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    # Properties are about values, not about how busy this machine is: no deadline.
+    hypothesis.settings.register_profile("default", deadline=None)
+    hypothesis.settings.register_profile("deep", deadline=None, max_examples=2_000)
+    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

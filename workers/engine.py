@@ -45,7 +45,7 @@ Dispatch = Callable[[Claim | None], None]
 
 MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
-BUSY_RETRY_S = 5
+BUSY_RETRY_S = 2
 LOST_AFTER_LEASES = 5
 """A host that is silent for this many leases (10 minutes by default) is lost."""
 
