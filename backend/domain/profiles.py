@@ -44,7 +44,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            Profile("quick", 3, 3, 3, 128 * MIB, 15, 75),
+            Profile("quick", 3, 3, 4, 256 * MIB, 15, 75),
             Profile("standard", 5, 12, 8, 1024 * MIB, 120, 780),
             Profile("full", 5, 20, 15, 4096 * MIB, 300, 3300),
         )

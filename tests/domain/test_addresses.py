@@ -7,7 +7,8 @@ from backend.domain.errors import InvalidValue
 
 
 @pytest.mark.parametrize(
-    "text", ["example.com", "a", "db-1.internal", "192.0.2.7", "2001:db8::1", "xn--bcher-kva.example"]
+    "text",
+    ["example.com", "a", "db-1.internal", "192.0.2.7", "2001:db8::1", "xn--bcher-kva.example"],
 )
 def test_address_is_kept_when_it_names_a_machine(text):
     assert checked_address(text) == text

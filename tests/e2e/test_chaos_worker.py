@@ -47,9 +47,7 @@ class Stack:
         database = urlsplit(os.environ["DATABASE_URL"])
         self.environment = {
             **os.environ,
-            "DATABASE_URL": database._replace(
-                path=f"/{connection.settings_dict['NAME']}"
-            ).geturl(),
+            "DATABASE_URL": database._replace(path=f"/{connection.settings_dict['NAME']}").geturl(),
             "REDIS_URL": f"redis://:{self.password}@127.0.0.1:{self.port}/0",
             "LEASE_S": "10",
             "TICK_S": "1",

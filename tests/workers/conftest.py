@@ -75,7 +75,8 @@ def driven(run: Run, *, passes: int = 20) -> Run:
         run.refresh_from_db()
         if run.is_finished:
             return run
-    raise AssertionError(f"still {run.state}: {run.steps.last().last_error}")
+    errors = list(run.steps.values_list("last_error", flat=True))
+    raise AssertionError(f"still {run.state}: {errors}")
 
 
 @pytest.fixture
@@ -111,4 +112,6 @@ def broken_probes(tmp_path: Path, settings: Any) -> Callable[[str, str], None]:
 @pytest.fixture(scope="session", autouse=True)
 def _built_probes() -> None:
     """The probes of this machine, built on first need."""
-    build.build(build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR)))
+    build.build(
+        build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR))
+    )

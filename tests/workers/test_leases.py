@@ -27,6 +27,10 @@ def step(state=RunState.QUEUED, **given):
     return Step.objects.create(run=run, state=state, next_due_at=clock.now(), **given)
 
 
+def never(claim):
+    raise AssertionError(f"{claim} was sent on")
+
+
 def apart(work):
     """Run in a thread with a database connection of its own."""
 
@@ -85,7 +89,9 @@ def test_claim_counts_attempts_and_sets_the_lease_by_the_database_clock(settings
     made.refresh_from_db()
     assert (made.attempt, made.lease_token) == (1, 1)
     left = Step.objects.annotate(now=Now()).values_list("lease_until", "now").get(pk=made.pk)
-    assert 28 < (left[0] - left[1]).total_seconds() <= 30
+    lease_until, now = left
+    assert lease_until is not None
+    assert 28 < (lease_until - now).total_seconds() <= 30
 
 
 def test_fence_refuses_a_token_that_was_given_out_again():
@@ -130,7 +136,7 @@ def test_release_makes_a_step_due_after_its_wait_and_keeps_the_error():
 def test_message_that_comes_twice_moves_the_run_once():
     made = step()
     (claim,) = claim_due(is_polling=False)
-    passed_on = []
+    passed_on: list[Claim | None] = []
     engine.run_step(claim, passed_on.append)
     engine.run_step(claim, passed_on.append)
     made.run.refresh_from_db()
@@ -143,7 +149,7 @@ def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
     made = step()
     (late,) = claim_due(is_polling=False)
     Step.objects.filter(pk=made.pk).update(lease_token=2)
-    engine.run_step(late, pytest.fail)
+    engine.run_step(late, never)
     made.run.refresh_from_db()
     assert made.run.state == RunState.QUEUED
 
@@ -151,7 +157,8 @@ def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
 def test_two_workers_with_the_same_claim_move_the_run_once():
     made = step()
     (claim,) = claim_due(is_polling=False)
-    gate, passed_on = threading.Barrier(2), []
+    gate = threading.Barrier(2)
+    passed_on: list[Claim | None] = []
 
     @apart
     def worker(_):

@@ -82,9 +82,7 @@ def test_every_word_of_the_plan_is_quoted(tmp_path):
 
 
 def test_slow_disk_is_cut_off_by_time_not_by_failure():
-    planned = plan(
-        PROFILES["quick"], ["dd"], {"file_bytes": 320 * 2**20}, run_directory="/tmp/r"
-    )
+    planned = plan(PROFILES["quick"], ["dd"], {"file_bytes": 320 * 2**20}, run_directory="/tmp/r")
     words = next(words for words in steps(planned) if words[0] == "dd")
     # 320 MiB at 32 MiB/s are 10 s for the copy, and a minute more before it is given up
     assert words == ["dd", "write", "0", "70", "dd_write", "/tmp/r", "335544320", "10"]

@@ -13,7 +13,7 @@ from backend.domain.profiles import PROFILES
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers import engine, poller
-from workers.leases import Claim
+from workers.leases import Claim, release
 from workers.probes.registry import plan
 from workers.pump import Pump
 
@@ -23,6 +23,10 @@ STATUS = RunnerStatus(
     state="running", probe="cmips", variant="all", repeat=5, step=11, steps=25, progress=0.4,
     monotonic_s=30, boot_id="b", pid=1, quiet_wait_s=0, failure=None,
 )  # fmt: skip
+
+
+def never(claim):
+    raise AssertionError(f"{claim} was sent on")
 
 
 def orders(values, *, profile="standard", flags=(), status=STATUS, has_news=True, **run_fields):
@@ -121,7 +125,7 @@ def test_progress_and_last_lines_are_written_while_it_runs(running):
 
 
 def test_window_that_closes_leaves_the_step_due_and_asks_for_a_poller(running):
-    asked = []
+    asked: list[Claim | None] = []
     assert poller.follow(asked.append, window_s=0.3) == 1
     assert asked == [None]
     step = running.steps.get(state=RunState.RUNNING)
@@ -134,7 +138,7 @@ def test_second_poller_leaves_new_runs_to_the_first(running):
     Step.objects.create(
         run=other, state=RunState.RUNNING, lease_until=clock.now() + dt.timedelta(minutes=1)
     )
-    assert poller.follow(pytest.fail, window_s=0.3) == 0
+    assert poller.follow(never, window_s=0.3) == 0
     assert running.steps.get(state=RunState.RUNNING).lease_token == 0
     overdue = clock.now() - dt.timedelta(seconds=poller.OVERDUE_S + 1)
     running.steps.filter(state=RunState.RUNNING).update(next_due_at=overdue)
@@ -163,10 +167,10 @@ def test_poller_that_lost_its_lease_writes_nothing_more(running, monkeypatch):
         return read(one, snapshot)
 
     monkeypatch.setattr(poller, "_after_reading", taken_over)
-    assert poller.follow(pytest.fail, window_s=5) == 0
+    assert poller.follow(never, window_s=5) == 0
     running.refresh_from_db()
     assert (running.progress_ratio, running.evidence.count()) == (0, 0)
     monkeypatch.undo()
     step = running.steps.get(state=RunState.RUNNING)
-    engine.release(Claim(step.pk, 99))
+    release(Claim(step.pk, 99))
     driven(running)

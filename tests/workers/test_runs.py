@@ -37,11 +37,12 @@ def test_run_ends_done_with_samples_and_evidence_over_ssh(ssh_host, sshd):
         text = evidence_text(evidence)
         assert len(text.encode()) == evidence.size_bytes
         assert evidence.exit_code == 0
-    score = run.samples.filter(metric="cmips_score").first()
+    score = run.samples.get(metric="cmips_score", repeat=0)
+    assert score.evidence is not None
     assert '"probe":"cmips"' in evidence_text(score.evidence)
     assert run.progress_ratio == 1
-    assert run.runner_s > 0.8  # four repeats of 0.2 s
-    assert 0 < run.overhead_s < 30
+    assert (run.runner_s or 0) > 0.8  # four repeats of 0.2 s
+    assert 0 < (run.overhead_s or 0) < 30
     assert is_clean(sshd)
 
 
@@ -94,9 +95,7 @@ def test_wrong_key_ends_in_auth(ssh_host, sshd):
 
 
 @pytest.mark.parametrize("kind", ["ssh-ed25519", "ecdsa-sha2-nistp256"])
-def test_changed_host_key_ends_in_auth_with_both_fingerprints_and_nothing_run(
-    ssh_host, sshd, kind
-):
+def test_changed_host_key_ends_in_auth_with_both_fingerprints_and_nothing_run(ssh_host, sshd, kind):
     pinned = fingerprint(sshd.host_key)
     run = tiny_run(ssh_host)
     sshd.change_host_key(kind)
@@ -124,10 +123,14 @@ def test_killed_probe_ends_in_interrupted_with_the_rest_kept(ssh_host, sshd, bro
 
 
 def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, broken_probes):
-    broken_probes("cmips", '[ "$count" -eq 1 ] && { "$real" "$@" | head -c 60; exit 0; }\nexec "$real" "$@"')
+    broken_probes(
+        "cmips", '[ "$count" -eq 1 ] && { "$real" "$@" | head -c 60; exit 0; }\nexec "$real" "$@"'
+    )
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
-    assert run.failure_detail.startswith("cmips single, repeat 0: cmips: not exactly one whole line")
+    assert run.failure_detail.startswith(
+        "cmips single, repeat 0: cmips: not exactly one whole line"
+    )
     assert sorted(values(run)) == [0, 1]
     assert sorted(values(run, "cmips_single_score")) == [1]
 
@@ -135,9 +138,7 @@ def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, b
 def test_probe_over_its_time_ends_in_timeout_with_the_rest_kept(
     ssh_host, broken_probes, monkeypatch
 ):
-    monkeypatch.setattr(
-        registry, "_step", _with_timeout(registry._step, "1")
-    )
+    monkeypatch.setattr(registry, "_step", _with_timeout(registry._step, "1"))
     broken_probes("cmips", '[ "$count" -eq 0 ] && sleep 100\nexec "$real" "$@"')
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "timeout")
@@ -187,7 +188,9 @@ def test_full_tmp_ends_in_disk_full(ssh_host, small_tmpfs):
 def test_cancelled_run_keeps_what_was_measured(ssh_host, sshd, broken_probes):
     run = tiny_run(ssh_host, repeats=50)
     # The third repeat lasts long enough to be cancelled in.
-    broken_probes("cmips", '[ "$count" -ge 2 ] && exec "$real" --threads 1 --seconds 60\nexec "$real" "$@"')
+    broken_probes(
+        "cmips", '[ "$count" -ge 2 ] && exec "$real" --threads 1 --seconds 60\nexec "$real" "$@"'
+    )
     pump = Pump()
     while not run.evidence.filter(n=3).exists():
         hurry(run)
@@ -223,7 +226,7 @@ def test_host_that_vanishes_during_the_run_is_lost_with_the_measured_kept(
     assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
     assert sorted(values(run)) == [0]
     step = run.steps.get(state=RunState.TEARING_DOWN)
-    assert step.finished_at is None  # cleaning goes on for as long as it takes
+    assert step.next_due_at is not None  # cleaning goes on for as long as it takes
 
     sshd.accept()
     Step.objects.filter(pk=step.pk).update(lease_until=None)
@@ -255,6 +258,8 @@ def test_second_run_waits_until_the_host_is_free(ssh_host):
     assert second.steps.get(state="queued").next_due_at is not None or second.is_finished
     driven(second)
     assert (first.state, second.state) == (RunState.DONE, RunState.DONE)
+    assert second.started_at is not None
+    assert first.finished_at is not None
     assert second.started_at >= first.finished_at
 
 

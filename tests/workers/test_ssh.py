@@ -112,9 +112,7 @@ async def test_unreadable_user_key_is_auth_and_not_quoted(target):
 
 @pytest.mark.parametrize("kind", ["ssh-ed25519", "rsa-sha2-256", "ecdsa-sha2-nistp256"])
 async def test_changed_host_key_names_both_fingerprints_and_runs_nothing(target, sshd, kind):
-    await asyncio.to_thread(
-        sshd.change_host_key, "ssh-rsa" if kind.startswith("rsa") else kind
-    )
+    await asyncio.to_thread(sshd.change_host_key, "ssh-rsa" if kind.startswith("rsa") else kind)
     error = await refusal(target)
     assert isinstance(error, HostKeyChanged)
     assert (error.reason, error.retryable) == (Reason.AUTH, False)

@@ -1,12 +1,13 @@
 """Benchmark a machine and show what it is worth."""
 
 import json
-import statistics
+import logging
 import threading
 import time
 from argparse import ArgumentTypeError
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from django.conf import settings
@@ -27,14 +28,16 @@ from backend.benchmarks.services import (
     run_create,
 )
 from backend.catalog.models import Kind
-from backend.catalog.services import PriceInput
+from backend.catalog.services import PriceInput, price_observation_create
 from backend.common import clock
 from backend.domain.errors import DomainError
 from backend.domain.profiles import PROBE_SERIES, PROFILES
+from backend.domain.stats import kept_repeats
 from workers.pump import Pump
 from workers.scan import scan_host
 
 ACTOR = "command"
+PRICE_SOURCE = "stated by its owner"
 LOOK_S = 0.25
 BAR_CHARS = 30
 TICKS_OF_SILENCE = 3
@@ -72,13 +75,22 @@ class Command(BaseCommand):
         )
         ssh.add_argument("--name", help="name of the host (default: its address)")
         ssh.add_argument("--kind", choices=Kind.values, default=Kind.DEDICATED)
-        ssh.add_argument(
-            "--price", nargs=3, metavar=("AMOUNT", "CURRENCY", "UNIT"), help="such as 49 EUR month"
+        parser.add_argument(
+            "--price",
+            nargs=3,
+            metavar=("AMOUNT", "CURRENCY", "UNIT"),
+            help="what a machine of your own costs, such as 49 EUR month",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        price = _price(options["price"])
+        if self._is_terminal():  # the bar says what the engine's log would
+            logging.getLogger("workers").setLevel(logging.WARNING)
         try:
-            host = self._trusted(self._host(options), options["fingerprint"])
+            host = self._host(options)
+            if price is not None:
+                price_observation_create(offer=host.offer, price=price, source=PRICE_SOURCE)
+            host = self._trusted(host, options["fingerprint"])
             run = run_create(
                 host=host,
                 profile=options["profile"],
@@ -139,7 +151,7 @@ class Command(BaseCommand):
             private_key=key,
             offer=None,
             kind=options["kind"],
-            price=_price(options["price"]),
+            price=None,
             actor=ACTOR,
         )
 
@@ -274,9 +286,10 @@ def _price(words: list[str] | None) -> PriceInput | None:
 def _document(view: RunView) -> dict[str, Any]:
     """What was measured and what it is worth, as one JSON document."""
     run = view.run
-    series: dict[tuple[str, str, str], list[float]] = {}
+    series: dict[tuple[str, str, str], list[tuple[float, bool]]] = {}
     for sample in view.samples:
-        series.setdefault((sample.metric, sample.variant, sample.unit), []).append(sample.value)
+        key = (sample.metric, sample.variant, sample.unit)
+        series.setdefault(key, []).append((sample.value, "disturbed" in sample.flags))
     return {
         "run": str(run.pk),
         "state": run.state,
@@ -290,22 +303,23 @@ def _document(view: RunView) -> dict[str, Any]:
         "runner_s": run.runner_s,
         "overhead_s": run.overhead_s,
         "results": [
-            {
-                "metric": metric,
-                "variant": variant,
-                "unit": unit,
-                "median": statistics.median(values),
-                "repeats": len(values),
-            }
-            for (metric, variant, unit), values in sorted(series.items())
+            {"metric": metric, "variant": variant, "unit": unit, **_summary(repeats)}
+            for (metric, variant, unit), repeats in sorted(series.items())
         ],
         "warnings": view.warnings,
         "ranking": _place(run) if series else None,
     }
 
 
+def _summary(repeats: list[tuple[float, bool]]) -> dict[str, Any]:
+    """Number of repeats, how many were disturbed, and the median of those that count."""
+    kept, _ = kept_repeats({"this run": repeats})
+    disturbed = sum(is_disturbed for _, is_disturbed in repeats)
+    return {"median": median(kept["this run"]), "repeats": len(repeats), "disturbed": disturbed}
+
+
 def _place(run: Run) -> dict[str, Any] | None:
-    """The offer's row of the default ranking, None where it is not listed."""
+    """The offer's row of the default ranking and its place by score; None where not listed."""
     from backend.rankings.selectors import query_from, ranking
 
     query, _ = query_from({})
@@ -317,7 +331,9 @@ def _place(run: Run) -> dict[str, Any] | None:
                 *("price", "currency", "period", "price_basis", "price_term", "cup"),
                 *("value_per_cost", "rank", "rank_low", "rank_high", "flags", "missing"),
             )
-            return {**{name: getattr(row, name) for name in names}, "count": listed.count}
+            better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
+            counts = {"count": listed.count, "place_by_score": better + 1}
+            return {**{name: getattr(row, name) for name in names}, **counts}
     return None
 
 
@@ -325,7 +341,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines = [f"{document['host']} ({document['offer']}), profile {document['profile']}:"]
     lines += [
         f"  {found['metric']:30} {found['median']:>18,.2f} {found['unit']}"
-        f"   ({found['variant']}, median of {found['repeats']})"
+        f"   ({found['variant']}, {found['repeats']} repeats"
+        + (f", {found['disturbed']} disturbed)" if found["disturbed"] else ")")
         for found in document["results"]
     ]
     if (place := document["ranking"]) is not None:
@@ -344,7 +361,10 @@ def _place_lines(place: dict[str, Any]) -> list[str]:
         )
     lines = [f"  score: {place['score']:,.2f} CMIPS ({interval})"]
     if place["price"] is None:
-        lines.append("  price: none known, so it has no cost per CMIPS and no rank")
+        lines.append(
+            "  price: none known, so it has no rank by cost; state one with "
+            "--price 49 EUR month (amount, currency, hour|month|year)"
+        )
     else:
         basis = f"{place['price_basis']}, {place['price_term']}"
         lines.append(
@@ -355,6 +375,10 @@ def _place_lines(place: dict[str, Any]) -> list[str]:
             f"  place: {place['rank']} of {place['count']} by value per cost "
             f"(plausibly {place['rank_low']} … {place['rank_high']})"
         )
-    elif place["flags"]:
-        lines.append(f"  place: none, because of: {place['flags']}")
+    elif "disturbed" in place["flags"].split():
+        lines.append("  place: none, every repeat was disturbed by other work on this machine")
+    else:
+        lines.append(f"  place: {place['place_by_score']} of {place['count']} by score")
+    if "unstable" in place["flags"].split():
+        lines.append("  the repeats spread more than they should: measure again when it is quiet")
     return lines
