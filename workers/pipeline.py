@@ -77,7 +77,8 @@ until [ -e status.json ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 
 echo started
 """
 
-# Every item is framed as `@ name size`, a line feed, that many bytes and a line feed.
+# Every item is framed as `@ name size`, a line feed, that many bytes and a line feed. This runs every
+# second beside a measurement: without news it starts one process besides its shell.
 READ = r"""
 text() { printf '@ %s %s\n%s\n' "$1" "${#2}" "$2"; }
 file() {
@@ -87,16 +88,16 @@ file() {
 }
 directory=$1 after=$2 many=$3 most=$4
 shift 4
-text boot_id "$(cat /proc/sys/kernel/random/boot_id)"
+read -r boot_id </proc/sys/kernel/random/boot_id
+text boot_id "$boot_id"
 cd "$directory" 2>/dev/null || return 0
 text directory "$directory"
 for name in "$@"; do : >"$name"; done
-pid=$(cat pid 2>/dev/null)
+pid= status= newest=
+[ ! -r pid ] || read -r pid <pid
 [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || text alive "$pid"
-text status "$(cat status.json 2>/dev/null)"
-newest=
-for path in results/*.out; do [ ! -s "$path" ] || newest=$path; done
-[ -z "$newest" ] || text tail "$(tail -n 8 "$newest" | tail -c 2000)"
+[ ! -r status.json ] || IFS= read -r status <status.json
+text status "$status"
 for path in results/*.json; do
     [ -e "$path" ] || continue
     name=${path##*/}
@@ -107,7 +108,9 @@ for path in results/*.json; do
     file "$name.out" "results/$name.out"
     file "$name.err" "results/$name.err"
     file "$name.json" "$path"
+    newest=results/$name.out
 done
+[ -z "$newest" ] || text tail "$(tail -n 8 "$newest" | tail -c 2000)"
 [ ! -e results/manifest.sha256 ] || file manifest results/manifest.sha256
 """
 
@@ -169,6 +172,7 @@ class Snapshot:
     is_alive: bool
     status: RunnerStatus | None
     last_lines: tuple[str, ...]
+    """Of the newest result; empty without a new one."""
     results: tuple[RawResult, ...]
     manifest: Mapping[str, str] | None
     """File name → sha256; None until the runner has finished."""

@@ -36,7 +36,8 @@ MAX_WINDOW_S = 60
 MAX_FOLLOWED = 300
 PERIOD_S = 1.0
 END_PERIOD_S = 0.25
-"""Shortly before the expected end, so that the end is seen soon."""
+END_S = 3
+"""Shortly before the expected end we look more often, so that the end is seen soon."""
 SILENT_PERIOD_S = 5.0
 OVERDUE_S = 3
 """A second poller takes only what the first leaves lying, so that workers stay free for steps."""
@@ -260,8 +261,9 @@ def _after_reading(one: Followed, snapshot: pipeline.Snapshot) -> engine.Move | 
             one.is_restarting, one.next_at = True, 0
             return None
         one.orders |= _orders(step, one.plan, snapshot.status, has_news=bool(readings))
-    expected_s = one.plan.expected_s * (1 - snapshot.status.progress)
-    if expected_s < 3 or one.orders:
+    status = snapshot.status
+    is_last = status.step >= status.steps - 1
+    if is_last or one.orders or one.plan.expected_s * (1 - status.progress) < END_S:
         one.next_at = time.monotonic() + END_PERIOD_S
     return None
 
@@ -289,7 +291,7 @@ def _progress_write(run: Run, status: RunnerStatus, last_lines: Sequence[str]) -
         "step": status.step,
         "steps": status.steps,
         "quiet_wait_s": status.quiet_wait_s,
-        "last_lines": list(last_lines),
+        "last_lines": list(last_lines) or run.live.get("last_lines", []),
         "read_at": clock.now().isoformat(),
     }
     run.save(update_fields=["probe", "progress_ratio", "runner_s", "live"])

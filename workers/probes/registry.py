@@ -118,14 +118,14 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                     Series(
                         "write",
                         ("dd_write", "{directory}", "{file_bytes}", "{disk_s}"),
-                        "disk_s+0",
+                        "usual_disk_s+0",
                         "disk_s+60",
                         "disk_write_bytes_per_s",
                     ),
                     Series(
                         "read",
                         ("dd_read", "{directory}", "{file_bytes}", "{disk_s}"),
-                        "disk_s+0",
+                        "usual_disk_s+0",
                         "disk_s+60",
                         "disk_read_bytes_per_s",
                     ),
@@ -139,6 +139,8 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
 )
 BYTES_PER_DISK_S = 32 * 2**20
 """A slower disk is cut off after file_bytes / this many seconds of one repeat."""
+USUAL_BYTES_PER_DISK_S = 128 * 2**20
+"""What the progress and the remaining time reckon with."""
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,7 @@ def plan(
         "file_bytes": file_bytes,
         "quiet_budget_s": int(parameters.get("quiet_budget_s", profile.quiet_budget_s)),
         "disk_s": max(2, file_bytes // BYTES_PER_DISK_S),
+        "usual_disk_s": max(1, file_bytes // USUAL_BYTES_PER_DISK_S),
         DIRECTORY: parameters.get(DIRECTORY, run_directory),
     }
     is_fixed = fixed is not None or profile.min_repeats == profile.max_repeats
