@@ -73,7 +73,7 @@ def test_cancelled_run_is_ended_whatever_else(queued):
 @pytest.fixture
 def running(ssh_host):
     """A run whose runner was started and is not followed yet; the runner takes a few seconds."""
-    run = tiny_run(ssh_host, repeats=8)
+    run = tiny_run(ssh_host, repeats=4)
     Pump().steps(wait_s=0)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
@@ -119,7 +119,7 @@ def test_progress_and_last_lines_are_written_while_it_runs(running):
     assert 0 < running.progress_ratio < 1
     assert running.probe == "cmips"
     assert running.live["state"] == "running"
-    assert running.live["steps"] == 17  # the inventory and 8 rounds of two
+    assert running.live["steps"] == 9  # the inventory and four rounds of two
     assert '"probe":"cmips"' in running.live["last_lines"][-1]
     driven(running)
 
