@@ -36,6 +36,8 @@ class Profile:
     """Length of one cmips repeat."""
     file_bytes: int
     """Size of the file that dd writes and reads."""
+    disk_s: int
+    """A slow disk is cut off after this time of one copy; what it copied by then counts."""
     quiet_budget_s: int
     time_cap_s: int
 
@@ -44,9 +46,9 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            Profile("quick", 3, 3, 4, 256 * MIB, 15, 75),
-            Profile("standard", 5, 12, 8, 1024 * MIB, 120, 780),
-            Profile("full", 5, 20, 15, 4096 * MIB, 300, 3300),
+            Profile("quick", 3, 3, 4, 1024 * MIB, 4, 15, 75),
+            Profile("standard", 5, 12, 8, 1024 * MIB, 30, 120, 780),
+            Profile("full", 5, 20, 15, 4096 * MIB, 60, 300, 3300),
         )
     }
 )

@@ -6,18 +6,24 @@ from operator import attrgetter
 from statistics import median
 from typing import Any
 
+from backend.common import clock
 from backend.rankings.selectors import OfferDetail, Ranking, RankingRow
 from backend.web import figures, words
 
 MOST_BARS = 30
+OLD_YEARS = 2
+"""A price of that many years ago or more carries its year in the chart."""
 MOST_BARS_SENT = 60  # so that hiding a provider in the legend brings up the next ones
 
 
 def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
     place = f" · {row.region}" if row.region else ""
+    # In front, because long names are cut off at their end.
+    price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
+    year = f"{price_year} · " if clock.now().year - price_year >= OLD_YEARS else ""
     return {
         "offer": row.offer_id,
-        "label": f"{row.offer}{place}",
+        "label": f"{year}{row.offer}{place}",
         "provider": row.provider,
         "providerName": words.provider(row.provider),
         "value": scale.shown(getattr(row, column)),

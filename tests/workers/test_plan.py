@@ -44,11 +44,16 @@ def test_plan_goes_round_by_round_with_the_inventory_first():
 
 def test_quick_takes_at_most_ninety_seconds_in_all():
     planned = plan(PROFILES["quick"], None, {}, run_directory="/tmp/r")
-    # inventory 1, and three times: cmips 4.5 + 4.5, memory 2 + 3, dd 2 + 2
-    assert planned.expected_s == 1 + 3 * (4.5 + 4.5 + 2 + 3 + 2 + 2)
+    # inventory 1, and three times: cmips 4.5 + 4.5, memory 2 + 3, dd 4 + 4
+    assert planned.expected_s == 1 + 3 * (4.5 + 4.5 + 2 + 3 + 4 + 4)
     assert planned.expected_s + planned.profile.quiet_budget_s <= 90
-    # the slowest disk takes 8 s for one copy; after the cap no repeat is begun
+    # after the cap no repeat is begun, and a copy is cut off
     assert planned.profile.time_cap_s + int(planned.values["disk_s"]) <= 90
+
+
+def test_copy_takes_as_long_as_a_size_asked_for_needs():
+    asked = plan(PROFILES["quick"], None, {"file_bytes": 3200 * 2**20}, run_directory="/tmp/r")
+    assert asked.values["disk_s"] == 100  # at 32 MiB a second
 
 
 def test_quick_takes_three_repeats_and_standard_stops_by_the_rule():

@@ -137,9 +137,9 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
         )
     }
 )
-BYTES_PER_DISK_S = 32 * 2**20
-"""A slower disk is cut off after file_bytes / this many seconds of one repeat."""
-USUAL_BYTES_PER_DISK_S = 128 * 2**20
+LEAST_BYTES_PER_DISK_S = 32 * 2**20
+"""A file size that a person asked for is copied whole unless the disk is slower than this."""
+USUAL_BYTES_PER_DISK_S = 256 * 2**20
 """What the progress and the remaining time reckon with."""
 
 
@@ -212,12 +212,15 @@ def plan(
     )
     fixed = parameters.get("repeats")
     file_bytes = int(parameters.get("file_bytes", profile.file_bytes))
+    disk_s = profile.disk_s
+    if "file_bytes" in parameters:
+        disk_s = max(disk_s, file_bytes // LEAST_BYTES_PER_DISK_S)
     values: dict[str, float | int | str] = {
         "seconds": float(parameters.get("seconds", profile.seconds)),
         "file_bytes": file_bytes,
         "quiet_budget_s": int(parameters.get("quiet_budget_s", profile.quiet_budget_s)),
-        "disk_s": max(2, file_bytes // BYTES_PER_DISK_S),
-        "usual_disk_s": max(1, file_bytes // USUAL_BYTES_PER_DISK_S),
+        "disk_s": disk_s,
+        "usual_disk_s": min(disk_s, max(1, file_bytes // USUAL_BYTES_PER_DISK_S)),
         DIRECTORY: parameters.get(DIRECTORY, run_directory),
     }
     is_fixed = fixed is not None or profile.min_repeats == profile.max_repeats
