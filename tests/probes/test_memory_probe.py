@@ -25,6 +25,14 @@ def test_memory_prints_the_bandwidth_when_arrays_are_small(probe, threads):
     assert ("cached" in sample.flags) == (4 * fields["last_cache_bytes"] > 4 * MIB)
 
 
+def test_memory_adds_rounds_until_its_time_is_over(probe):
+    options = ("--threads", 2, "--bytes", 8 * MIB, "--rounds", 1, "--seconds", "0.2")
+    done = probe("memory", "--test", "bandwidth", *options)
+    fields = json.loads(done.stdout)
+    assert fields["checksum_ok"] is True
+    assert fields["rounds"] > 1
+
+
 def test_memory_keeps_below_the_cap_when_one_is_given(probe):
     done = probe(
         "memory", "--test", "bandwidth", "--threads", 2, "--bytes-max", 3 * MIB, "--rounds", 1
@@ -68,7 +76,7 @@ def test_memory_writes_incompressible_bytes_when_asked_for_random(bundle):
         ["--test", "bandwidth"],
         ["--test", "latency", "--threads", "2"],
         ["--test", "other", "--threads", "1"],
-        ["--test", "bandwidth", "--threads", "1", "--rounds", "65"],
+        ["--test", "bandwidth", "--threads", "1", "--rounds", "1025"],
         ["--test", "bandwidth", "--threads", "1", "--bytes", "-1"],
     ],
 )

@@ -94,7 +94,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                 series=(
                     Series(
                         "bandwidth",
-                        ("bin/memory", "--test", "bandwidth", "--threads", "all"),
+                        ("bin/memory", "--test", "bandwidth", "--threads", "all", "--seconds", "1"),
                         "2",
                         "60",
                         "memory_bandwidth_bytes_per_s",

@@ -1,8 +1,9 @@
 /*
  * memory: how fast main memory is.
  *
- *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N]
- *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache
+ *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N] [--seconds S]
+ *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache; N rounds and more until S
+ *       seconds are over: what is too short cannot be told from its neighbours' work
  *   memory --test latency --threads 1 [--bytes B] [--bytes-max B] [--rounds N]
  *       one dependent load after another along a random cycle of cache lines
  *   memory --test random --bytes B
@@ -18,7 +19,7 @@
 #include "sha256.h"
 #include "workers.h"
 
-enum { ROUNDS_MAX = 64, LINE_BYTES = 64, ADVISE_HUGE_PAGES = 14 };
+enum { ROUNDS_MAX = 1024, LINE_BYTES = 64, ADVISE_HUGE_PAGES = 14 };
 
 static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20;     /* taken when the machine does not tell its cache */
 static const uint64_t LATENCY_BYTES_MAX = 1u << 30;        /* a larger cycle takes longer to build than to walk */
@@ -26,7 +27,7 @@ static const uint64_t LATENCY_ROUND_NS = 100000000u;
 static const uint64_t HOPS_PER_CHUNK = 4096;
 
 struct options {
-    uint64_t threads, bytes, bytes_max, rounds;
+    uint64_t threads, bytes, bytes_max, rounds, duration_ns;
     struct host_cpus cpus;
     uint64_t cache_bytes, available_bytes;
     bool is_capped;
@@ -39,6 +40,7 @@ struct round_times {
 
 struct run {
     uint64_t arrived;
+    uint64_t rounds; /* grows until the time is over */
     const struct options *options;
     uint64_t elements; /* of one array of one worker */
     struct round_times times[];
@@ -94,7 +96,7 @@ static void triad(double *restrict a, const double *restrict b, const double *re
 static int triad_worker(void *context, uint64_t index)
 {
     struct run *run = context;
-    const uint64_t threads = run->options->threads, rounds = run->options->rounds;
+    const uint64_t threads = run->options->threads;
     const size_t array_bytes = (run->elements * sizeof(double) + 4095) / 4096 * 4096;
     double *a = pages(3 * array_bytes, false);
     if (a == NULL) return EXIT_RESOURCE;
@@ -105,8 +107,14 @@ static int triad_worker(void *context, uint64_t index)
         b[i] = (double)(i & 1023);
         c[i] = (double)(index + 1);
     }
-    /* Round 0 is the warm-up. The scalar changes, so no round can be left out without being seen in the sum. */
-    for (uint64_t round = 0; round <= rounds; round++) {
+    /*
+     * Round 0 is the warm-up. The scalar changes, so no round can be left out without being seen in the sum. The first
+     * worker adds a round before it meets the others, so all of them see the same number behind the barrier.
+     */
+    for (uint64_t round = 0; round <= run->rounds; round++) {
+        if (index == 0 && round == run->rounds && round < ROUNDS_MAX &&
+            clock_ns(CLOCK_WALL_MONOTONIC) - run->times[0].end_ns[0] < run->options->duration_ns)
+            run->rounds++;
         barrier_wait(&run->arrived, threads * (round + 1));
         run->times[index].start_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
         triad(a, b, c, (double)(round + 1), run->elements);
@@ -114,7 +122,7 @@ static int triad_worker(void *context, uint64_t index)
         run->times[index].end_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
     }
     for (uint64_t i = 0; i < run->elements; i++)
-        if (a[i] != (double)(i & 1023) + (double)(rounds + 1) * (double)(index + 1)) return EXIT_CHECK;
+        if (a[i] != (double)(i & 1023) + (double)(run->rounds + 1) * (double)(index + 1)) return EXIT_CHECK;
     return EXIT_OK;
 }
 
@@ -130,10 +138,12 @@ static int bandwidth(struct options *options)
     if (run == NULL || elements < 4096)
         return json_error("memory", "not enough memory for the arrays", 0, EXIT_RESOURCE);
     run->options = options;
+    run->rounds = options->rounds;
     run->elements = elements;
     const long failure = workers_run(threads, triad_worker, run);
     if (failure) return workers_error("memory", failure);
 
+    options->rounds = run->rounds;
     const double round_bytes = (double)(3 * elements * sizeof(double) * threads);
     for (uint64_t round = 1; round <= options->rounds; round++) {
         uint64_t start_ns = UINT64_MAX, end_ns = 0;
@@ -249,12 +259,13 @@ static int probe_main(int argc, char **argv, char **envp)
         else if (text_equals(argv[i], "--bytes") && parse_u64(value, &options.bytes)) continue;
         else if (text_equals(argv[i], "--bytes-max") && parse_u64(value, &options.bytes_max)) continue;
         else if (text_equals(argv[i], "--rounds") && parse_u64(value, &options.rounds)) continue;
+        else if (text_equals(argv[i], "--seconds") && parse_seconds(value, &options.duration_ns)) continue;
         else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] "
-                               "[--bytes-max B] [--rounds N]", 0, EXIT_USAGE);
+                               "[--bytes-max B] [--rounds N] [--seconds S]", 0, EXIT_USAGE);
     }
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
     if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)
-        return json_error("memory", "threads must be 1 to 8192 and rounds 1 to 64", 0, EXIT_USAGE);
+        return json_error("memory", "threads must be 1 to 8192 and rounds 1 to 1024", 0, EXIT_USAGE);
     options.available_bytes = available_bytes();
     for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++) {
         const uint64_t bytes = mask_has(options.cpus.mask, cpu) ? last_cache_bytes(cpu, &is_first) : 0;
