@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from backend.domain.cmips import is_disturbed
-from backend.domain.parsing import cmips, observe
+from backend.domain.cmips import is_disturbed, score
+from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
 from backend.domain.stats import StoppingRule, half_width_ratio, is_settled
 from workers.probes import build
@@ -47,10 +47,10 @@ def observed(
         timeout=quiet_s + 90,
     )
     line = json.loads(out.read_text())
-    sample = cmips.parse(out.read_text(), variant="all" if threads == "all" else "single")[0]
     conditions = observe.parse(record.read_text())
     share = line["cpu_s"] / (line["seconds"] * line["threads"])
-    return sample.value, is_disturbed(share, conditions.foreign_cpu_ratio), line
+    value = score(line["iterations"], line["seconds"])
+    return value, is_disturbed(share, conditions.foreign_cpu_ratio), line
 
 
 def repeats(program: Path, folder: Path, threads: str) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def repeats(program: Path, folder: Path, threads: str) -> dict[str, Any]:
     kept: list[float] = []
     disturbed = 0
     while not is_settled(kept, rule) and disturbed < profile.max_repeats:
-        score, flag, _ = observed(program, folder, threads, profile.seconds, QUIET_BUDGET_S)
+        value, flag, _ = observed(program, folder, threads, profile.seconds, QUIET_BUDGET_S)
         if flag:
             disturbed += 1
         else:
-            kept.append(score)
+            kept.append(value)
     return {
         "scores": kept,
         "disturbed": disturbed,
@@ -116,9 +116,9 @@ def busy_neighbours() -> Iterator[None]:
 def neighbour(program: Path, folder: Path) -> dict[str, Any]:
     """A repeat in bad company."""
     with busy_neighbours():
-        score, flag, line = observed(program, folder, "all", SECONDS, 2)
+        value, flag, line = observed(program, folder, "all", SECONDS, 2)
     share = line["cpu_s"] / (line["seconds"] * line["threads"])
-    return {"score": score, "is_disturbed": flag, "cpu_share": share}
+    return {"score": value, "is_disturbed": flag, "cpu_share": share}
 
 
 def main() -> int:
