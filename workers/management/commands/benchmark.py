@@ -38,7 +38,8 @@ from workers.scan import scan_host
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
-LOOK_S = 0.25
+LOOK_S = 1.0
+"""Looking more often would be foreign work beside what is measured on this very machine."""
 BAR_CHARS = 30
 TICKS_OF_SILENCE = 3
 """A worker that missed this many ticks is not there; the command then works by itself."""
