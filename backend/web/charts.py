@@ -18,12 +18,11 @@ MOST_BARS_SENT = 60  # so that hiding a provider in the legend brings up the nex
 
 def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
     place = f" · {row.region}" if row.region else ""
-    # In front, because long names are cut off at their end.
     price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
-    year = f"{price_year} · " if clock.now().year - price_year >= OLD_YEARS else ""
+    year = f", {price_year}" if clock.now().year - price_year >= OLD_YEARS else ""
     return {
         "offer": row.offer_id,
-        "label": f"{year}{row.offer}{place}",
+        "label": f"{row.offer}{place}{year}",
         "provider": row.provider,
         "providerName": words.provider(row.provider),
         "value": scale.shown(getattr(row, column)),

@@ -24,9 +24,12 @@ const figuresAtTheEnd = {
   },
 };
 
+// The year of an old price ends the label and is kept.
 function shortened(text, width) {
-  const most = width < 480 ? 13 : width < 800 ? 24 : 44;
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  const most = width < 480 ? 17 : width < 800 ? 26 : 46;
+  if (text.length <= most) return text;
+  const [year = ""] = text.match(/, \d{4}$/) ?? [];
+  return `${text.slice(0, most - 1 - year.length)}…${year}`;
 }
 
 // Seen both on the bar and beside it; one's own bars have the colour of ink themselves.
