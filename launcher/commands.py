@@ -142,7 +142,7 @@ def _in_throw_away_stack(purpose: str, job: Callable[[Stack], int]) -> int:
     """Run a job against a complete stack that is thrown away afterwards."""
     set_up(for_development=True, with_browser=purpose == "screenshots")
     with throw_away(State(state_directory()), purpose) as state:
-        stack = Stack(state, is_throw_away=True)
+        stack = Stack(state, is_throw_away=True, is_isolated=True)
         try:
             stack.start_services()
             stack.migrate()

@@ -49,8 +49,13 @@ def claim_port(port: int) -> int:
 class Stack:
     """The services of one state; the caller holds the state's lock and always calls `stop`."""
 
-    def __init__(self, state: State, *, is_throw_away: bool = False) -> None:
+    def __init__(
+        self, state: State, *, is_throw_away: bool = False, is_isolated: bool = False
+    ) -> None:
+        """An isolated stack takes no database or broker from the environment: what is written
+        for a bench or a picture must never reach a database that people rely on."""
         self.state = state
+        self.is_isolated = is_isolated
         self.is_throw_away = is_throw_away
         self.supervisor = Supervisor(state)
         known = state.secrets()
@@ -68,15 +73,16 @@ class Stack:
             stopped.append("postgres")
         if stopped:
             say(f"stopped what an earlier launcher left: {', '.join(stopped)}")
-        if chosen("DATABASE_URL") is None:
+        if self.is_isolated or chosen("DATABASE_URL") is None:
             self.postgres.prepare()
             port = self._start_service(self.postgres)
             self.postgres.create_database(port)
             self.addresses["DATABASE_URL"] = self.postgres.url(port)
-        if chosen("REDIS_URL") is None:
+        if self.is_isolated or chosen("REDIS_URL") is None:
             port = self._start_service(self.valkey)
             self.addresses["REDIS_URL"] = self.valkey.url(port)
         self.environment = application_environment(self.state, self.addresses)
+        self.environment.update(self.addresses)
 
     def _start_service(self, service: Postgres | Valkey) -> int:
         """Start on a free port; another one when somebody took it in between. The port."""

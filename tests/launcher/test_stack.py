@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from launcher.processes import PROC, Record, has_ended, wait_until
+from launcher.stack import Stack
 from tests.launcher.conftest import ROOT, clean_environment, rackrate
 
 NAMES = {"postgres", "valkey", "web", "worker", "beat"}
@@ -164,3 +165,18 @@ def test_environment_wins_over_the_embedded_services_when_set(tmp_path):
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "state/postgres").exists()
     assert not (tmp_path / "state/valkey").exists()
+
+
+def test_isolated_stack_takes_its_own_database_when_another_is_named(state, monkeypatch):
+    named = "postgresql://nobody:none@127.0.0.1:1/none"
+    monkeypatch.setenv("DATABASE_URL", named)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    state.acquire("bench")
+    stack = Stack(state, is_throw_away=True, is_isolated=True)
+    try:
+        stack.start_services()
+        assert stack.environment["DATABASE_URL"] == stack.addresses["DATABASE_URL"] != named
+        assert stack.environment["REDIS_URL"] == stack.addresses["REDIS_URL"]
+    finally:
+        stack.stop()
+        state.release()
