@@ -1,0 +1,106 @@
+"""Shares of links, against hand-worked cases and the definition of max-min fairness."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.contention import Flow, Link, shares
+from backend.domain.errors import InvalidValue
+
+MB = 1_000_000
+
+
+def nas(capacity_mb, light_mb=0.1):
+    flows = [Flow("web", 70, light_mb * MB, ("nas",)), Flow("bulk", 10, None, ("nas",))]
+    return shares([Link("nas", capacity_mb * MB)], flows, transfer_bytes=1000 * MB)
+
+
+@pytest.mark.parametrize(
+    ("capacity_mb", "bulk_mb", "transfer_s"),
+    # 70 × 0.10 MB/s are served; the rest is shared by ten: (100 - 7) / 10 = 9.3, …
+    [(100, 9.3, 107.53), (125, 11.8, 84.75), (200, 19.3, 51.81), (1000, 99.3, 10.07),
+     (2000, 199.3, 5.02)],
+)  # fmt: skip
+def test_greedy_flows_share_what_the_others_leave(capacity_mb, bulk_mb, transfer_s):
+    web, bulk = nas(capacity_mb).flows
+    assert (web.rate_bytes_per_s, web.bottleneck, web.transfer_s) == (100_000, None, 10_000)
+    assert bulk.rate_bytes_per_s == pytest.approx(bulk_mb * MB, rel=1e-12)
+    assert bulk.bottleneck == "nas"
+    assert round(bulk.transfer_s, 2) == transfer_s
+
+
+def test_all_are_held_back_when_nobody_can_be_served():
+    # 80 flows on 100 MB/s get 1.25 each, which is less than the 2 asked for
+    found = nas(100, light_mb=2)
+    assert [flow.rate_bytes_per_s for flow in found.flows] == [1.25 * MB, 1.25 * MB]
+    assert [flow.bottleneck for flow in found.flows] == ["nas", "nas"]
+    assert (found.links[0].used_bytes_per_s, found.links[0].utilisation) == (100 * MB, 1.0)
+
+
+def test_flow_is_held_by_the_first_of_its_links_that_fills():
+    links = [Link("uplink", 30), Link("disk", 100), Link("spare", 10)]
+    flows = [Flow("a", 1, None, ("disk", "uplink")), Flow("b", 2, None, ("uplink",)),
+             Flow("c", 1, None, ("disk",))]  # fmt: skip
+    found = shares(links, flows)
+    # the uplink is full at 10 each; what is left of the disk goes to c
+    assert [(f.rate_bytes_per_s, f.bottleneck) for f in found.flows] == [
+        (10, "uplink"), (10, "uplink"), (90, "disk"),
+    ]  # fmt: skip
+    assert [link.utilisation for link in found.links] == [1, 1, 0]
+    assert found.flows[0].transfer_s is None
+
+
+def test_flow_without_links_or_without_demand_gets_what_it_asks():
+    found = shares([], [Flow("local", 3, 5, ()), Flow("idle", 1, 0, ())], transfer_bytes=10)
+    assert [(f.rate_bytes_per_s, f.transfer_s) for f in found.flows] == [(5, 2), (0, None)]
+
+
+@pytest.mark.parametrize(
+    ("links", "flows", "field"),
+    [
+        ([Link("a", 1), Link("a", 1)], [], "/links/1/name"),
+        ([Link("a", 0)], [], "/links/0/capacity_bytes_per_s"),
+        ([Link("a", float("nan"))], [], "/links/0/capacity_bytes_per_s"),
+        ([], [Flow("f", 0, 1, ())], "/flows/0/count"),
+        ([], [Flow("f", 1, -1, ())], "/flows/0/demand_bytes_per_s"),
+        ([], [Flow("f", 1, None, ())], "/flows/0/path"),
+        ([Link("a", 1)], [Flow("f", 1, 1, ("a", "b"))], "/flows/0/path/1"),
+        ([Link("a", 1)], [Flow("f", 1, 1, ("a", "a"))], "/flows/0/path/1"),
+    ],
+)
+def test_bad_model_is_refused_by_place(links, flows, field):
+    with pytest.raises(InvalidValue) as raised:
+        shares(links, flows)
+    assert raised.value.field == field
+
+
+NAMES = ("a", "b", "c")
+FLOWS = st.lists(
+    st.builds(
+        Flow,
+        st.just("flow"),
+        st.integers(1, 5),
+        st.none() | st.integers(0, 50),
+        st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True).map(tuple),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(st.lists(st.integers(1, 100), min_size=3, max_size=3), FLOWS)
+def test_no_link_is_overfull_and_nobody_gets_more_than_asked_or_less_than_fair(capacities, flows):
+    found = shares([Link(n, c) for n, c in zip(NAMES, capacities, strict=True)], flows)
+    used = {link.name: link.utilisation for link in found.links}
+    assert all(value <= 1 + 1e-12 for value in used.values())
+    for flow, share in zip(flows, found.flows, strict=True):
+        if share.bottleneck is None:
+            assert share.rate_bytes_per_s == flow.demand_bytes_per_s
+            continue
+        # held back by a full link on which nobody gets more
+        assert used[share.bottleneck] == pytest.approx(1)
+        assert share.rate_bytes_per_s >= max(
+            other.rate_bytes_per_s - 1e-9
+            for one, other in zip(flows, found.flows, strict=True)
+            if share.bottleneck in one.path
+        )
