@@ -25,6 +25,9 @@ KEYS_AND_DIRECTION = {
     "passmark_score": "higher",
     "disk_seeks_per_s": "higher",
     "dd_bytes_per_s": "higher",
+    "net_udp_loss_ratio": "lower",
+    "sysbench_cpu_events_per_s": "higher",
+    "sysbench_memory_bytes_per_s": "higher",
 }
 
 
@@ -64,8 +67,8 @@ def test_metric_key_carries_its_unit(key, suffix, unit):
         ("cmips_single_score", ("single",)),
         ("memory_bandwidth_bytes_per_s", ("all",)),
         ("memory_latency_ns", ("single",)),
-        ("disk_write_bytes_per_s", ("dd_direct", "dd_fdatasync")),
-        ("disk_read_bytes_per_s", ("dd_direct", "dd_cached")),
+        ("disk_write_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
+        ("disk_read_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
         ("dd_bytes_per_s", ()),
     ],
 )

@@ -1,5 +1,8 @@
 """Output of the native cmips probe: one JSON line per repeat."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from backend.domain import cmips
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.record import Record, read_record
@@ -10,13 +13,19 @@ KERNEL_VERSIONS = ("1",)
 MAX_ITERATIONS_PER_S = 10_000_000_000
 
 
-def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
-    """The score of one repeat: metric cmips_score (CMIPS), or cmips_single_score for one thread.
+@dataclass(frozen=True)
+class Work:
+    """What a checked line says was done: iterations of all threads in `seconds`."""
 
-    `variant` is what the plan asked for, "all" or "single"; on a host with one CPU nothing else
-    tells them apart. Without it the thread count decides. Raises ProbeError.
-    """
-    record = read_record(TOOL, text, probe=TOOL)
+    threads: int
+    usable_cpus: int
+    iterations: int
+    seconds: float
+    parameters: Mapping[str, object]
+
+
+def work(record: Record) -> Work:
+    """The work of one line, whatever is made of it. Raises ProbeError."""
     threads = record.count("threads", minimum=1)
     usable_cpus = record.count("usable_cpus", minimum=1)
     iterations = record.count("iterations", minimum=1)
@@ -28,24 +37,36 @@ def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
         record.fail(f"kernel_version {record.text('kernel_version')} is unknown")
     if iterations > MAX_ITERATIONS_PER_S * seconds * threads:
         record.fail(f"{iterations} iterations in {seconds} s are impossible")
-    variant = _variant(record, variant, threads, usable_cpus)
+    parameters = {
+        "threads": threads,
+        "usable_cpus": usable_cpus,
+        "seconds": seconds,
+        "cpu_s": cpu_s,
+        # Of the threads asked for: one thread alone is not short of CPU on two CPUs.
+        "cpu_share": cmips.cpu_share(cpu_s, seconds, threads),
+        "kernel_version": record.text("kernel_version"),
+        "arch": record.text("arch"),
+        "build_sha256": record.text("build_sha256"),
+    }
+    return Work(threads, usable_cpus, iterations, seconds, parameters)
+
+
+def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
+    """The score of one repeat: metric cmips_score (CMIPS), or cmips_single_score for one thread.
+
+    `variant` is what the plan asked for, "all" or "single"; on a host with one CPU nothing else
+    tells them apart. Without it the thread count decides. Raises ProbeError.
+    """
+    record = read_record(TOOL, text, probe=TOOL)
+    done = work(record)
+    variant = _variant(record, variant, done.threads, done.usable_cpus)
     return [
         ParsedSample(
             metric="cmips_single_score" if variant == "single" else "cmips_score",
             variant=variant,
-            value=cmips.score(iterations, seconds),
+            value=cmips.score(done.iterations, done.seconds),
             unit="CMIPS",
-            parameters={
-                "threads": threads,
-                "usable_cpus": usable_cpus,
-                "seconds": seconds,
-                "cpu_s": cpu_s,
-                # Of the threads asked for: one thread alone is not short of CPU on two CPUs.
-                "cpu_share": cmips.cpu_share(cpu_s, seconds, threads),
-                "kernel_version": record.text("kernel_version"),
-                "arch": record.text("arch"),
-                "build_sha256": record.text("build_sha256"),
-            },
+            parameters=done.parameters,
         )
     ]
 

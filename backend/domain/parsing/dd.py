@@ -6,19 +6,29 @@ it is never read.
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.frames import Section, key_values, sections
+from backend.domain.parsing.texts import checked_text
 
 TOOL = "dd"
 DIRECTIONS = ("write", "read")
 CONDITIONS = ("direct", "fdatasync", "cached", "unknown")
+"""From the one that tells the disk best to the one that tells it least."""
 KEYS = (
     *("direction", "conditions", "file_bytes", "ram_bytes", "source_bytes", "directory"),
     *("filesystem", "mount_options", "drop_caches", "dd"),
 )
+DEVICE_KEYS = ("position", "device")
+POSITIONS = ("outer", "inner")
+PARALLEL_KEYS = ("directories", "wall_us")
+MAX_WALL_US = 10**12
+# dd times its own copy; the runner's clock around all of them may round the other way.
+CLOCK_SLACK = 0.95
+DESCRIBED = ("directory", "filesystem", "mount_options", "drop_caches", "dd")
 RECORDS_IN = re.compile(r"[0-9]+\+[0-9]+ records in")
 RECORDS_OUT = re.compile(r"[0-9]+\+[0-9]+ records out")
 NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,12})?(?:e[-+][0-9]{1,2})?)"
@@ -29,6 +39,9 @@ SUMMARIES = (
     re.compile(rf"runner: ([0-9]{{1,20}}) bytes copied, {NUMBER} s"),
 )
 DECIMAL_COMMA = re.compile(r"[0-9]+ .*[0-9],[0-9]+ s(?:[,.]| |$)")
+# Counts of records, or a summary, in words that are not English.
+LOCALIZED = re.compile(r"[0-9]+\+[0-9]+\s\S.*|[0-9]+\s\S+\s\(.*\)\s\S+, .*")
+REMEDY = "run dd with LC_ALL=C"
 
 
 @dataclass(frozen=True)
@@ -41,12 +54,50 @@ class Copied:
 
 @dataclass(frozen=True)
 class DdConditions:
-    """How a copy was made. ram_bytes None = not known. `is_dropped`: page cache emptied before."""
+    """How a copy was made. None = not known. `is_dropped`: page cache emptied before."""
 
     direction: str
     conditions: str
     ram_bytes: int | None = None
     is_dropped: bool = False
+    file_bytes: int | None = None
+    """Size of the file copied; without it, what was copied."""
+
+
+@dataclass(frozen=True)
+class _Copying:
+    """The copies of one file or device, with what the runner tells of them."""
+
+    made: tuple[Copied, ...]
+    conditions: DdConditions
+    variant: str
+    described: Mapping[str, str]
+
+    @property
+    def bytes(self) -> int:
+        return sum(copy.bytes for copy in self.made)
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(copy.seconds for copy in self.made)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        if self.conditions.conditions == "unknown":
+            return ("conditions_unknown",)
+        return ("cached",) if self._is_cached else ()
+
+    @property
+    def _is_cached(self) -> bool:
+        """Whether memory may have stood in for the disk: buffered, the file below twice the RAM."""
+        if self.conditions.conditions == "direct":
+            return False
+        file_bytes = self.conditions.file_bytes or self.bytes
+        ram_bytes = self.conditions.ram_bytes
+        is_small = ram_bytes is None or file_bytes < 2 * ram_bytes
+        return self.conditions.conditions == "cached" or (
+            is_small and not self.conditions.is_dropped
+        )
 
 
 def copies(text: str, *, first_line: int = 1) -> list[Copied]:
@@ -67,7 +118,8 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
         elif RECORDS_OUT.fullmatch(line):
             is_due = True
         elif line and not (RECORDS_IN.fullmatch(line) or line.startswith("dd: ") or _summary(line)):
-            raise ProbeError(TOOL, f"unexpected {line[:80]!r}", line_number)
+            remedy = f"; {REMEDY}" if LOCALIZED.fullmatch(line) else ""
+            raise ProbeError(TOOL, f"unexpected {line[:80]!r}{remedy}", line_number)
     if is_due or not found:
         raise ProbeError(TOOL, "the summary of the copy is missing", line_number)
     return found
@@ -81,8 +133,9 @@ def _copied(line: str, line_number: int) -> Copied:
     summary = _summary(line)
     if summary is None:
         if DECIMAL_COMMA.match(line):
-            raise ProbeError(TOOL, "a decimal comma: run dd with LC_ALL=C", line_number)
-        raise ProbeError(TOOL, f"not a summary: {line[:80]!r}", line_number)
+            raise ProbeError(TOOL, f"a decimal comma: {REMEDY}", line_number)
+        remedy = f"; {REMEDY}" if LOCALIZED.fullmatch(line) else ""
+        raise ProbeError(TOOL, f"not a summary: {line[:80]!r}{remedy}", line_number)
     copied = Copied(int(summary[1]), float(summary[2]))
     if copied.bytes == 0 or copied.seconds == 0:
         raise ProbeError(TOOL, f"{copied.bytes} bytes in {copied.seconds} s", line_number)
@@ -95,33 +148,71 @@ def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSampl
     `conditions` are for text that does not come from the runner. Where neither tells them, the
     metric is dd_bytes_per_s with the flag "conditions_unknown". Raises ProbeError.
     """
+    text = checked_text(TOOL, text)
     if text.startswith("=== "):
-        return _framed(text)
-    made = copies(text)
+        return [_framed(text)]
+    made = tuple(copies(text))
     if conditions is None:
-        return [_sample("dd_bytes_per_s", "dd", made, {}, ("conditions_unknown",))]
-    return [_conditioned(made, conditions, {})]
+        seconds = math.fsum(copy.seconds for copy in made)
+        flags = ("conditions_unknown",)
+        return [_sample("dd_bytes_per_s", "dd", made, seconds=seconds, described={}, flags=flags)]
+    _check(conditions)
+    if conditions.file_bytes is None:
+        # Several copies in a pasted text are repeats on one file more often than parts of one.
+        conditions = replace(conditions, file_bytes=max(copy.bytes for copy in made))
+    copying = _Copying(made, conditions, f"dd_{conditions.conditions}", {})
+    return [_conditioned(copying)]
 
 
-def _framed(text: str) -> list[ParsedSample]:
-    header, *copied = sections(TOOL, text)
-    if header.name != "conditions":
-        raise ProbeError(TOOL, f"{header.name} instead of conditions", header.first_line)
-    values = key_values(TOOL, header, KEYS)
-    made = [copy for section in copied for copy in _section_copies(section)]
-    if not made:
-        raise ProbeError(TOOL, "no copy was made", header.first_line)
-    ram_bytes = values["ram_bytes"]
-    if not (ram_bytes.isascii() and ram_bytes.isdigit() and len(ram_bytes) < 20):
-        raise ProbeError(TOOL, f"ram_bytes {ram_bytes[:80]!r}", header.first_line)
+def _check(conditions: DdConditions) -> None:
+    if conditions.direction not in DIRECTIONS:
+        raise ProbeError(TOOL, f"direction {conditions.direction[:80]!r} is unknown")
+    if conditions.conditions not in CONDITIONS:
+        raise ProbeError(TOOL, f"conditions {conditions.conditions[:80]!r} are unknown")
+
+
+def _framed(text: str) -> ParsedSample:
+    found = sections(TOOL, text)
+    if found and found[0].name == "parallel":
+        return _parallel(found[0], found[1:])
+    copying, rest = _copying(found)
+    if rest:
+        raise ProbeError(TOOL, "a second section conditions", rest[0].first_line)
+    return _conditioned(copying)
+
+
+def _copying(found: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
+    """The first `conditions` with the copies behind it, and the sections from there on."""
+    if not found or found[0].name != "conditions":
+        name, line = (found[0].name, found[0].first_line) if found else ("nothing", 1)
+        raise ProbeError(TOOL, f"{name} instead of conditions", line)
+    header, *rest = found
+    is_device = any(line.startswith("position ") for line in header.lines)
+    values = key_values(TOOL, header, (*KEYS, *DEVICE_KEYS) if is_device else KEYS)
     conditions = DdConditions(
         direction=values["direction"],
         conditions=values["conditions"],
-        ram_bytes=int(ram_bytes) or None,
+        ram_bytes=_count(header, "ram_bytes", values["ram_bytes"]) or None,
         is_dropped=values["drop_caches"] == "yes",
     )
-    described = ("directory", "filesystem", "mount_options", "drop_caches", "dd")
-    return [_conditioned(made, conditions, {key: values[key] for key in described})]
+    _check(conditions)
+    variant = f"dd_{conditions.conditions}"
+    if is_device:
+        if values["position"] not in POSITIONS:
+            raise ProbeError(TOOL, f"position {values['position'][:80]!r}", header.first_line)
+        variant += f"_{values['position']}"
+    many = next((i for i, part in enumerate(rest) if part.name == "conditions"), len(rest))
+    made = tuple(copy for section in rest[:many] for copy in _section_copies(section))
+    if not made:
+        raise ProbeError(TOOL, "no copy was made", header.first_line)
+    described = {key: values[key] for key in (*DESCRIBED, *(DEVICE_KEYS if is_device else ()))}
+    return _Copying(made, conditions, variant, described), rest[many:]
+
+
+def _count(header: Section, key: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) < 20):
+        raise ProbeError(TOOL, f"{key} {value[:80]!r}", header.first_line)
+    return int(value)
 
 
 def _section_copies(section: Section) -> list[Copied]:
@@ -133,51 +224,67 @@ def _section_copies(section: Section) -> list[Copied]:
     return found
 
 
-def _conditioned(
-    made: list[Copied], conditions: DdConditions, described: dict[str, str]
-) -> ParsedSample:
-    if conditions.direction not in DIRECTIONS:
-        raise ProbeError(TOOL, f"direction {conditions.direction[:80]!r} is unknown")
-    if conditions.conditions not in CONDITIONS:
-        raise ProbeError(TOOL, f"conditions {conditions.conditions[:80]!r} are unknown")
-    flags = []
-    if conditions.conditions == "unknown":
-        flags.append("conditions_unknown")
-    elif _is_cached(made, conditions):
-        flags.append("cached")
-    parameters: dict[str, object] = {"ram_bytes": conditions.ram_bytes, **described}
+def _parallel(header: Section, rest: Sequence[Section]) -> ParsedSample:
+    """Copies in several directories at once: the bytes of all over the time around all."""
+    values = key_values(TOOL, header, PARALLEL_KEYS)
+    wall_us = _count(header, "wall_us", values["wall_us"])
+    all_of: list[_Copying] = []
+    while rest:
+        copying, rest = _copying(rest)
+        all_of.append(copying)
+    if not all_of or len(all_of) != _count(header, "directories", values["directories"]):
+        raise ProbeError(TOOL, f"{len(all_of)} directories were copied in", header.first_line)
+    seconds = wall_us / 1_000_000
+    longest_s = max(copying.seconds for copying in all_of)
+    if not longest_s * CLOCK_SLACK <= seconds <= MAX_WALL_US / 1_000_000:
+        detail = f"wall_us {wall_us} around a copy of {longest_s} s"
+        raise ProbeError(TOOL, detail, header.first_line)
+    if len({copying.conditions.direction for copying in all_of}) > 1:
+        raise ProbeError(TOOL, "writes and reads at once", header.first_line)
+    worst = max((copying.conditions.conditions for copying in all_of), key=CONDITIONS.index)
+    made = [copy for copying in all_of for copy in copying.made]
     return _sample(
-        f"disk_{conditions.direction}_bytes_per_s",
-        f"dd_{conditions.conditions}",
+        f"disk_{all_of[0].conditions.direction}_bytes_per_s",
+        f"dd_{worst}_parallel",
         made,
-        parameters,
-        tuple(flags),
+        seconds=seconds,
+        described={
+            "ram_bytes": all_of[0].conditions.ram_bytes,
+            "directories": [
+                {**copying.described, "bytes": copying.bytes, "seconds": copying.seconds}
+                for copying in all_of
+            ],
+        },
+        flags=tuple(sorted({flag for copying in all_of for flag in copying.flags})),
     )
 
 
-def _is_cached(made: list[Copied], conditions: DdConditions) -> bool:
-    """Whether memory may have stood in for the disk: buffered, and the file below twice the RAM."""
-    if conditions.conditions == "direct":
-        return False
-    file_bytes = sum(copy.bytes for copy in made)
-    is_small = conditions.ram_bytes is None or file_bytes < 2 * conditions.ram_bytes
-    return conditions.conditions == "cached" or (is_small and not conditions.is_dropped)
+def _conditioned(copying: _Copying) -> ParsedSample:
+    return _sample(
+        f"disk_{copying.conditions.direction}_bytes_per_s",
+        copying.variant,
+        copying.made,
+        seconds=copying.seconds,
+        described={"ram_bytes": copying.conditions.ram_bytes, **copying.described},
+        flags=copying.flags,
+    )
 
 
 def _sample(
     metric: str,
     variant: str,
-    made: list[Copied],
-    parameters: dict[str, object],
+    made: Sequence[Copied],
+    *,
+    seconds: float,
+    described: Mapping[str, object],
     flags: tuple[str, ...],
 ) -> ParsedSample:
     total_bytes = sum(copy.bytes for copy in made)
-    seconds = math.fsum(copy.seconds for copy in made)
     return ParsedSample(
         metric=metric,
         variant=variant,
         value=total_bytes / seconds,
         unit="bytes/s",
-        parameters={"bytes": total_bytes, "seconds": seconds, "copies": len(made), **parameters},
+        parameters={"bytes": total_bytes, "seconds": seconds, "copies": len(made), **described},
         flags=flags,
     )

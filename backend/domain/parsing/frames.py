@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.domain.errors import ProbeError
+from backend.domain.parsing.texts import MAX_CHARACTERS
 
 FAILURE = re.compile(r"=== failure (\w+): (.*)")
 END = re.compile(r"=== end (.+) rc=([0-9]{1,3})")
@@ -31,6 +32,9 @@ class Section:
 
 def sections(tool: str, text: str) -> list[Section]:
     """All sections of a framed text, in order. Raises ProbeError with the offending line."""
+    if len(text) > MAX_CHARACTERS:
+        detail = f"{len(text)} characters are too many, {MAX_CHARACTERS} the most"
+        raise ProbeError(tool, detail, 1)
     if not text.endswith("\n"):
         raise ProbeError(tool, "the last line is cut off", text.count("\n") + 1)
     found: list[Section] = []

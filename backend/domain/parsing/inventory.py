@@ -6,17 +6,31 @@ there.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing.frames import sections
+from backend.domain.parsing.inventory_cloud import cloud
+from backend.domain.parsing.inventory_devices import (
+    Directory,
+    Disk,
+    Interface,
+    Raid,
+    directories,
+    disks,
+    interfaces,
+    raids,
+)
+from backend.domain.parsing.inventory_values import KIB, colon_values, cpu_list_count, whole
 
 TOOL = "inventory"
-KIB = 1024
-MAX_CPUS = 8192
 DIMM_UNITS = {"kB": KIB, "KB": KIB, "MB": KIB**2, "GB": KIB**3, "TB": KIB**4}
-CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+CHOSEN = re.compile(r"\[([a-z_-]{1,20})\]")
+VERSION = re.compile(r"(?:fio-|iperf )[0-9][0-9A-Za-z.+-]{0,30}")
+LSCPU_VULNERABILITY = "Vulnerability "
+SECTOR_ASHIFT = 9
 
 
 @dataclass(frozen=True)
@@ -39,90 +53,176 @@ class HostFacts:
     cpu_model: str | None
     microcode: str | None
     vcpu_count: int
+    usable_cpu_count: int | None
+    """CPUs on which our processes may run."""
     threads_per_core: int | None
     sockets: int | None
     numa_node_count: int | None
     is_smt_active: bool | None
     governor: str | None
+    clock_driver: str | None
+    max_mhz: float | None
+    is_boost_on: bool | None
     cgroup_quota_cpus: float | None
     memory_bytes: int
+    cgroup_memory_bytes: int | None
+    """The lowest limit below the memory of the machine."""
+    transparent_hugepages: str | None
+    dimm_slot_count: int | None
+    dimm_count: int | None
     dimms: tuple[Dimm, ...]
     virtualization: str | None
     container: str | None
+    cloud_provider: str | None
+    cloud_region: str | None
+    cloud_zone: str | None
+    instance_type: str | None
+    vulnerable_count: int | None
+    """CPU weaknesses that the kernel knows and does not work around."""
+    mitigation_count: int | None
+    """Those that it works around, at some cost."""
+    vulnerable_to: tuple[str, ...]
+    congestion: str | None
+    mtu: int | None
+    """The smallest of the interfaces that are up."""
+    interfaces: tuple[Interface, ...]
+    scheduler: str | None
+    """The I/O schedulers in use, in words."""
+    disks: tuple[Disk, ...]
+    raids: tuple[Raid, ...]
+    directories: tuple[Directory, ...]
+    fio_version: str | None
+    iperf3_version: str | None
     warnings: tuple[str, ...]
 
 
 def parse(text: str) -> HostFacts:
     """The facts in one inventory. Raises ProbeError when a fact that must be there is not."""
-    # A section that failed on the target printed an error message, not a fact.
-    found = {part.name: part.text for part in sections(TOOL, text) if part.exit_code == 0}
+    # A section that failed on the target printed an error message, not a fact; a NUL is none.
+    found = {
+        part.name: part.text.replace("\0", "")
+        for part in sections(TOOL, text)
+        if part.exit_code == 0
+    }
     uname = found.get("uname", "").split()
     if len(uname) != 3:
         raise ProbeError(TOOL, "uname does not tell system, kernel and architecture")
-    cpu = _colon_values(found.get("lscpu", ""))
-    first_cpu = _colon_values(found.get("cpuinfo", ""))
-    memory_kib = _whole(_colon_values(found.get("meminfo", "")).get("MemTotal", "").split(" ")[0])
-    vcpu_count = _cpu_list_count(found.get("online", "")) or _whole(cpu.get("CPU(s)"))
+    cpu = colon_values(found.get("lscpu", ""))
+    memory_kib = whole(colon_values(found.get("meminfo", "")).get("MemTotal", "").split(" ")[0])
+    vcpu_count = cpu_list_count(found.get("online", "")) or whole(cpu.get("CPU(s)"))
     if not memory_kib or not vcpu_count:
         raise ProbeError(TOOL, "neither meminfo nor the CPU list may be missing")
-    virtualization = _word(found, "virtualization") or _virtualization(cpu, first_cpu)
-    smt = _word(found, "smt")
-    dimms = _dimms(found.get("dmidecode", ""))
     facts = HostFacts(
         arch=uname[2],
         kernel=uname[1],
         os_name=_os_name(found.get("os-release", "")),
-        cpu_model=cpu.get("Model name") or first_cpu.get("model name"),
-        microcode=first_cpu.get("microcode"),
         vcpu_count=vcpu_count,
-        threads_per_core=_whole(cpu.get("Thread(s) per core"))
-        or _cpu_list_count(found.get("siblings", "")),
-        sockets=_whole(cpu.get("Socket(s)")) or _whole(_word(found, "packages")),
-        numa_node_count=_whole(cpu.get("NUMA node(s)")) or _whole(_word(found, "nodes")),
-        is_smt_active=None if smt is None else smt == "1",
-        governor=_word(found, "governor"),
-        cgroup_quota_cpus=_quota(found.get("cgroup", "")),
         memory_bytes=memory_kib * KIB,
-        # A guest sees the slots that its hypervisor made up.
-        dimms=dimms if virtualization in {None, "none"} else (),
-        virtualization=virtualization,
-        container=_word(found, "container"),
+        cgroup_memory_bytes=_memory_limit(found.get("cgroup-memory", ""), memory_kib * KIB),
+        **_cpu(found, cpu),
+        **_machine(found, cpu),
+        **_vulnerabilities(found, cpu),
+        **_devices(found),
+        fio_version=_version(found, "fio"),
+        iperf3_version=_version(found, "iperf3"),
         warnings=(),
     )
     return HostFacts(**{**vars(facts), "warnings": tuple(_warnings(facts))})
 
 
-def _colon_values(text: str) -> dict[str, str]:
-    """`key : value` lines; of a key that occurs more than once, the first."""
-    values: dict[str, str] = {}
-    for line in text.split("\n"):
-        key, colon, value = line.partition(":")
-        if colon and value.strip() not in {"", "-"}:
-            values.setdefault(key.strip(), value.strip())
-    return values
+def _cpu(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+    first_cpu = colon_values(found.get("cpuinfo", ""))
+    frequency = {
+        key.rpartition("/")[2]: value
+        for key, value in colon_values(found.get("frequency", "")).items()
+    }
+    smt = _word(found, "smt")
+    max_khz = whole(frequency.get("scaling_max_freq"))
+    boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
+    said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
+    return {
+        "cpu_model": cpu.get("Model name") or first_cpu.get("model name"),
+        "microcode": first_cpu.get("microcode") or _word(found, "microcode"),
+        "usable_cpu_count": cpu_list_count(found.get("allowed", "")),
+        "threads_per_core": whole(cpu.get("Thread(s) per core"))
+        or cpu_list_count(found.get("siblings", "")),
+        "sockets": whole(cpu.get("Socket(s)")) or whole(_word(found, "packages")),
+        "numa_node_count": whole(cpu.get("NUMA node(s)")) or whole(_word(found, "nodes")),
+        "is_smt_active": None if smt is None else smt == "1",
+        "governor": _word(found, "governor"),
+        "clock_driver": frequency.get("scaling_driver"),
+        "max_mhz": max_khz / 1000 if max_khz else None,
+        "is_boost_on": next((is_on for is_on in said if is_on is not None), None),
+        "cgroup_quota_cpus": _quota(found.get("cgroup", "")),
+    }
+
+
+def _machine(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+    first_cpu = colon_values(found.get("cpuinfo", ""))
+    virtualization = _word(found, "virtualization") or _virtualization(cpu, first_cpu)
+    # A guest sees the slots that its hypervisor made up.
+    dimms = _dimms(found.get("dmidecode", "")) if virtualization in {None, "none"} else ()
+    chosen = CHOSEN.search(found.get("hugepages", ""))
+    belongs = cloud(colon_values(found.get("cloud", "")), found.get("dmi", ""))
+    return {
+        "transparent_hugepages": chosen and chosen[1],
+        "dimm_slot_count": len(dimms) or None,
+        "dimm_count": len([dimm for dimm in dimms if dimm.size_bytes]) or None,
+        "dimms": dimms,
+        "virtualization": virtualization,
+        "container": _word(found, "container"),
+        "cloud_provider": belongs.provider,
+        "cloud_region": belongs.region,
+        "cloud_zone": belongs.zone,
+        "instance_type": belongs.instance_type,
+    }
+
+
+def _vulnerabilities(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+    """From the section of its own, else from lscpu, which names them in other words."""
+    told = colon_values(found.get("vulnerabilities", "")) or {
+        key.removeprefix(LSCPU_VULNERABILITY).lower().replace(" ", "_"): value
+        for key, value in cpu.items()
+        if key.startswith(LSCPU_VULNERABILITY)
+    }
+    open_ones = tuple(name for name, value in told.items() if value.startswith("Vulnerable"))
+    worked_around = [value for value in told.values() if value.startswith("Mitigation")]
+    return {
+        "vulnerable_count": len(open_ones) if told else None,
+        "mitigation_count": len(worked_around) if told else None,
+        "vulnerable_to": open_ones,
+    }
+
+
+def _devices(found: Mapping[str, str]) -> dict[str, Any]:
+    listed, links = disks(found), interfaces(found.get("network", ""))
+    schedulers = sorted({disk.scheduler for disk in listed if disk.scheduler})
+    return {
+        "congestion": _word(found, "congestion"),
+        "mtu": min((link.mtu for link in links if link.mtu), default=None),
+        "interfaces": links,
+        "scheduler": ", ".join(schedulers) or None,
+        "disks": listed,
+        "raids": tuple(raids(found.get("mdstat", ""))),
+        "directories": directories(found),
+    }
+
+
+def _version(found: Mapping[str, str], tool: str) -> str | None:
+    version = VERSION.match(found.get(tool, ""))
+    return version and version[0]
+
+
+def _memory_limit(text: str, memory_bytes: int) -> int | None:
+    """The lowest limit of the cgroups above us; one above the memory is none."""
+    limits = [limit for line in text.split("\n") if (limit := whole(line.strip()))]
+    lowest = min(limits, default=memory_bytes)
+    return lowest if lowest < memory_bytes else None
 
 
 def _word(found: Mapping[str, str], section: str) -> str | None:
     words = found.get(section, "").split()
     return words[0] if words else None
-
-
-def _whole(text: str | None) -> int | None:
-    """A count above zero, else None."""
-    if text is None or not (text.isascii() and text.isdigit() and len(text) < 16):
-        return None
-    return int(text) or None
-
-
-def _cpu_list_count(text: str) -> int | None:
-    """How many CPUs a list like `0-3,8` names."""
-    count = 0
-    for part in text.strip().split(","):
-        bounds = CPU_RANGE.fullmatch(part)
-        if bounds is None:
-            return None
-        count += max(0, int(bounds[2] or bounds[1]) - int(bounds[1]) + 1)
-    return count if 0 < count <= MAX_CPUS else None
 
 
 def _os_name(text: str) -> str | None:
@@ -141,7 +241,7 @@ def _quota(text: str) -> float | None:
     limits = []
     for line in text.split("\n"):
         quota, _, period = line.strip().partition(" ")
-        numbers = _whole(quota), _whole(period)
+        numbers = whole(quota), whole(period)
         if numbers[0] and numbers[1]:
             limits.append(numbers[0] / numbers[1])
     return min(limits, default=None)
@@ -149,18 +249,18 @@ def _quota(text: str) -> float | None:
 
 def _dimms(text: str) -> tuple[Dimm, ...]:
     blocks = re.split(r"(?m)^Memory Device$", text)[1:]
-    return tuple(_dimm(_colon_values(block.split("\n\n")[0])) for block in blocks)
+    return tuple(_dimm(colon_values(block.split("\n\n")[0])) for block in blocks)
 
 
 def _dimm(values: Mapping[str, str]) -> Dimm:
     size, _, unit = values.get("Size", "").partition(" ")
-    number = _whole(size)
+    number = whole(size)
     configured = values.get("Configured Memory Speed") or values.get("Configured Clock Speed", "")
     return Dimm(
         slot=values.get("Locator", "?"),
         size_bytes=number * DIMM_UNITS[unit] if number and unit in DIMM_UNITS else None,
-        rated_mt_per_s=_whole(values.get("Speed", "").split(" ")[0]),
-        configured_mt_per_s=_whole(configured.split(" ")[0]),
+        rated_mt_per_s=whole(values.get("Speed", "").split(" ")[0]),
+        configured_mt_per_s=whole(configured.split(" ")[0]),
     )
 
 
@@ -186,9 +286,30 @@ def _warnings(facts: HostFacts) -> list[str]:
         )
     if facts.governor not in {None, "performance"}:
         warnings.append(f"the CPU governor is {facts.governor}: clocks may be held down")
+    if facts.is_boost_on is False:
+        warnings.append("the CPU's boost is switched off: clocks are held down")
+    return [*warnings, *_limit_warnings(facts), *_device_warnings(facts)]
+
+
+def _limit_warnings(facts: HostFacts) -> Iterator[str]:
     if facts.cgroup_quota_cpus is not None and facts.cgroup_quota_cpus < facts.vcpu_count:
-        warnings.append(
+        yield (
             f"a cgroup limits this environment to {facts.cgroup_quota_cpus:g} "
             f"of {facts.vcpu_count} CPUs"
         )
-    return warnings
+    if facts.usable_cpu_count is not None and facts.usable_cpu_count < facts.vcpu_count:
+        yield f"only {facts.usable_cpu_count} of {facts.vcpu_count} CPUs may be used here"
+    if facts.cgroup_memory_bytes is not None:
+        yield (
+            f"a cgroup limits this environment to {facts.cgroup_memory_bytes / KIB**3:.3g} "
+            f"of {facts.memory_bytes / KIB**3:.3g} GiB of memory"
+        )
+
+
+def _device_warnings(facts: HostFacts) -> Iterator[str]:
+    for raid in facts.raids:
+        if raid.is_degraded:
+            yield f"the RAID {raid.name} ({raid.level}) lacks a member"
+    for directory in facts.directories:
+        if directory.ashift == SECTOR_ASHIFT:
+            yield f"the ZFS pool of {directory.path} writes sectors of 512 bytes (ashift 9)"

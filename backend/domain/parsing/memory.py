@@ -1,23 +1,27 @@
 """Output of the native memory probe: one JSON line per repeat."""
 
+from dataclasses import replace
+
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.record import Record, read_record
 
 TOOL = "memory"
 CAPPED = "cached"
+MAX_NODES = 8192
 
 
 def parse(text: str) -> list[ParsedSample]:
     """Bandwidth (bytes/s, median of the rounds) or latency (ns). Raises ProbeError.
 
-    The flag "cached" says that the buffers were too small to keep the caches out of the result.
+    Where the machine has several NUMA nodes, a bandwidth of each (node0, node1, …) follows. The
+    flag "cached" says that the buffers were too small to keep the caches out of the result.
     """
     record = read_record(TOOL, text, probe=TOOL)
     if not record.flag("checksum_ok"):
         record.fail("checksum_ok is false: memory returned wrong values")
     match record.text("test"):
         case "bandwidth":
-            return [_bandwidth(record)]
+            return _bandwidths(record)
         case "latency":
             return [_latency(record)]
         case unknown:
@@ -35,24 +39,52 @@ def _common(record: Record) -> dict[str, object]:
     }
 
 
-def _bandwidth(record: Record) -> ParsedSample:
-    parameters = _common(record)
+def _bandwidths(record: Record) -> list[ParsedSample]:
+    common = _common(record)
     best, median = record.positive("best_bytes_per_s"), record.positive("median_bytes_per_s")
     if best < median:
         record.fail(f"the best round ({best}) is below the median ({median})")
-    named = {1: "single", parameters["usable_cpus"]: "all"}
-    return ParsedSample(
+    named = {1: "single", common["usable_cpus"]: "all"}
+    parameters = {
+        **common,
+        "array_bytes": record.count("array_bytes", minimum=1),
+        "best_bytes_per_s": best,
+        # Two things that move the result from run to run: whether huge pages were granted, and
+        # whether the host keeps the first two virtual CPUs on one die or on two.
+        "huge_page_bytes": record.number_or_none("huge_page_bytes"),
+        "handover_ns": record.number_or_none("handover_ns"),
+    }
+    whole = ParsedSample(
         metric="memory_bandwidth_bytes_per_s",
-        variant=named.get(parameters["threads"], f"{parameters['threads']}_threads"),
+        variant=named.get(common["threads"], f"{common['threads']}_threads"),
         value=median,
         unit="bytes/s",
-        parameters={
-            **parameters,
-            "array_bytes": record.count("array_bytes", minimum=1),
-            "best_bytes_per_s": best,
-        },
+        parameters=parameters,
         flags=_flags(record),
     )
+    return [
+        whole,
+        *(
+            replace(whole, variant=f"node{node}", value=value, parameters={**common, "node": node})
+            for node, value in _nodes(record)
+        ),
+    ]
+
+
+def _nodes(record: Record) -> list[tuple[int, float]]:
+    """NUMA node and bytes/s; nothing where there is one node."""
+    if "nodes" not in record.fields:
+        return []
+    ids, values = record.numbers("node_ids"), record.numbers("nodes")
+    if (
+        len(values) < 2
+        or len(ids) != len(values)
+        or ids != sorted({int(i) % MAX_NODES for i in ids})
+    ):
+        record.fail("node_ids and nodes do not fit each other")
+    if 0 in values:
+        record.fail("the bandwidth of a node is 0")
+    return [(int(node), value) for node, value in zip(ids, values, strict=True)]
 
 
 def _latency(record: Record) -> ParsedSample:

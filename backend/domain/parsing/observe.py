@@ -1,17 +1,29 @@
-"""The record that `observe` writes beside every repeat: under which conditions it ran."""
+"""What `observe` writes beside every repeat: under which conditions it ran, and a time series."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backend.domain.parsing.record import read_record
+from backend.domain.errors import ProbeError
+from backend.domain.parsing.record import MAX_NUMBER, read_record
 
 TOOL = "observe"
+COLUMNS = (
+    *("t_s", "cpu_ratio", "steal_ratio", "iowait_ratio", "mhz", "load"),
+    *("disk_read_bytes_per_s", "disk_write_bytes_per_s"),
+    *("net_receive_bytes_per_s", "net_send_bytes_per_s"),
+)
+UNKNOWN = "-"
+MAX_LINES = 10_000
+NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,9})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Conditions:
     """How one repeat ran. Times are seconds, ratios are of all usable CPU time.
 
-    `exit_code` is None when a signal ended the command, `signal` when none did.
+    `exit_code` is None when a signal ended the command, `signal` when none did. The clocks are
+    means over CPUs, the lowest and the mean of all lines of the series; None is unknown.
     """
 
     probe: str
@@ -32,6 +44,8 @@ class Conditions:
     iowait_ratio: float
     quiet_wait_s: float
     is_quiet: bool
+    mhz_min: float | None
+    mhz_mean: float | None
 
     @property
     def is_complete(self) -> bool:
@@ -65,4 +79,44 @@ def parse(text: str) -> Conditions:
         iowait_ratio=record.number("iowait_ratio"),
         quiet_wait_s=record.number("quiet_wait_s"),
         is_quiet=record.flag("is_quiet"),
+        mhz_min=record.number_or_none("mhz_min"),
+        mhz_mean=record.number_or_none("mhz_mean"),
     )
+
+
+def series(text: str) -> Mapping[str, list[float | None]]:
+    """The columns of one time series by name, all of the same length; None is unknown.
+
+    `t_s` is seconds since the command began and grows from line to line. A last line that is cut
+    off is left out: the file may still be growing. Raises ProbeError.
+    """
+    lines = text.split("\n", MAX_LINES + 2)[:-1]
+    if not lines or lines[0] != " ".join(COLUMNS):
+        raise ProbeError(TOOL, "the series does not begin with the names of its columns", 1)
+    if len(lines) > MAX_LINES + 1:
+        raise ProbeError(TOOL, f"the series has more than {MAX_LINES} lines", MAX_LINES + 2)
+    columns: dict[str, list[float | None]] = {name: [] for name in COLUMNS}
+    last_s = -1.0
+    for number, line in enumerate(lines[1:], 2):
+        values = _values(line, number)
+        if values[0] is None or values[0] <= last_s:
+            raise ProbeError(TOOL, "the time does not grow", number)
+        last_s = values[0]
+        for name, value in zip(COLUMNS, values, strict=True):
+            columns[name].append(value)
+    return columns
+
+
+def _values(line: str, number: int) -> list[float | None]:
+    words = line.split(" ")
+    if len(words) != len(COLUMNS):
+        raise ProbeError(TOOL, f"{len(words)} values, not {len(COLUMNS)}", number)
+    values: list[float | None] = []
+    for name, word in zip(COLUMNS, words, strict=True):
+        if word != UNKNOWN and not NUMBER.fullmatch(word):
+            raise ProbeError(TOOL, f"{name} is {word[:40]!r}, not a number", number)
+        value = None if word == UNKNOWN else float(word)
+        if value is not None and value > (1 if name.endswith("_ratio") else MAX_NUMBER):
+            raise ProbeError(TOOL, f"{name} is {word} and too large", number)
+        values.append(value)
+    return values

@@ -9,6 +9,9 @@ from backend.domain.errors import ProbeError
 
 T = TypeVar("T")
 MAX_NUMBER = 1e30
+MAX_CHARACTERS = 2**20
+"""The native probes keep their line below 64 KiB."""
+MAX_DETAIL = 300
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Record:
     fields: Mapping[str, object]
 
     def fail(self, detail: str) -> NoReturn:
-        raise ProbeError(self.tool, detail, 1)
+        raise ProbeError(self.tool, detail[:MAX_DETAIL], 1)
 
     def _typed(self, key: str, kind: type[T], what: str) -> T:
         value = self.fields.get(key)
@@ -29,7 +32,11 @@ class Record:
         return value
 
     def text(self, key: str) -> str:
-        return self._typed(key, str, "a text")
+        """A text that every database and every encoding takes."""
+        value = self._typed(key, str, "a text")
+        if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+            self.fail(f"{key} contains a NUL character or half of a character")
+        return value
 
     def flag(self, key: str) -> bool:
         return self._typed(key, bool, "true or false")
@@ -42,12 +49,23 @@ class Record:
 
     def number(self, key: str) -> float:
         """A number >= 0 of a size that anything measured here can have."""
-        value = self.fields.get(key)
+        return self._number(key, self.fields.get(key))
+
+    def _number(self, key: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.fail(f"{key} is {value!r}, not a number")
         if not 0 <= value <= MAX_NUMBER:
             self.fail(f"{key} is negative, or too large")
         return float(value)
+
+    def numbers(self, key: str) -> list[float]:
+        """A list of numbers >= 0, which may be empty."""
+        values = self._typed(key, list, "a list")
+        return [self._number(f"{key}[{place}]", value) for place, value in enumerate(values)]
+
+    def number_or_none(self, key: str) -> float | None:
+        """None where the probe did not know the value, or is of a version that did not ask."""
+        return None if self.fields.get(key) is None else self.number(key)
 
     def positive(self, key: str) -> float:
         value = self.number(key)
@@ -74,6 +92,8 @@ def _refuse(word: str) -> NoReturn:
 
 def read_record(tool: str, text: str, *, probe: str | None = None) -> Record:
     """The only line of `text` as a Record of schema 1 (and of `probe`, when one is named)."""
+    if len(text) > MAX_CHARACTERS:
+        raise ProbeError(tool, f"{len(text)} characters are more than any line of ours", 1)
     if not text.endswith("\n") or text.count("\n") != 1:
         raise ProbeError(tool, "not exactly one whole line", max(1, text.count("\n")))
     try:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing import dd
+from backend.domain.parsing import dd, frames
 from backend.domain.parsing.dd import Copied, DdConditions
 
 GIB = 1024**3
@@ -140,7 +140,16 @@ def test_dd_is_refused_when_the_conditions_are_unknown(conditions, detail):
             3,
             "decimal comma",
         ),
-        ("1+0 Datensätze ein\n", 1, "unexpected"),
+        ("1+0 Datensätze ein\n", 1, "unexpected.*LC_ALL=C"),
+        ("1+0 enregistrements lus\n", 1, "LC_ALL=C"),
+        ("1+0 registros leídos\n", 1, "LC_ALL=C"),
+        (
+            "1+0 records in\n1+0 records out\n512 octets (512 B) copiés, 0.1 s, 5 kB/s\n",
+            3,
+            "not a summary.*LC_ALL=C",
+        ),
+        ("512 Bytes (1,1 GB, 1,0 GiB) kopiert, 0,96462 s, 1,1 GB/s\n", 1, "LC_ALL=C"),
+        ("512 bytes (1,1 GB, 1,0 GiB) copiados, 0,96462 s, 1,1 GB/s\n", 1, "LC_ALL=C"),
         ("dd: failed to open 'x': Permission denied\n", 1, "Permission denied"),
     ],
 )
@@ -191,3 +200,92 @@ def test_dd_takes_ram_as_unknown_when_the_target_did_not_tell(recorded):
     start = text.index("ram_bytes ")
     changed = text[:start] + "ram_bytes 0" + text[text.index("\n", start) :]
     assert dd.parse(changed)[0].parameters["ram_bytes"] is None
+
+
+# --- several directories, ends of a device, and repeats in one text ----------------------------
+
+
+def framed(*, direction="write", conditions="direct", seconds="2", extra="", directory="/mnt/a"):
+    return (
+        "=== conditions\n"
+        f"direction {direction}\nconditions {conditions}\nfile_bytes {GIB}\n"
+        f"ram_bytes {GIB}\nsource_bytes {GIB}\ndirectory {directory}\nfilesystem ext4\n"
+        f"mount_options rw\ndrop_caches no\ndd dd (coreutils) 9.1\n{extra}"
+        "=== end conditions rc=0\n"
+        "=== dd\n1024+0 records in\n1024+0 records out\n"
+        f"{GIB} bytes (1.1 GB, 1.0 GiB) copied, {seconds} s, 1 GB/s\n=== end dd rc=0\n"
+    )
+
+
+def parallel(*parts, wall_us=2_500_000, count=None):
+    head = f"directories {len(parts) if count is None else count}\nwall_us {wall_us}\n"
+    return f"=== parallel\n{head}=== end parallel rc=0\n" + "".join(parts)
+
+
+def test_dd_is_one_rate_over_all_when_directories_are_written_at_once():
+    text = parallel(framed(), framed(seconds="2.4", directory="/mnt/b"))
+    (sample,) = dd.parse(text)
+    assert (sample.metric, sample.variant) == ("disk_write_bytes_per_s", "dd_direct_parallel")
+    # 2 GiB in the 2.5 s around both, not the sum of two rates.
+    assert sample.value == pytest.approx(2 * GIB / 2.5)
+    assert sample.flags == ()
+    assert [part["directory"] for part in sample.parameters["directories"]] == ["/mnt/a", "/mnt/b"]
+    assert sample.parameters["directories"][1]["seconds"] == 2.4
+
+
+def test_dd_in_parallel_is_as_bad_as_its_worst_directory():
+    text = parallel(framed(), framed(conditions="fdatasync"))
+    (sample,) = dd.parse(text)
+    assert (sample.variant, sample.flags) == ("dd_fdatasync_parallel", ("cached",))
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        (parallel(framed(), count=2), "1 directories"),
+        (parallel(count=0), "0 directories"),
+        (parallel(framed(), count="x"), "directories 'x'"),
+        (parallel(framed(seconds="3")), "wall_us 2500000 around a copy of 3.0 s"),
+        (parallel(framed(), wall_us=0), "wall_us 0"),
+        (parallel(framed(), wall_us=10**18), "wall_us 10"),
+        (parallel(framed(), framed(direction="read")), "writes and reads"),
+        (framed() + framed(), "a second section"),
+        (parallel(framed()) + parallel(framed()), "unexpected section parallel"),
+    ],
+)
+def test_dd_in_parallel_is_refused_when_its_parts_do_not_fit(text, detail):
+    with pytest.raises(ProbeError, match=detail):
+        dd.parse(text)
+
+
+@pytest.mark.parametrize("position", ["outer", "inner"])
+def test_dd_names_the_end_of_the_device_when_one_is_read(position):
+    extra = f"position {position}\ndevice /dev/sdb\n"
+    (sample,) = dd.parse(framed(direction="read", directory="-", extra=extra))
+    assert (sample.metric, sample.variant) == ("disk_read_bytes_per_s", f"dd_direct_{position}")
+    assert sample.parameters["device"] == "/dev/sdb"
+
+
+def test_dd_is_refused_when_the_place_on_the_device_is_unknown():
+    with pytest.raises(ProbeError, match="position 'middle'"):
+        dd.parse(framed(extra="position middle\ndevice /dev/sdb\n"))
+
+
+def test_dd_takes_one_file_for_all_copies_when_a_pasted_text_holds_repeats():
+    # Two copies of one GiB, 0.75 GiB of memory: together they are above twice that, one is not.
+    conditions = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4)
+    assert dd.parse(GNU + GNU, conditions)[0].flags == ("cached",)
+    told = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4, file_bytes=2 * GIB)
+    assert dd.parse(GNU, told)[0].flags == ()
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "fr_FR", "es_ES"])
+def test_dd_is_refused_with_the_remedy_when_it_spoke_another_language(recorded, locale):
+    with pytest.raises(ProbeError, match="LC_ALL=C") as refused:
+        dd.parse(recorded(f"dd-gnu-9.1-{locale}"))
+    assert refused.value.line in {1, 3}
+
+
+def test_dd_is_refused_when_its_frames_are_longer_than_any_output():
+    with pytest.raises(ProbeError, match="too many"):
+        frames.sections("dd", "=== dd\n" * 2**21)

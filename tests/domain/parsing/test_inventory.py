@@ -5,6 +5,7 @@ import pytest
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import inventory
 from backend.domain.parsing.inventory import Dimm
+from backend.domain.parsing.inventory_devices import Directory, Disk, Interface, Raid
 
 GIB = 1024**3
 
@@ -164,3 +165,248 @@ def test_inventory_is_refused_with_its_line_when_the_frame_is_damaged(text, line
     with pytest.raises(ProbeError) as refused:
         inventory.parse(text)
     assert refused.value.line == line
+
+
+# ---- what the second version of the inventory adds
+
+
+def test_inventory_tells_more_when_its_second_version_is_recorded(recorded):
+    facts = inventory.parse(recorded("inventory-debian-12-second"))
+    assert (facts.usable_cpu_count, facts.microcode) == (2, "0x1000065")
+    assert (facts.vulnerable_count, facts.mitigation_count) == (2, 2)
+    assert facts.vulnerable_to == ("spec_rstack_overflow", "spec_store_bypass")
+    assert (facts.transparent_hugepages, facts.congestion) == ("madvise", "bbr")
+    assert facts.interfaces == (Interface("eth0", 1400, None, "virtio_net"),)
+    assert (facts.mtu, facts.scheduler) == (1400, "mq-deadline")
+    assert facts.disks == (
+        Disk(
+            name="vda",
+            size_bytes=274877906944,
+            model=None,
+            transport=None,
+            is_rotational=True,
+            scheduler="mq-deadline",
+            write_cache="write-back",
+            can_discard=True,
+            physical_block_bytes=4096,
+        ),
+    )
+    assert [(place.path, place.filesystem) for place in facts.directories] == [
+        ("/srv/data", "ext4"),
+        ("/dev/shm", "tmpfs"),
+    ]
+    assert facts.directories[0].available_bytes == 81359316 * 1024
+    assert (facts.fio_version, facts.iperf3_version) == ("fio-3.33", "iperf 3.12")
+    # The limit of the cgroup is above all memory there can be.
+    assert (facts.cgroup_memory_bytes, facts.cloud_provider, facts.warnings) == (None, None, ())
+
+
+def test_inventory_takes_what_the_first_version_told_when_the_rest_is_missing(recorded):
+    facts = inventory.parse(recorded("inventory-debian-12-container"))
+    # From lscpu, whose own words for them differ.
+    assert facts.vulnerable_to == ("spec_rstack_overflow", "spec_store_bypass")
+    assert [(disk.name, disk.scheduler, disk.can_discard) for disk in facts.disks] == [
+        ("vda", None, None)
+    ]
+    assert (facts.directories[0].path, facts.directories[0].device) == ("/srv/data", None)
+    assert (facts.mtu, facts.scheduler, facts.fio_version) == (None, None, None)
+
+
+def test_inventory_knows_nothing_of_weaknesses_when_none_are_listed():
+    facts = inventory.parse(_framed())
+    assert (facts.vulnerable_count, facts.mitigation_count) == (None, None)
+
+
+def test_inventory_counts_memory_slots_when_they_are_real():
+    slots = f"{MODULE}\n{MODULE}\n{EMPTY}\n{EMPTY}"
+    facts = inventory.parse(_framed(dmidecode=slots))
+    assert (facts.dimm_slot_count, facts.dimm_count) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "driver", "max_mhz", "is_boost_on"),
+    [
+        (
+            "cpu0/cpufreq/scaling_driver: intel_pstate\ncpu0/cpufreq/scaling_max_freq: 3600000\n"
+            "intel_pstate/no_turbo: 0",
+            "intel_pstate",
+            3600,
+            True,
+        ),
+        ("intel_pstate/no_turbo: 1", None, None, False),
+        ("cpufreq/boost: 1", None, None, True),
+        ("cpufreq/boost: 0", None, None, False),
+        ("cpufreq/boost: ?", None, None, None),
+        ("", None, None, None),
+    ],
+)
+def test_inventory_tells_how_clocks_are_set_when_the_kernel_does(
+    text, driver, max_mhz, is_boost_on
+):
+    facts = inventory.parse(_framed(frequency=text))
+    assert (facts.clock_driver, facts.max_mhz, facts.is_boost_on) == (driver, max_mhz, is_boost_on)
+    assert len(facts.warnings) == (is_boost_on is False)
+
+
+def test_inventory_takes_the_microcode_of_its_own_section_when_cpuinfo_has_none():
+    assert inventory.parse(_framed(microcode="0xf0")).microcode == "0xf0"
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        ("max\n2147483648\n1073741824", GIB),
+        ("max", None),
+        ("9223372036854771712", None),
+        ("", None),
+    ],
+)
+def test_inventory_takes_the_lowest_memory_limit_when_cgroups_nest(limits, found):
+    facts = inventory.parse(_framed(**{"cgroup-memory": limits}))
+    assert facts.cgroup_memory_bytes == found
+    # 65,536,000 KiB are 62.5 GiB.
+    expected = ("a cgroup limits this environment to 1 of 62.5 GiB of memory",) if found else ()
+    assert facts.warnings == expected
+
+
+def test_inventory_warns_when_processes_may_not_run_on_every_cpu():
+    facts = inventory.parse(_framed(allowed="0-7,16"))
+    assert facts.usable_cpu_count == 9
+    assert facts.warnings == ("only 9 of 32 CPUs may be used here",)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "provider", "region", "instance_type"),
+    [
+        ("sys_vendor: Amazon EC2\nproduct_name: m7g.2xlarge", "aws", None, None),
+        ("product_name: Google Compute Engine", "gcp", None, None),
+        (
+            "sys_vendor: Microsoft Corporation\n"
+            "chassis_asset_tag: 7783-7084-3265-9085-8269-3286-77",
+            "azure",
+            None,
+            None,
+        ),
+        ("sys_vendor: Microsoft Corporation\nproduct_name: Virtual Machine", None, None, None),
+        ("sys_vendor: Hetzner\nproduct_name: vServer", "hetzner", None, None),
+        ("sys_vendor: QEMU\nproduct_name: Standard PC", None, None, None),
+        (
+            "cloud-id: gce\nregion: europe-west1\nmachine-type: projects/1/machineTypes/n2-standard-4",
+            "gcp",
+            "europe-west1",
+            "n2-standard-4",
+        ),
+        ("cloud_name: upcloud\ninstance_type: 2xCPU-4GB", "upcloud", None, "2xCPU-4GB"),
+        ("cloud-id: nocloud\nsys_vendor: DigitalOcean", "digitalocean", None, None),
+        ("", None, None, None),
+    ],
+)
+def test_inventory_names_the_provider_when_firmware_or_cloud_init_does(
+    cloud, provider, region, instance_type
+):
+    facts = inventory.parse(_framed(cloud=cloud))
+    assert facts.cloud_provider == provider
+    assert (facts.cloud_region, facts.instance_type) == (region, instance_type)
+
+
+def test_inventory_names_the_provider_when_only_the_first_version_told_it():
+    facts = inventory.parse(_framed(dmi="Hetzner\nvServer"))
+    assert (facts.cloud_provider, facts.cloud_zone) == ("hetzner", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "not JSON", "[]", "{}", '{"blockdevices": 1}', '{"blockdevices": [1]}', "[" * 99999],
+)
+def test_inventory_takes_disks_from_sysfs_when_lsblk_is_unreadable(text):
+    facts = inventory.parse(_framed(lsblk=text, block="sdb scheduler=none rotational=0\n\nsda x"))
+    assert [(disk.name, disk.is_rotational) for disk in facts.disks] == [
+        ("sdb", False),
+        ("sda", None),
+    ]
+    assert facts.scheduler == "none"
+
+
+def test_inventory_lists_whole_disks_only_when_lsblk_lists_more():
+    listed = (
+        '{"blockdevices": [{"name": "sda", "type": "disk", "size": "512", "rota": "1", "model": " X "},'
+        '{"name": "sr0", "type": "rom", "size": 1}, {"name": "zram0", "type": "disk", "size": 0}]}'
+    )
+    (disk,) = inventory.parse(
+        _framed(lsblk=listed, block="sr0 rotational=1\nsda discard_max_bytes=0")
+    ).disks
+    assert (disk.name, disk.size_bytes, disk.model) == ("sda", 512, "X")
+    assert (disk.is_rotational, disk.can_discard) == (True, False)
+
+
+def test_inventory_tells_record_size_and_ashift_when_a_directory_is_on_zfs():
+    facts = inventory.parse(
+        _framed(
+            **{
+                "df /tank/data": "Filesystem 1024-blocks Used Available Capacity Mounted on\n"
+                "tank/data 1000 10 990 1% /tank/data",
+                "mount /tank/data": "/tank/data zfs rw,xattr",
+                "device /tank/data": "tank/data",
+                "zfs /tank/data": "recordsize\t128K\ncompression\tlz4\nashift 9",
+            }
+        )
+    )
+    assert facts.directories == (
+        Directory(
+            path="/tank/data",
+            device="tank/data",
+            mount_point="/tank/data",
+            filesystem="zfs",
+            mount_options="rw,xattr",
+            size_bytes=1_024_000,
+            available_bytes=1_013_760,
+            ashift=9,
+            zfs={"recordsize": "128K", "compression": "lz4"},
+        ),
+    )
+    assert facts.warnings == ("the ZFS pool of /tank/data writes sectors of 512 bytes (ashift 9)",)
+
+
+def test_inventory_knows_only_the_path_when_a_directory_tells_nothing():
+    (place,) = inventory.parse(_framed(**{"mount /gone": ""})).directories
+    assert place == Directory("/gone", None, None, None, None, None, None, None, {})
+
+
+def test_inventory_takes_the_smallest_mtu_when_there_are_several_interfaces():
+    text = "eth0 mtu=9000 speed=10000 driver=ixgbe\nwg0 mtu=1420\ntun0 speed=-1"
+    facts = inventory.parse(_framed(network=text))
+    assert facts.mtu == 1420
+    assert facts.interfaces[0] == Interface("eth0", 9000, 10000, "ixgbe")
+    assert facts.interfaces[2] == Interface("tun0", None, None, None)
+
+
+def test_inventory_warns_when_a_raid_lacks_a_member():
+    text = (
+        "Personalities : [raid1] [raid6]\n"
+        "md0 : active raid1 sdb1[1] sda1[0]\n      1046528 blocks super 1.2 [2/2] [UU]\n\n"
+        "md1 : active (auto-read-only) raid6 sdc[2] sdd[3]\n      99 blocks level 6 [4/3] [UU_U]\n\n"
+        "md2 : active raid0 sde[0] sdf[1]\n      99 blocks\nmd3 : active raid0 sdg[0]"
+    )
+    facts = inventory.parse(_framed(mdstat=text))
+    assert facts.raids == (
+        Raid("md0", "raid1", False),
+        Raid("md1", "raid6", True),
+        Raid("md2", "raid0", False),
+        Raid("md3", "raid0", False),
+    )
+    assert facts.warnings == ("the RAID md1 (raid6) lacks a member",)
+
+
+def test_inventory_leaves_a_nul_out_when_firmware_wrote_one():
+    assert inventory.parse(_framed(lscpu="Model name: Xe\0on")).cpu_model == "Xeon"
+
+
+def test_inventory_is_refused_when_it_is_cut_off_anywhere(recorded):
+    text = recorded("inventory-debian-12-second")
+    for end in range(0, len(text), 50):
+        try:
+            inventory.parse(text[:end])
+        except ProbeError:
+            continue
+        # Only between two sections, when the needed ones are there.
+        assert text[:end].rstrip().endswith("rc=0")

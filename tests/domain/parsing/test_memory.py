@@ -40,6 +40,52 @@ def test_memory_names_the_variant_when_the_threads_differ(recorded, threads, usa
     assert memory.parse(text)[0].variant == variant
 
 
+def test_memory_tells_huge_pages_and_the_handover_when_the_probe_knows_them(recorded):
+    parameters = memory.parse(recorded("memory-bandwidth-nodes"))[0].parameters
+    assert (parameters["huge_page_bytes"], parameters["handover_ns"]) == (402_653_184, 34.9)
+    # Recorded before the probe told them.
+    parameters = memory.parse(recorded("memory-bandwidth-x86_64"))[0].parameters
+    assert (parameters["huge_page_bytes"], parameters["handover_ns"]) == (None, None)
+
+
+def test_memory_gives_the_bandwidth_of_each_node_when_there_are_several(recorded):
+    whole, *nodes = memory.parse(recorded("memory-bandwidth-nodes"))
+    assert (whole.variant, whole.value) == ("all", 47_976_190_943)
+    assert [(node.variant, node.value, node.parameters["node"]) for node in nodes] == [
+        ("node0", 43_471_009_767, 0),
+        ("node1", 42_665_842_575, 1),
+    ]
+    assert {node.metric for node in nodes} == {"memory_bandwidth_bytes_per_s"}
+
+
+def test_memory_names_a_node_by_its_number_when_not_all_may_be_used(recorded):
+    text = _changed(recorded("memory-bandwidth-nodes"), node_ids=[1, 6], is_capped=True)
+    nodes = memory.parse(text)[1:]
+    assert [(node.variant, node.flags) for node in nodes] == [
+        ("node1", ("cached",)),
+        ("node6", ("cached",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"nodes": [1]},
+        {"nodes": [1], "node_ids": [0]},
+        {"nodes": [1, 2, 3]},
+        {"nodes": [1, 0]},
+        {"node_ids": [1, 0]},
+        {"node_ids": [0, 0]},
+        {"node_ids": [0, 0.5]},
+        {"node_ids": [0, 8192]},
+        {"node_ids": None},
+    ],
+)
+def test_memory_is_refused_when_the_nodes_cannot_be(recorded, fields):
+    with pytest.raises(ProbeError, match="node"):
+        memory.parse(_changed(recorded("memory-bandwidth-nodes"), **fields))
+
+
 @pytest.mark.parametrize("name", ["memory-bandwidth-x86_64", "memory-latency-x86_64"])
 def test_memory_is_flagged_cached_when_the_buffers_were_capped(recorded, name):
     assert memory.parse(_changed(recorded(name), is_capped=True))[0].flags == ("cached",)

@@ -37,6 +37,8 @@ def test_record_is_refused_when_it_is_not_one_whole_line_of_schema_1(text, detai
     ("reader", "value"),
     [
         ("text", "1"),
+        ("text", '"\\u0000"'),
+        ("text", '"\\ud800"'),
         ("flag", "1"),
         ("count", "1.0"),
         ("count", "true"),
@@ -49,6 +51,10 @@ def test_record_is_refused_when_it_is_not_one_whole_line_of_schema_1(text, detai
         ("positive", "0"),
         ("positive", "0.0"),
         ("positive", "null"),
+        ("numbers", "1"),
+        ("numbers", "[1,-1]"),
+        ("numbers", "[1,null]"),
+        ("number_or_none", '"1"'),
     ],
 )
 def test_record_field_is_refused_when_it_has_the_wrong_type_or_range(reader, value):
@@ -61,3 +67,24 @@ def test_record_field_is_refused_when_it_is_missing():
     record = read_record("x", '{"schema":1}\n')
     with pytest.raises(ProbeError, match="signal is missing"):
         record.is_null("signal")
+
+
+def test_record_is_refused_when_it_is_longer_than_any_line_of_ours():
+    with pytest.raises(ProbeError, match="1048577 characters"):
+        read_record("x", "1" * 2**20 + "\n")
+
+
+def test_record_error_stays_short_when_the_value_is_long():
+    record = read_record("x", '{"schema":1,"field":"' + "9" * 5_000 + '"}\n')
+    with pytest.raises(ProbeError) as refused:
+        record.count("field")
+    assert len(str(refused.value)) < 400
+
+
+def test_record_reads_lists_and_missing_numbers_when_they_are_as_they_must_be():
+    record = read_record("x", '{"schema":1,"list":[1,2.5],"none":[],"null":null,"half":0.5}\n')
+    assert record.numbers("list") == [1.0, 2.5]
+    assert record.numbers("none") == []
+    assert record.number_or_none("half") == 0.5
+    assert record.number_or_none("null") is None
+    assert record.number_or_none("missing") is None

@@ -1,0 +1,100 @@
+"""What CoreMark prints at the end of a performance run."""
+
+import re
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.texts import checked_text
+
+TOOL = "coremark"
+MAX_CHARACTERS = 2**18
+MIN_SECONDS = 10
+"""CoreMark's own rule for a result that may be reported."""
+TOLERANCE = 0.01
+MAX_RATE = 1e12
+VALIDATED = "Correct operation validated"
+PERFORMANCE = "2K performance run parameters"
+REFUSED = {
+    "validation run parameters": "a validation run, not a performance run",
+    "profile generation run parameters": "a profile run, not a performance run",
+    "Must execute for at least 10 secs": "the run took less than 10 s",
+    "Errors detected": "CoreMark detected errors",
+    "ERROR!": "CoreMark reports an error",
+    "Cannot validate operation": "CoreMark could not validate its results",
+}
+FIELD = re.compile(r"([A-Za-z][A-Za-z /()]{1,30}?)[ \t]*:[ \t]*(.{1,400})")
+NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
+PARALLEL = re.compile(r"Parallel \w{1,20}")
+
+
+def parse(text: str) -> list[ParsedSample]:
+    """coremark_score (iterations/s): variant standard of a parallel run, single of one context.
+
+    Raises ProbeError for a run that CoreMark did not validate or that took less than 10 s.
+    """
+    found, lines = _fields(text)
+    rate, seconds, iterations = (
+        _number(found, lines, name)
+        for name in ("Iterations/Sec", "Total time (secs)", "Iterations")
+    )
+    if seconds < MIN_SECONDS:
+        line = lines["Total time (secs)"]
+        raise ProbeError(TOOL, f"the run took {seconds:g} s, less than 10 s", line)
+    if abs(iterations / seconds - rate) > TOLERANCE * rate:
+        detail = f"Iterations/Sec {rate:g} does not agree with {iterations:g} in {seconds:g} s"
+        raise ProbeError(TOOL, detail, lines["Iterations/Sec"])
+    contexts = 1
+    for name in found:
+        if PARALLEL.fullmatch(name):
+            contexts = int(_number(found, lines, name))
+    return [
+        ParsedSample(
+            metric="coremark_score",
+            variant="standard" if contexts > 1 else "single",
+            value=rate,
+            unit="iterations/s",
+            parameters={
+                "contexts": contexts,
+                "seconds": seconds,
+                "compiler": found.get("Compiler version", "")[:200] or None,
+                "compiler_flags": found.get("Compiler flags", "")[:400] or None,
+            },
+        )
+    ]
+
+
+def _fields(text: str) -> tuple[dict[str, str], dict[str, int]]:
+    """The `name : value` lines with their line numbers; refuses what CoreMark calls no result."""
+    found: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    is_validated = is_performance = False
+    for number, whole in enumerate(
+        checked_text(TOOL, text, most=MAX_CHARACTERS).split("\n"), start=1
+    ):
+        line = whole.strip()
+        for words, why in REFUSED.items():
+            if words in line:
+                raise ProbeError(TOOL, why, number)
+        is_validated = is_validated or line.startswith(VALIDATED)
+        is_performance = is_performance or line.startswith(PERFORMANCE)
+        field = FIELD.fullmatch(line)
+        if field is None:
+            continue
+        if field[1] in found:
+            detail = f"{field[1]} is there twice: give one run at a time"
+            raise ProbeError(TOOL, detail, number)
+        found[field[1]], lines[field[1]] = field[2].strip(), number
+    if not (is_validated and is_performance):
+        missing = PERFORMANCE if is_validated else VALIDATED
+        raise ProbeError(TOOL, f"the line {missing!r} is missing", text.count("\n") + 1)
+    return found, lines
+
+
+def _number(found: dict[str, str], lines: dict[str, int], name: str) -> float:
+    value = found.get(name)
+    if value is None:
+        raise ProbeError(TOOL, f"{name} is missing", 1)
+    number = float(value) if NUMBER.fullmatch(value) else 0
+    if not 0 < number < MAX_RATE:
+        raise ProbeError(TOOL, f"{name} is {value[:40]!r}", lines[name])
+    return number

@@ -1,0 +1,117 @@
+"""A strict reader of the one JSON document that a tool prints, perhaps behind lines of its own."""
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NoReturn
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.record import Record
+from backend.domain.parsing.texts import checked_text
+
+MAX_NOTES = 20
+MAX_SAID = 200
+BEGIN = re.compile(r"^\{", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a pasted or uploaded result holds. `version` is the tool's own word for itself."""
+
+    samples: tuple[ParsedSample, ...]
+    warnings: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True)
+class Node(Record):
+    """One object of a document. Errors name its path and the line on which the document begins."""
+
+    path: str = ""
+    line: int = 1
+
+    def fail(self, detail: str) -> NoReturn:
+        place = f"{self.path}: " if self.path else ""
+        raise ProbeError(self.tool, shown(place + detail), self.line)
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there with a value; null is none."""
+        return self.fields.get(key) is not None
+
+    def node(self, key: str) -> "Node":
+        return self._child(key, self.fields.get(key))
+
+    def nodes(self, key: str) -> list["Node"]:
+        """The objects of a list."""
+        value = self.fields.get(key)
+        if not isinstance(value, list):
+            self.fail(f"{key} is missing, or no list")
+        return [self._child(f"{key}[{place}]", item) for place, item in enumerate(value)]
+
+    def _child(self, key: str, value: object) -> "Node":
+        if not isinstance(value, dict):
+            self.fail(f"{key} is missing, or no object")
+        return Node(self.tool, value, f"{self.path}.{key}".lstrip("."), self.line)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The outermost object, and what the tool said in the lines before it."""
+
+    notes: tuple[str, ...]
+    root: Node
+
+
+def shown(text: str) -> str:
+    """A foreign text fit to be shown and stored: printable, and not long."""
+    return "".join(c if c.isprintable() else "?" for c in text[:MAX_SAID]).strip()
+
+
+def read_document(
+    tool: str,
+    text: str,
+    *,
+    first_line: int = 1,
+    repeated: Collection[str] = (),
+    is_nan_null: bool = False,
+) -> Document:
+    """The JSON object that begins on the first line with a brace at its start.
+
+    Keys in `repeated` may occur twice in an object (the last counts). Raises ProbeError for any
+    other repeated key, for NaN and Infinity unless they count as null, for text behind the object,
+    and for more text than texts.MAX_CHARACTERS.
+    """
+    text = checked_text(tool, text)
+    begin = BEGIN.search(text)
+    if begin is None:
+        raise ProbeError(tool, "no line begins a JSON object", first_line)
+
+    def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
+        fields: dict[str, object] = {}
+        for key, value in found:
+            if key in fields and key not in repeated:
+                raise ValueError(f"the key {shown(key)!r} occurs twice")
+            fields[key] = value
+        return fields
+
+    def constant(word: str) -> None:
+        if not is_nan_null:
+            raise ValueError(f"{word} is no number")
+
+    before = text[: begin.start()]
+    line = first_line + before.count("\n")
+    reader = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=constant)
+    try:
+        fields, end = reader.raw_decode(text, begin.start())
+    except json.JSONDecodeError as error:
+        raise ProbeError(tool, f"not JSON: {error.msg}", first_line + error.lineno - 1) from error
+    except (ValueError, RecursionError) as error:
+        raise ProbeError(tool, f"not JSON that can be read: {shown(str(error))}", line) from error
+    behind = text[end:]
+    if behind.strip():
+        at = first_line + text[: end + len(behind) - len(behind.lstrip())].count("\n")
+        raise ProbeError(tool, f"text behind the JSON: {shown(behind.lstrip())!r}", at)
+    notes = [shown(note) for note in before.split("\n")]
+    return Document(tuple(filter(None, notes))[:MAX_NOTES], Node(tool, fields, "", line))

@@ -1,0 +1,356 @@
+"""Output of fio 3: its JSON or JSON+, bare as people keep it or framed by the runner.
+
+Figures are fio's own. Jobs that ran without group_reporting are added up, but percentiles of
+several jobs cannot be merged and are left out. fio 2 counts in microseconds and is refused.
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.document import Document, Node, ToolResult, read_document, shown
+from backend.domain.parsing.fio_setup import READ, WRITE, Setup, setup
+from backend.domain.parsing.frames import key_values, sections
+from backend.domain.parsing.texts import checked_text
+
+TOOL = "fio"
+KEYS = (
+    *("work", "block_bytes", "depth", "jobs", "runtime_s", "ramp_s", "file_bytes", "ram_bytes"),
+    *("engine", "direct", "directory", "filesystem", "mount_options", "fio"),
+)
+DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
+VERSION = re.compile(r"fio-([0-9]{1,3})\..*")
+PERCENT = re.compile(r"[0-9]{1,3}\.[0-9]{1,9}")
+LEVEL = re.compile(r"(?:>=)?[0-9]{1,4}")
+SIGNAL = "terminating on signal"
+PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
+LEAST_RUNTIME = 0.95
+LEAST_FOR_P99 = 100
+TOLERANCE = 0.02
+MAX_ERRNO = 4096
+AT_ONE = 90.0
+"""Percent of the operations at depth one from which on a job counts as one of depth one."""
+MAX_LEVEL = 64
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One text while it is read; what is doubtful about its results is added to `warnings`."""
+
+    document: Document
+    prefix: str
+    ram_bytes: int | None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def version(self) -> str:
+        return self.document.root.text("fio version")
+
+
+@dataclass(frozen=True)
+class Made:
+    """One group of equal jobs, with what was measured in one direction."""
+
+    setup: Setup
+    direction: str
+    iops: float
+    bytes_per_s: float
+    operations: int
+    total_bytes: int
+    runtime_s: float
+    mean_ns: float | None
+    percentiles_ns: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Jobs of one name that ran together. `depth_reached` None = not told."""
+
+    name: str
+    setup: Setup
+    jobs: tuple[Node, ...]
+    depth_reached: int | None
+    is_at_one: bool
+    is_alone: bool
+
+    @property
+    def depth(self) -> int:
+        """The depth that the result stands for: an engine that cannot queue ran at one."""
+        return 1 if self.is_at_one else self.setup.depth
+
+
+def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
+    """Samples of one framed fio_run. Raises ProbeError.
+
+    Random work gives disk_rand_*_iops (operations/s) and disk_rand_*_p99_ns, sequential work
+    disk_*_bytes_per_s, of variant `<prefix>_<block>_qd<depth>`.
+    """
+    found = sections(TOOL, checked_text(TOOL, text))
+    if [section.name for section in found] != ["conditions", TOOL]:
+        raise ProbeError(TOOL, "not the sections conditions and fio", 1)
+    conditions, output = found
+    values = key_values(TOOL, conditions, KEYS)
+    document = read_document(TOOL, output.text, first_line=output.first_line)
+    groups = _groups(document)
+    if len(groups) != 1:
+        document.root.fail(f"{len(groups)} groups of jobs instead of one")
+    told = replace(groups[0], setup=_told(groups[0].setup, values, document.root))
+    if output.exit_code:
+        document.root.fail(f"fio ended with {output.exit_code}")
+    reading = Reading(document, prefix, _bytes(values, "ram_bytes", conditions.first_line))
+    described = {key: values[key] for key in DESCRIBED}
+    return [
+        replace(sample, parameters={**sample.parameters, **described})
+        for sample in _samples(told, reading)
+    ]
+
+
+def parse_json(text: str, *, prefix: str = TOOL, ram_bytes: int | None = None) -> ToolResult:
+    """All jobs of a bare JSON; lines before it are kept as warnings. Raises ProbeError.
+
+    Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less.
+    """
+    document = read_document(TOOL, text)
+    reading = Reading(document, prefix, ram_bytes, list(document.notes))
+    samples = [sample for group in _groups(document) for sample in _samples(group, reading)]
+    return ToolResult(tuple(samples), tuple(reading.warnings), reading.version)
+
+
+def _bytes(values: Mapping[str, str], key: str, line: int) -> int | None:
+    """A number of bytes in the conditions; 0 = not known."""
+    text = values[key]
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise ProbeError(TOOL, f"{key} {text[:80]!r}", line)
+    return int(text) or None
+
+
+def _told(found: Setup, values: Mapping[str, str], root: Node) -> Setup:
+    """The setup with the size of the file from the conditions, which must agree otherwise."""
+    said = {
+        "work": f"{found.work}{found.read_percent}" if found.is_mixed else found.work,
+        "block_bytes": str(found.block_bytes),
+        "depth": str(found.depth),
+        "jobs": str(found.jobs),
+        "engine": found.engine,
+        "direct": "yes" if found.is_direct else "no",
+    }
+    for key, value in said.items():
+        if values[key] != value:
+            root.fail(f"{key} is {value} in the JSON and {values[key][:80]} in the conditions")
+    return replace(found, file_bytes=_bytes(values, "file_bytes", root.line))
+
+
+def _groups(document: Document) -> list[Group]:
+    root = document.root
+    if any(SIGNAL in note for note in document.notes):
+        root.fail(SIGNAL)
+    version = VERSION.fullmatch(root.text("fio version"))
+    if version is None or int(version[1]) != 3:
+        root.fail(f"{root.text('fio version')!r} is not fio 3: other versions use other units")
+    if root.has("client_stats"):
+        root.fail("results of fio's client and server are not read")
+    jobs: dict[tuple[int, str], list[Node]] = {}
+    for job in root.nodes("jobs"):
+        jobs.setdefault((job.count("groupid"), job.text("jobname")), []).append(_checked(job))
+    if not jobs:
+        root.fail("jobs is empty")
+    shared = [number for number, _ in jobs]
+    return [
+        _group(root, name, tuple(found), is_alone=shared.count(number) == 1)
+        for (number, name), found in jobs.items()
+    ]
+
+
+def _checked(job: Node) -> Node:
+    """A job that ended without an error of its own."""
+    error = job.count("error")
+    if error:
+        known = f" ({os.strerror(error)})" if error < MAX_ERRNO else ""
+        job.fail(f"error is {error}{known}")
+    if job.has("total_err") and job.count("total_err"):
+        job.fail(f"total_err is {job.count('total_err')}")
+    return job
+
+
+def _group(root: Node, name: str, jobs: tuple[Node, ...], *, is_alone: bool) -> Group:
+    common = root.node("global options").fields if root.has("global options") else {}
+    setups = []
+    for job in jobs:
+        own = job.node("job options")
+        setups.append(setup(replace(own, fields={**common, **own.fields})))
+    found = setups[0]
+    if any(other != found for other in setups):
+        jobs[0].fail(f"the jobs named {name!r} differ")
+    if len(jobs) not in {1, found.jobs}:
+        jobs[0].fail(f"{len(jobs)} of {found.jobs} jobs are listed")
+    levels = [_levels(job) for job in jobs if job.has("iodepth_level")]
+    shares = {level: math.fsum(of.get(level, 0) for of in levels) for of in levels for level in of}
+    reached = max(shares, key=lambda level: shares[level], default=None)
+    is_at_one = found.depth > 1 and shares.get(1, 0) >= AT_ONE * max(1, len(levels))
+    return Group(shown(name), found, jobs, reached, is_at_one, is_alone)
+
+
+def _levels(job: Node) -> dict[int, float]:
+    """Depth from which a level counts → percent of the operations."""
+    levels = job.node("iodepth_level")
+    return {
+        int(key.removeprefix(">=")): levels.number(key)
+        for key in levels.fields
+        if LEVEL.fullmatch(key)
+    }
+
+
+def _samples(group: Group, reading: Reading) -> Iterator[ParsedSample]:
+    """The samples of one group of jobs."""
+    flags = tuple(_flags(group, reading.warnings))
+    for direction in (READ, WRITE):
+        found = [job.node(direction) for job in group.jobs if job.has(direction)]
+        if direction in group.setup.directions:
+            yield from _directed(group, _made(group, direction, found, reading), reading, flags)
+        elif any(node.count("total_ios") for node in found):
+            group.jobs[0].fail(f"{direction}s in a job of {group.setup.work}: jobs are mixed up")
+
+
+def _flags(group: Group, warnings: list[str]) -> Iterator[str]:
+    asked = 1 << (min(group.setup.depth, MAX_LEVEL).bit_length() - 1)
+    if group.depth_reached not in {None, asked}:
+        warnings.append(
+            f"{group.name}: depth {group.setup.depth} was asked for, "
+            f"most operations ran at depth {group.depth_reached}"
+        )
+        if not group.is_at_one:
+            yield "depth_not_reached"
+    if not group.is_alone:
+        warnings.append(f"{group.name}: another job ran at the same time")
+        yield "disturbed"
+
+
+def _made(group: Group, direction: str, found: Sequence[Node], reading: Reading) -> Made:
+    """What the jobs did together in one direction."""
+    if len(found) != len(group.jobs):
+        group.jobs[0].fail(f"{direction} is missing")
+    for node in found:
+        _check_work(node, group.setup)
+    mean_ns, percentiles_ns = _latencies(found[0]) if len(found) == 1 else (None, {})
+    made = Made(
+        setup=group.setup,
+        direction=direction,
+        iops=math.fsum(node.positive("iops") for node in found),
+        bytes_per_s=math.fsum(node.positive("bw_bytes") for node in found),
+        operations=sum(node.count("total_ios") for node in found),
+        total_bytes=sum(node.count("io_bytes") for node in found),
+        runtime_s=max(node.count("runtime", minimum=1) for node in found) / 1000,
+        mean_ns=mean_ns,
+        percentiles_ns=percentiles_ns,
+    )
+    place = f"{group.name} {direction}"
+    reading.warnings.extend(f"{place}: {doubt}" for doubt in _doubts(made, len(found)))
+    return made
+
+
+def _doubts(made: Made, jobs: int) -> Iterator[str]:
+    if jobs > 1:
+        yield "no percentiles, those of several jobs cannot be merged"
+    elif "99" not in made.percentiles_ns:
+        yield "no latencies were measured"
+    elif made.operations < LEAST_FOR_P99:
+        yield f"{made.operations} operations are too few for a percentile"
+    counted = made.operations / made.runtime_s
+    if jobs == 1 and abs(made.iops - counted) > TOLERANCE * counted:
+        yield f"iops is {made.iops:g}, the operations make {counted:g}"
+
+
+def _check_work(node: Node, found: Setup) -> None:
+    """Refuses work that ended early, is none, or is not in blocks of the size asked for."""
+    for key in ("short_ios", "drop_ios"):
+        if node.has(key) and node.count(key):
+            node.fail(f"{key} is {node.count(key)}")
+    operations = node.count("total_ios")
+    if operations == 0:
+        node.fail("total_ios is 0")
+    runtime_s = node.count("runtime", minimum=1) / 1000
+    if found.runtime_s is not None and runtime_s < LEAST_RUNTIME * found.runtime_s:
+        node.fail(f"runtime is {runtime_s:g} s of {found.runtime_s:g} s asked: it ended early")
+    expected = operations * found.block_bytes
+    # What is in flight when the ramp ends is counted as bytes only.
+    slack = TOLERANCE * expected + found.depth * found.jobs * found.block_bytes
+    if abs(node.count("io_bytes") - expected) > slack:
+        node.fail(f"io_bytes is not total_ios times {found.block_bytes}")
+
+
+def _latencies(node: Node) -> tuple[float | None, dict[str, float]]:
+    """Mean and percentiles (ns) of the completion, else of the whole operation. 0 = not measured."""
+    for key in ("clat_ns", "lat_ns"):
+        latency = node.node(key) if node.has(key) else replace(node, fields={})
+        if latency.has("percentile"):
+            found = latency.node("percentile")
+            values = {
+                f"{float(name):g}": found.number(name) for name in found.fields if _is_percent(name)
+            }
+            kept = {name: values[name] for name in PERCENTILES if values.get(name)}
+            return latency.number("mean") or None, kept
+    return None, {}
+
+
+def _is_percent(name: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,9}", name, re.ASCII) is not None
+
+
+def _is_cached(made: Made, ram_bytes: int | None) -> bool:
+    """Whether memory may have stood in for the disk: buffered, and the file below twice the RAM."""
+    if made.setup.is_direct or (made.setup.is_flushed and made.direction == WRITE):
+        return False
+    file_bytes = made.setup.file_bytes
+    return file_bytes is None or ram_bytes is None or file_bytes < 2 * ram_bytes
+
+
+def _directed(
+    group: Group, made: Made, reading: Reading, flags: tuple[str, ...]
+) -> Iterator[ParsedSample]:
+    """The metrics of one direction."""
+    found = made.setup
+    jobs = f"_jobs{found.jobs}" if found.jobs > 1 or reading.prefix == "matrix" else ""
+    mixed = f"_mixed{found.read_percent}" if found.is_mixed else ""
+    variant = f"{reading.prefix}_{found.block}_qd{group.depth}{jobs}{mixed}"
+    if _is_cached(made, reading.ram_bytes):
+        flags = ("cached", *flags)
+        reading.warnings.append(
+            f"{group.name} {made.direction}: buffered, so memory may stand in for the disk: "
+            "flagged cached, and takes no rank"
+        )
+    values = [(f"disk_{made.direction}_bytes_per_s", made.bytes_per_s, "bytes/s")]
+    if found.is_random:
+        values = [(f"disk_rand_{made.direction}_iops", made.iops, "operations/s")]
+        if "99" in made.percentiles_ns and made.operations >= LEAST_FOR_P99:
+            p99_ns = made.percentiles_ns["99"]
+            values.append((f"disk_rand_{made.direction}_p99_ns", p99_ns, "ns"))
+    parameters = _parameters(group, made, reading)
+    for metric, value, unit in values:
+        yield ParsedSample(metric, variant, value, unit, parameters, flags)
+
+
+def _parameters(group: Group, made: Made, reading: Reading) -> dict[str, object]:
+    found = made.setup
+    return {
+        "block_bytes": found.block_bytes,
+        "depth": found.depth,
+        "depth_reached": group.depth_reached,
+        "jobs": found.jobs,
+        "read_ratio": found.read_percent / 100 if found.is_mixed else None,
+        "engine": found.engine,
+        "is_direct": found.is_direct,
+        "file_bytes": found.file_bytes,
+        "ram_bytes": reading.ram_bytes,
+        "runtime_s": made.runtime_s,
+        "bytes": made.total_bytes,
+        "operations": made.operations,
+        "iops": made.iops,
+        "bytes_per_s": made.bytes_per_s,
+        "mean_ns": made.mean_ns,
+        "percentiles_ns": dict(made.percentiles_ns),
+        "fio": reading.version,
+    }

@@ -1,0 +1,124 @@
+"""What a fio job was told to do, from the options that its JSON repeats."""
+
+import re
+from dataclasses import dataclass
+
+from backend.domain.parsing.document import Node
+
+READ, WRITE = "read", "write"
+WORKS = {
+    "read": (READ,),
+    "write": (WRITE,),
+    "rw": (READ, WRITE),
+    "readwrite": (READ, WRITE),
+    "randread": (READ,),
+    "randwrite": (WRITE,),
+    "randrw": (READ, WRITE),
+}
+# With fio's default base a plain prefix is binary and one with an i is decimal: 4k is 4096, 4ki 4000.
+SIZE = re.compile(r"([0-9]{1,15})([kmgtp]?)(i?)b?", re.IGNORECASE)
+TIME = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
+TIME_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+SEVERAL_SIZES = ("bssplit", "bsrange", "bs_unaligned")
+MAX_DEPTH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One job's options. None = not said (file_bytes also: as a share of the device)."""
+
+    work: str
+    block_bytes: int
+    depth: int
+    jobs: int
+    runtime_s: float | None
+    engine: str
+    is_direct: bool
+    is_flushed: bool
+    """Whether writes are flushed to the disk as they go."""
+    file_bytes: int | None
+    read_percent: int
+    """Share of reads in mixed work."""
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        return WORKS[self.work]
+
+    @property
+    def is_random(self) -> bool:
+        return self.work.startswith("rand")
+
+    @property
+    def is_mixed(self) -> bool:
+        return len(self.directions) > 1
+
+    @property
+    def block(self) -> str:
+        """The block size as fio writes it: 4k, 1m, 512."""
+        for unit, name in ((2**20, "m"), (2**10, "k")):
+            if self.block_bytes % unit == 0:
+                return f"{self.block_bytes // unit}{name}"
+        return str(self.block_bytes)
+
+
+def setup(options: Node) -> Setup:
+    """The setup that these options make. Raises ProbeError for work that has no one name."""
+    work = _text(options, "rw", "read")
+    if work not in WORKS:
+        options.fail(f"rw {work!r} is not a plain pattern of reads or writes")
+    sizes = {size_bytes(part) for part in _text(options, "bs", "4k").split(",")}
+    block_bytes = sizes.pop()
+    if sizes or not block_bytes or any(options.has(key) for key in SEVERAL_SIZES):
+        options.fail("bs is not one block size")
+    is_buffered = _text(options, "direct", "0") == "0" and _text(options, "buffered", "1") != "0"
+    flushes = (_text(options, key, "0") for key in ("fsync", "fdatasync", "sync"))
+    size_key = "filesize" if options.has("filesize") else "size"
+    return Setup(
+        work=work,
+        block_bytes=block_bytes,
+        depth=_count(options, "iodepth", 1, (1, MAX_DEPTH)),
+        jobs=_count(options, "numjobs", 1, (1, MAX_DEPTH)),
+        runtime_s=_seconds(options),
+        engine=_text(options, "ioengine", "psync"),
+        is_direct=not is_buffered,
+        is_flushed=any(flush not in {"0", "none"} for flush in flushes),
+        file_bytes=size_bytes(_text(options, size_key, "")),
+        read_percent=_read_percent(options),
+    )
+
+
+def _text(options: Node, key: str, default: str) -> str:
+    return options.text(key) if options.has(key) else default
+
+
+def _count(options: Node, key: str, default: int, bounds: tuple[int, int]) -> int:
+    text = _text(options, key, str(default))
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if not bounds[0] <= number <= bounds[1]:
+        options.fail(f"{key} {text!r} is not a number from {bounds[0]} to {bounds[1]}")
+    return number
+
+
+def _read_percent(options: Node) -> int:
+    if options.has("rwmixwrite"):
+        return 100 - _count(options, "rwmixwrite", 50, (0, 100))
+    return _count(options, "rwmixread", 50, (0, 100))
+
+
+def _seconds(options: Node) -> float | None:
+    if not options.has("runtime"):
+        return None
+    time = TIME.fullmatch(options.text("runtime"))
+    if time is None:
+        options.fail(f"runtime {options.text('runtime')!r} is not a time")
+    return int(time[1]) * TIME_S[time[2] or "s"] or None
+
+
+def size_bytes(text: str) -> int | None:
+    """Bytes of a size as fio reads it; None for what is none, or a percentage."""
+    size = SIZE.fullmatch(text.strip())
+    if size is None:
+        return None
+    base = 1000 if size[3] else 1024
+    unit: int = base ** " kmgtp".index(size[2].lower() or " ")
+    return int(size[1]) * unit
