@@ -1,5 +1,6 @@
 """The built probes, a run directory like the pipeline makes it, and the shells of this machine."""
 
+import contextlib
 import os
 import shutil
 import stat
@@ -56,28 +57,52 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 
 class RunDirectory:
-    """A run directory on this machine: the runner, the probes and a plan."""
+    """A run directory on this machine: the scripts, the probes and a plan."""
 
     def __init__(self, path: Path, bundle: build.Bundle) -> None:
         self.path = path
         (path / "bin").mkdir(mode=0o700)
-        shutil.copy(bundle.runner.path, path / "runner.sh")
+        for name, script in bundle.scripts.items():
+            shutil.copy(script.path, path / name)
         for name, binary in bundle.binaries.items():
             shutil.copy(binary.path, path / "bin" / name)
 
     def plan(self, *lines: str) -> None:
         (self.path / "plan.sh").write_text("\n".join(("quiet_budget 0", *lines)) + "\n")
 
-    def start(self, shell: list[str]) -> subprocess.Popen[str]:
+    def start(
+        self,
+        shell: list[str],
+        script: str = "runner.sh",
+        *arguments: object,
+        path: str = "",
+        user: int | None = None,
+    ) -> subprocess.Popen[str]:
+        """Starts one of the scripts, the runner if none is named, with another PATH or user."""
         return subprocess.Popen(
-            [*shell, str(self.path / "runner.sh")],
+            [*shell, str(self.path / script), *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "RUNNER_SHELL": " ".join(shell)},
+            env={
+                **os.environ,
+                "RUNNER_SHELL": " ".join(shell),
+                "PATH": path or os.environ["PATH"],
+            },
             start_new_session=True,
+            user=user,
+            extra_groups=None if user is None else [],
         )
+
+    def run(self, shell: list[str], *words: object, code: int = 0, path: str = "") -> str:
+        """What a script prints, the runner if none is named; it has to end with the code."""
+        script, *arguments = words or ("runner.sh",)
+        output, _ = (running := self.start(shell, str(script), *arguments, path=path)).communicate(
+            timeout=60
+        )
+        assert running.returncode == code, output
+        return output
 
     def wait_until_step_runs(self) -> None:
         """Returns as soon as a step of the plan has written to the pipe named `started`."""
@@ -90,13 +115,118 @@ class RunDirectory:
     def result(self, name: str) -> str:
         return (self.path / "results" / name).read_text()
 
+    def finished(self) -> list[str]:
+        """The names of the results that there are, in order."""
+        return sorted(file.stem for file in (self.path / "results").glob("*.json"))
 
-@pytest.fixture
-def run_directory(bundle: build.Bundle) -> Iterator[RunDirectory]:
+
+def _make_run_directory(bundle: build.Bundle) -> RunDirectory:
     path = Path(tempfile.mkdtemp(prefix="rackrate-")).rename(
         Path(tempfile.gettempdir()) / f"rackrate-{uuid.uuid4()}"
     )
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     os.mkfifo(path / "started")
-    yield RunDirectory(path, bundle)
-    shutil.rmtree(path)
+    return RunDirectory(path, bundle)
+
+
+@pytest.fixture
+def run_directory(bundle: build.Bundle) -> Iterator[RunDirectory]:
+    directory = _make_run_directory(bundle)
+    yield directory
+    assert processes_in(directory.path) == []
+    shutil.rmtree(directory.path)
+
+
+@pytest.fixture
+def peer_directory(bundle: build.Bundle) -> Iterator[RunDirectory]:
+    """A second one, of the host at the other end of the network."""
+    directory = _make_run_directory(bundle)
+    yield directory
+    assert processes_in(directory.path) == []
+    shutil.rmtree(directory.path)
+
+
+def processes_in(directory: Path) -> list[int]:
+    """The processes that work in a directory: how the teardown finds what a run has left."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == directory:
+                found.append(int(link.parent.name))
+    return found
+
+
+@pytest.fixture
+def target() -> Iterator[Path]:
+    """A directory on a disk, with a blank and a colon in its name; nothing may be left in it."""
+    path = Path(tempfile.mkdtemp(prefix="target : ", dir="/var/tmp"))
+    if shutil.disk_usage(path).free < 4 << 30:
+        path.rmdir()
+        pytest.skip("less than 4 GiB free in /var/tmp")
+    yield path
+    assert list(path.iterdir()) == []
+    path.rmdir()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=777", "tmpfs", str(tmp_path)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"this machine does not let us mount: {done.stderr.strip()}")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+class Programs:
+    """What stands on a PATH; the fakes of one test come before the programs of this machine."""
+
+    def __init__(self, fakes: Path, real: Path) -> None:
+        self.directory = fakes
+        self.path = f"{fakes}:{real}"
+
+    def put(self, name: str, text: str) -> Path:
+        fake = self.directory / name
+        fake.write_text(text)
+        fake.chmod(0o755)
+        return fake
+
+
+@pytest.fixture(scope="session")
+def other_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This machine's programs without package managers and tools to measure."""
+    directory = tmp_path_factory.mktemp("programs")
+    left_out = {"fio", "iperf3", "sudo", "apt-get", "dpkg", "dpkg-query", "rpm", "dnf", "yum"}
+    left_out |= {"zypper", "apk", "pacman"}
+    for place in os.environ["PATH"].split(":"):
+        for program in Path(place).glob("*"):
+            if program.name not in left_out and not os.path.lexists(directory / program.name):
+                (directory / program.name).symlink_to(program)
+    return directory
+
+
+@pytest.fixture
+def programs(other_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs(tmp_path_factory.mktemp("fakes"), other_programs)
+
+
+@pytest.fixture(scope="session")
+def busybox_programs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH with nothing but busybox, and fio and iperf3 where they are installed."""
+    needs("busybox")
+    directory = tmp_path_factory.mktemp("busybox")
+    subprocess.run(["busybox", "--install", "-s", str(directory)], check=True)
+    for tool in ("busybox", "fio", "iperf3"):
+        if (program := shutil.which(tool)) and not os.path.lexists(directory / tool):
+            (directory / tool).symlink_to(program)
+    return str(directory)
+
+
+def needs(*tools: str) -> None:
+    """Skips the test where one of the tools is not installed."""
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed on this machine")

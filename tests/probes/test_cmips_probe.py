@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing import cmips
+from backend.domain.parsing import cmips, sustained
 from workers.probes import build
 
 NOBODY = 65534
@@ -59,6 +59,45 @@ def test_cmips_takes_one_cpu_when_the_affinity_leaves_one(probe):
     )
     fields = json.loads(done.stdout)
     assert (fields["usable_cpus"], fields["affinity_cpus"], fields["threads"]) == (1, 1, 1)
+
+
+def test_cmips_counts_each_window_when_asked(probe):
+    done = probe("cmips", "--threads", "all", "--seconds", 0.5, "--window", 0.1)
+    (sample,) = sustained.parse(done.stdout)
+    assert (sample.metric, sample.variant) == ("cmips_sustained_ratio", "all")
+    fields = json.loads(done.stdout)
+    assert len(fields["windows"]) == 5
+    # Nothing is lost between windows: they add up to all iterations, but for their rounding.
+    iterations = sum(fields["windows"]) * 0.1 * 1_024_000
+    assert iterations == pytest.approx(fields["iterations"], abs=5 * 0.0005 * 0.1 * 1_024_000)
+
+
+def test_cmips_counts_only_whole_windows_when_the_time_is_no_multiple(probe):
+    fields = json.loads(probe("cmips", "--threads", 1, "--seconds", 0.25, "--window", 0.1).stdout)
+    assert len(fields["windows"]) == 2
+    assert sum(fields["windows"]) * 0.1 * 1_024_000 < fields["iterations"]
+
+
+def test_cmips_prints_every_window_when_there_are_as_many_as_can_be(probe):
+    seconds = 2880 * 0.01
+    if os.environ.get("HYPOTHESIS_PROFILE") != "deep":
+        pytest.skip(f"takes {seconds:.0f} s; runs with --deep")
+    done = probe("cmips", "--threads", 1, "--seconds", seconds, "--window", 0.01)
+    assert len(json.loads(done.stdout)["windows"]) == 2880
+    assert sustained.parse(done.stdout)[0].value > 0
+
+
+@pytest.mark.parametrize("window", ["0", "0.001", "0.6", "x"])
+def test_cmips_exits_2_when_the_windows_do_not_fit_the_time(probe, window):
+    done = probe("cmips", "--threads", 1, "--seconds", 1, "--window", window)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]
+
+
+def test_cmips_exits_2_when_the_windows_are_too_many(probe):
+    done = probe("cmips", "--threads", 1, "--seconds", 28.82, "--window", 0.01)
+    assert done.returncode == 2
+    assert "2880" in json.loads(done.stdout)["error"]
 
 
 @pytest.mark.parametrize(

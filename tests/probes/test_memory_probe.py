@@ -1,6 +1,7 @@
 """The memory program: sizes asked for are kept to, and its output parses."""
 
 import json
+import os
 import subprocess
 import zlib
 
@@ -40,6 +41,54 @@ def test_memory_keeps_below_the_cap_when_one_is_given(probe):
     fields = json.loads(done.stdout)
     assert 0 < 3 * fields["array_bytes"] <= 3 * MIB
     assert fields["is_capped"] is True
+
+
+def _node_directory(path, *cpu_lists, memory="0-7"):
+    """What /sys tells of NUMA nodes, with these CPUs."""
+    (path / "has_memory").write_text(memory + "\n")
+    for number, cpus in enumerate(cpu_lists):
+        (path / f"node{number}").mkdir()
+        (path / f"node{number}" / "cpulist").write_text(cpus + "\n")
+    return path
+
+
+BANDWIDTH = ("--test", "bandwidth", "--threads", "all", "--bytes", 4 * MIB, "--rounds", 2)
+
+
+def test_memory_measures_each_node_when_there_are_several(probe, tmp_path):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("two CPUs are needed to be two nodes")
+    # Node 1 has no CPU of ours, node 3 no memory.
+    nodes = _node_directory(
+        tmp_path, str(cpus[0]), "8000-8191", f"{cpus[1]},{cpus[1]}", "0-7", memory="0-2"
+    )
+    done = probe("memory", *BANDWIDTH, "--nodes", nodes)
+    whole, *each = memory.parse(done.stdout)
+    assert whole.variant == "all"
+    assert [sample.variant for sample in each] == ["node0", "node2"]
+
+
+def test_memory_tells_no_nodes_when_there_is_one(probe, tmp_path):
+    for nodes in (_node_directory(tmp_path, "0-8191"), tmp_path / "missing"):
+        done = probe("memory", *BANDWIDTH, "--nodes", nodes)
+        assert "nodes" not in json.loads(done.stdout)
+
+
+def test_memory_tells_no_nodes_when_not_all_threads_run(probe, tmp_path):
+    nodes = _node_directory(tmp_path, "0", "1")
+    done = probe("memory", *BANDWIDTH, "--threads", 1, "--nodes", nodes)
+    assert ("nodes" in json.loads(done.stdout)) == (len(os.sched_getaffinity(0)) == 1)
+
+
+def test_memory_tells_the_handover_when_two_workers_have_a_cpu_each(probe):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two CPUs are needed")
+    done = probe("memory", *BANDWIDTH, "--rounds", 200)
+    # A few ns between siblings, under a microsecond between sockets; more when a worker waited.
+    assert 1 < json.loads(done.stdout)["handover_ns"] < 10_000
+    done = probe("memory", *BANDWIDTH, "--threads", 1)
+    assert json.loads(done.stdout)["handover_ns"] is None
 
 
 def test_memory_latency_rises_when_the_buffer_leaves_the_caches(probe):

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -199,6 +201,150 @@ def test_observe_does_not_wait_when_the_host_is_known_to_be_quiet(observed):
 def test_observe_is_not_quiet_when_there_is_no_budget_to_look(observed):
     conditions = observed("true")
     assert (conditions.quiet_wait_s, conditions.is_quiet) == (0, False)
+
+
+@pytest.fixture
+def series(observed):
+    """Observes a command with a line every tenth of a second; answers conditions and columns."""
+
+    def run(*command, every_s="0.1", **settings):
+        path = observed.directory / "series"
+        options = ("--series", str(path), "--series-every", every_s)
+        conditions = observed(*command, options=options, **settings)
+        return conditions, observe.series(path.read_text())
+
+    return run
+
+
+def test_observe_writes_a_line_each_period_when_asked_for_a_series(series):
+    conditions, columns = series("sleep", "0.55")
+    times = columns["t_s"]
+    # One line each tenth of a second and one for the rest. A busy machine may miss a period, but
+    # no line comes before its time.
+    assert 2 <= len(times) <= int(conditions.wall_s / 0.1) + 1
+    assert all(at >= 0.1 * number - 0.001 for number, at in enumerate(times[:-1], 1))
+    assert times[-1] <= conditions.wall_s + 0.001
+    assert all(value is not None for value in columns["load"])
+
+
+def test_observe_adds_no_line_when_the_last_period_is_too_short(series):
+    _, columns = series("true", every_s="5")
+    assert columns["t_s"] == []
+
+
+def test_observe_writes_the_last_part_of_a_period_when_it_is_long_enough(series):
+    _, columns = series("sleep", "0.3", every_s="1")
+    (at,) = columns["t_s"]
+    assert 0.3 <= at < 1
+
+
+def test_observe_sees_the_cpu_in_the_series_when_the_command_computes(series, bundle):
+    conditions, columns = series(
+        *(bundle.binaries["cmips"].path, "--threads", "all", "--seconds", "1"), every_s="0.5"
+    )
+    # The lines tell of all work on the usable CPUs: at least what the command had itself.
+    assert max(columns["cpu_ratio"]) > 0.8 * conditions.cpu_share
+    known = [value for value in columns["mhz"] if value is not None]
+    if not known:
+        assert (conditions.mhz_min, conditions.mhz_mean) == (None, None)
+    else:
+        assert conditions.mhz_min == min(known)
+        assert conditions.mhz_mean == pytest.approx(sum(known) / len(known), abs=0.06)
+
+
+def _total(columns, name):
+    """The sum of a rate over all periods."""
+    begins = [0.0, *columns["t_s"]]
+    periods = zip(columns[name], begins, columns["t_s"], strict=False)
+    return sum(rate * (end - begin) for rate, begin, end in periods)
+
+
+def _written_bytes() -> dict[str, int]:
+    """What was written to each whole disk that stands on no other, by its own file in /sys."""
+    stacked = ("loop", "ram", "zram", "dm-", "md", "bcache", "drbd", "zd")
+    disks = [path for path in Path("/sys/block").glob("*") if not path.name.startswith(stacked)]
+    return {disk.name: int((disk / "stat").read_text().split()[6]) * 512 for disk in disks}
+
+
+def test_observe_counts_the_bytes_of_the_disk_once_when_they_are_written(series, tmp_path):
+    before = _written_bytes()
+    command = f"dd if=/dev/urandom of={tmp_path}/data bs=1M count=32 conv=fsync; sleep 0.3"
+    _, columns = series("sh", "-c", command)
+    most = sum(_written_bytes().values()) - sum(before.values())
+    if most < 2**25:
+        pytest.skip("the directory of the tests is on no whole disk")
+    assert 0.95 * 2**25 < _total(columns, "disk_write_bytes_per_s") < 1.01 * most
+
+
+def test_observe_counts_what_goes_over_a_link_when_it_is_not_the_loopback(observed):
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+        pytest.skip("a network of its own is not allowed here")
+    path = observed.directory / "series"
+    command = observed.arguments(
+        *("ping", "-c", "20", "-i", "0.02", "-s", "1000", "-W", "1", "10.9.9.2"),
+        options=("--series", str(path), "--series-every", "0.2"),
+    )
+    # Nobody answers at the other end of the link; what is sent is received there all the same.
+    script = (
+        "ip link set lo up && ip link add link0 type veth peer name link1 && ip link set link1 up "
+        "&& ip link set link0 up && ip address add 10.9.9.1/24 dev link0 "
+        f"&& ip neighbour add 10.9.9.2 lladdr 02:00:00:00:00:02 dev link0 && {shlex.join(command)}"
+    )
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, timeout=20)
+    assert done.returncode == 0, done.stderr
+    columns = observe.series(path.read_text())
+    for name in ("net_send_bytes_per_s", "net_receive_bytes_per_s"):
+        # Twenty requests of 1,000 bytes and 8 + 20 + 14 of headers, and some of the link's own.
+        assert 20 * 1042 <= round(_total(columns, name)) < 20 * 1042 + 4000
+
+
+def test_observe_costs_next_to_nothing_when_it_writes_a_series(observed):
+    path = observed.directory / "series"
+    command = observed.arguments(
+        *("sh", "-c", "sleep 1; cut -d' ' -f1 /proc/$PPID/schedstat"),
+        options=("--series", str(path), "--series-every", "0.1"),
+    )
+    subprocess.run(command, timeout=20, check=True)
+    lines = path.read_text().count("\n") - 1
+    cpu_ns = int((observed.directory / "out").read_text())
+    # Measured: 0.3 ms a line. At a line a second that is 0.03 % of one CPU.
+    assert cpu_ns / lines < 5e6
+
+
+def test_observe_leaves_the_lines_that_were_whole_when_it_is_killed(observed):
+    path = observed.directory / "series"
+    command = observed.arguments(
+        "sleep", "5", options=("--series", str(path), "--series-every", "0.1")
+    )
+    with subprocess.Popen(command) as running:
+        deadline = time.monotonic() + 10
+        while not path.exists() or path.read_text().count("\n") < 3:
+            assert time.monotonic() < deadline
+            os.sched_yield()
+        running.kill()
+    assert len(observe.series(path.read_text())["t_s"]) >= 2
+
+
+def test_observe_exits_5_before_the_command_when_the_disk_of_the_series_is_full(observed):
+    if not Path("/dev/full").exists():
+        pytest.skip("/dev/full is missing")
+    command = observed.arguments("true", options=("--series", "/dev/full"))
+    assert subprocess.run(command, timeout=20, capture_output=True).returncode == 5
+    assert not observed.record.exists()
+
+
+def test_observe_exits_6_before_the_command_when_the_series_has_no_directory(observed):
+    missing = observed.directory / "missing" / "series"
+    command = observed.arguments("touch", "ran", options=("--series", str(missing)))
+    assert subprocess.run(command, timeout=20, capture_output=True).returncode == 6
+    assert not observed.record.exists()
+
+
+@pytest.mark.parametrize("every_s", ["0", "0.09", "x", "-1"])
+def test_observe_exits_2_when_the_period_is_wrong(observed, every_s):
+    path = observed.directory / "series"
+    command = observed.arguments("true", options=("--series", str(path), "--series-every", every_s))
+    assert subprocess.run(command, timeout=20, capture_output=True).returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -4,33 +4,20 @@ import hashlib
 import itertools
 import os
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import cmips, dd, inventory, memory, observe, runner_status
+from tests.probes.conftest import RunDirectory, needs
 from workers.probes import build
 
 MIB = 1024**2
 # Tells the test that it runs, then waits to be ended.
 WAIT = "sh -c 'echo $$ > started; exec sleep 60'"
-
-
-@pytest.fixture
-def target():
-    """A directory on a disk for the dd probe."""
-    path = Path(tempfile.mkdtemp(prefix="target ", dir="/var/tmp"))
-    if shutil.disk_usage(path).free < 4 << 30:
-        path.rmdir()
-        pytest.skip("less than 4 GiB free in /var/tmp")
-    yield path
-    assert list(path.iterdir()) == []
-    path.rmdir()
 
 
 def _finish(running, code=0):
@@ -55,12 +42,12 @@ def _nothing_is_left(path):
 
 def test_runner_measures_everything_when_the_plan_is_whole(run_directory, shell, target):
     run_directory.plan(
-        f"step inventory host 0 20 inventory '{target}'",
+        f"step inventory host 0 20 inventory.sh inventory '{target}'",
         "step cmips all 0 20 bin/cmips --threads all --seconds 0.1",
         "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.1",
         f"step memory bandwidth 0 20 bin/memory --test bandwidth --threads 1 --bytes {MIB} --rounds 1",
-        f"step dd write 0 60 dd_write '{target}' {32 * MIB}",
-        f"step dd read 0 60 dd_read '{target}' {32 * MIB}",
+        f"step dd write 0 60 disk.sh dd_write '{target}' {32 * MIB}",
+        f"step dd read 0 60 disk.sh dd_read '{target}' {32 * MIB}",
         "step cmips all 1 20 bin/cmips --threads all --seconds 0.1",
     )
     _finish(run_directory.start(shell))
@@ -94,7 +81,7 @@ def test_runner_measures_everything_when_the_plan_is_whole(run_directory, shell,
 
 
 def test_runner_reads_a_file_of_its_own_when_nothing_was_written(run_directory, target):
-    run_directory.plan(f"step dd read 0 60 dd_read '{target}' {16 * MIB}")
+    run_directory.plan(f"step dd read 0 60 disk.sh dd_read '{target}' {16 * MIB}")
     _finish(run_directory.start(["sh"]))
     (sample,) = dd.parse(run_directory.result("001-dd-read-0.out"))
     assert (sample.metric, sample.parameters["bytes"]) == ("disk_read_bytes_per_s", 16 * MIB)
@@ -109,8 +96,7 @@ def test_runner_skips_the_rest_of_a_series_when_told_to_stop(run_directory, shel
     (run_directory.path / "stop").mkdir()
     (run_directory.path / "stop" / "cmips-all").touch()
     _finish(run_directory.start(shell))
-    results = sorted(file.stem for file in (run_directory.path / "results").glob("*.json"))
-    assert results == ["002-cmips-single-0"]
+    assert run_directory.finished() == ["002-cmips-single-0"]
     assert runner_status.parse(run_directory.status()).state == "finished"
 
 
@@ -135,7 +121,7 @@ def test_runner_ends_the_step_and_keeps_results_when_cancelled(run_directory, sh
 
 def test_runner_removes_test_files_and_fails_when_terminated(run_directory, shell, target):
     run_directory.plan(
-        f"step dd write 0 60 dd_write '{target}' {16 * MIB}",
+        f"step dd write 0 60 disk.sh dd_write '{target}' {16 * MIB}",
         f"step cmips all 0 60 {WAIT}",
     )
     running = run_directory.start(shell)
@@ -163,7 +149,7 @@ def test_runner_adopts_the_first_when_started_twice(run_directory, shell):
 
 def test_runner_clears_up_and_says_killed_when_the_first_was_killed(run_directory, shell, target):
     run_directory.plan(
-        f"step dd write 0 60 dd_write '{target}' {16 * MIB}",
+        f"step dd write 0 60 disk.sh dd_write '{target}' {16 * MIB}",
         f"step cmips all 0 60 {WAIT}",
     )
     running = run_directory.start(shell)
@@ -218,6 +204,87 @@ def test_runner_measures_on_when_a_probe_fails(run_directory):
     assert observe.parse(run_directory.result("002-cmips-all-1.json")).exit_code == 0
 
 
+def test_runner_goes_on_without_a_series_when_it_is_not_available(run_directory, shell):
+    run_directory.plan(
+        "step fio rand_read_qd1 0 20 sh -c 'echo \"=== failure unavailable: no tool\"; exit 7'",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        "step fio rand_read_qd1 1 20 sh -c 'exit 7'",
+        "step fio rand_read_qd32 1 20 sh -c 'exit 0'",
+    )
+    _finish(run_directory.start(shell))
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure, status.progress) == ("finished", None, 1.0)
+    assert run_directory.finished() == [
+        "001-fio-rand_read_qd1-0",
+        "002-cmips-all-0",
+        "004-fio-rand_read_qd32-1",
+    ]
+
+
+def test_runner_removes_only_what_is_named_after_the_run_when_it_ends(
+    run_directory, shell, tmp_path
+):
+    ours = tmp_path / f"{run_directory.path.name}.small"
+    (ours / "sub directory").mkdir(parents=True)
+    (ours / "sub directory" / "file").touch()
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05")
+    (run_directory.path / "files").write_text(f"{foreign}\n{ours}\n{tmp_path}\n{ours}/..\n")
+    _finish(run_directory.start(shell))
+    assert list(tmp_path.iterdir()) == [foreign]
+
+
+def test_runner_records_a_series_of_each_step_when_it_runs(run_directory, shell):
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05")
+    _finish(run_directory.start(shell))
+    lines = run_directory.result("001-cmips-all-0.series").splitlines()
+    assert lines[0].startswith("t_s cpu_ratio ")
+    assert all(len(line.split()) == len(lines[0].split()) for line in lines)
+    _manifest_is_right(run_directory.path)
+
+
+def test_runner_measures_when_it_is_not_root(run_directory, shell, target):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    for path in (target, run_directory.path, *run_directory.path.rglob("*")):
+        os.chown(path, 65534, 65534)
+    target.chmod(0o700)
+    run_directory.plan(
+        f"step inventory host 0 20 inventory.sh inventory '{target}'",
+        f"step dd write 0 60 disk.sh dd_write '{target}' {16 * MIB}",
+        f"step dd read 0 60 disk.sh dd_read '{target}' {16 * MIB}",
+    )
+    _finish(run_directory.start(shell, user=65534))
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("finished", None)
+    assert inventory.parse(run_directory.result("001-inventory-host-0.out")).vcpu_count
+    assert dd.parse(run_directory.result("003-dd-read-0.out"))[0].value > 0
+
+
+def test_runner_measures_when_there_is_nothing_but_busybox(run_directory, busybox_programs, target):
+    needs("fio", "ping")
+    fio = f"fio_run '{target}' {16 * MIB} randread 4k 4 1 0.2 0"
+    run_directory.plan(
+        "step packages install 0 20 packages.sh install iperf3",
+        f"step inventory host 0 20 inventory.sh inventory '{target}'",
+        f"step dd write 0 60 disk.sh dd_write '{target}' {16 * MIB} 5",
+        f"step dd read 0 60 disk.sh dd_read '{target}' {16 * MIB} 5",
+        f"step dd write_parallel 0 60 disk.sh dd_parallel write {16 * MIB} 5 '{target}' /dev/shm",
+        f"step small_files create 0 60 disk.sh small_files '{target}' 20",
+        f"step fio rand_read_qd32 0 60 disk.sh {fio}",
+        "step network ping 0 60 network.sh ping 127.0.0.1 3",
+    )
+    _finish(run_directory.start(["busybox", "sh"], path=busybox_programs))
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("finished", None)
+    assert inventory.parse(run_directory.result("002-inventory-host-0.out")).vcpu_count
+    records = [run_directory.result(f"{name}.json") for name in run_directory.finished()]
+    assert [observe.parse(record).exit_code for record in records[1:]] == [0] * 7
+    assert dd.parse(run_directory.result("004-dd-read-0.out"))[0].value > 0
+    _manifest_is_right(run_directory.path)
+
+
 def test_runner_is_unsupported_when_the_probes_cannot_run(run_directory):
     run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05")
     (run_directory.path / "bin" / "observe").write_bytes(b"\x7fELF of another machine")
@@ -225,40 +292,28 @@ def test_runner_is_unsupported_when_the_probes_cannot_run(run_directory):
     assert runner_status.parse(run_directory.status()).failure == "unsupported"
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 8 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=777", "tmpfs", str(tmp_path)]
-    done = subprocess.run(mount, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"this machine does not let us mount: {done.stderr.strip()}")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
-
-
 def test_runner_says_disk_full_and_measures_on_when_the_target_is_too_small(
     run_directory, shell, small_disk
 ):
     run_directory.plan(
-        f"step dd write 0 60 dd_write {small_disk} {512 * MIB}",
-        f"step dd read 0 60 dd_read {small_disk} {512 * MIB}",
+        f"step dd write 0 60 disk.sh dd_write {small_disk} {512 * MIB}",
+        f"step dd read 0 60 disk.sh dd_read {small_disk} {512 * MIB}",
         "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        f"step small_files create 0 60 disk.sh small_files {small_disk} 10",
+        f"step fio rand_read_qd1 0 60 disk.sh fio_run {small_disk} {MIB} randread 4k 1 1 0.1 0",
+        f"step fio_matrix read_qd1_jobs1 0 60 disk.sh fio_run {small_disk} {MIB} read 4k 1 1 0.1 0",
     )
     _finish(run_directory.start(shell), 1)
     status = runner_status.parse(run_directory.status())
     assert (status.state, status.failure) == ("failed", "disk_full")
     with pytest.raises(ProbeError, match="disk_full"):
         dd.parse(run_directory.result("001-dd-write-0.out"))
-    assert not (run_directory.path / "results" / "002-dd-read-0.json").exists()
+    assert run_directory.finished() == ["001-dd-write-0", "003-cmips-all-0"]
     assert cmips.parse(run_directory.result("003-cmips-all-0.out"))[0].value > 0
     assert list(small_disk.iterdir()) == []
 
 
 def test_runner_says_disk_full_when_there_is_no_room_for_results(bundle, shell, small_disk):
-    from tests.probes.conftest import RunDirectory
-
     directory = small_disk / "rackrate-full"
     directory.mkdir()
     run = RunDirectory(directory, bundle)
@@ -275,9 +330,9 @@ def test_runner_says_disk_full_when_there_is_no_room_for_results(bundle, shell, 
     assert cmips.parse(run.result("001-cmips-all-0.out"))[0].value > 0
 
 
-def test_runner_script_is_portable_when_shellcheck_reads_it():
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed on this machine")
-    script = build.NATIVE / "runner.sh"
-    done = subprocess.run(["shellcheck", "-s", "sh", str(script)], capture_output=True, text=True)
+@pytest.mark.parametrize("script", sorted(build.NATIVE.glob("*.sh")), ids=lambda path: path.name)
+def test_script_is_portable_when_shellcheck_reads_it(script):
+    needs("shellcheck")
+    command = ["shellcheck", "-x", "-P", "SCRIPTDIR", "-s", "sh", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

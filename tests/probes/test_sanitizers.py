@@ -1,11 +1,12 @@
 """The same sources as ordinary programs under the sanitizers."""
 
+import json
 import shutil
 import subprocess
 
 import pytest
 
-from backend.domain.parsing import cmips, memory, observe
+from backend.domain.parsing import cmips, memory, observe, small_files
 from workers.probes import build
 
 FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DPROBE_HOSTED"]
@@ -66,6 +67,8 @@ def test_cmips_is_clean_when_sanitized(programs):
     assert done.returncode == 0, done.stderr
     assert cmips.parse(done.stdout)[0].value > 0
     assert _run(programs, "cmips", "--threads").returncode == 2
+    done = _run(programs, "cmips", "--threads", "all", "--seconds", 0.1, "--window", 0.03)
+    assert len(json.loads(done.stdout)["windows"]) == 3
 
 
 def test_memory_is_clean_when_sanitized(programs):
@@ -73,6 +76,41 @@ def test_memory_is_clean_when_sanitized(programs):
         done = _run(programs, "memory", "--test", *arguments, "--bytes", 1 << 20, "--rounds", 1)
         assert done.returncode == 0, done.stderr
         assert memory.parse(done.stdout)[0].value > 0
+
+
+def test_memory_is_clean_when_sanitized_on_several_nodes(programs, tmp_path):
+    (tmp_path / "has_memory").write_text("0-1,3,9000-9001\n")
+    for node in range(4):
+        (tmp_path / f"node{node}").mkdir()
+        (tmp_path / f"node{node}" / "cpulist").write_text("0-8191,9000-20000\n")
+    done = _run(
+        programs,
+        *("memory", "--test", "bandwidth", "--threads", "all", "--bytes", 1 << 20),
+        *("--rounds", 3, "--nodes", tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    variants = [sample.variant for sample in memory.parse(done.stdout)[1:]]
+    assert variants == ["node0", "node1", "node3"]
+
+
+def test_small_files_is_clean_when_sanitized(programs, tmp_path):
+    done = _run(programs, "small_files", "--directory", tmp_path / "files", "--files", 300)
+    assert done.returncode == 0, done.stderr
+    assert small_files.parse(done.stdout)[0].value > 0
+    assert list(tmp_path.iterdir()) == []
+    assert _run(programs, "small_files", "--directory", "/", "--files", 1).returncode == 3
+
+
+def test_observe_is_clean_when_sanitized_with_a_series(programs, tmp_path):
+    files = ["--out", tmp_path / "out", "--err", tmp_path / "err", "--json", tmp_path / "json"]
+    done = _run(
+        programs,
+        *("observe", "--probe", "p", "--variant", "v", "--repeat", 1, "--timeout", 5),
+        *("--quiet-budget", 0, "--series", tmp_path / "series", "--series-every", 0.1, *files),
+        *("--", "sleep", "0.45"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(observe.series((tmp_path / "series").read_text())["t_s"]) >= 3
 
 
 def test_observe_is_clean_when_sanitized(programs, tmp_path):

@@ -1,9 +1,9 @@
 """Builds the native probes: one static binary per probe and architecture, by a pinned compiler.
 
 `python -m workers.probes.build [--arch x86_64|aarch64|host|all] [--zig PATH]` writes
-`native/build/<arch>/{cmips,memory,observe}` and `manifest.json`. The same sources and compiler give
-the same bytes from any checkout. Standard library only, so that the launcher can run it before any
-virtualenv exists.
+`native/build/<arch>/{cmips,memory,observe,small_files}` and `manifest.json`. The same sources and
+compiler give the same bytes from any checkout. Standard library only, so that the launcher can run
+it before any virtualenv exists.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PROBES = ("cmips", "memory", "observe")
+PROBES = ("cmips", "memory", "observe", "small_files")
 ARCHITECTURES = ("x86_64", "aarch64")
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(__file__).resolve().parent / "native"
@@ -51,14 +51,15 @@ class Binary:
 
 @dataclass(frozen=True)
 class Bundle:
-    """What runs on a target of one architecture. sha256 names all of it, the runner included."""
+    """What runs on a target of one architecture. sha256 names all of it, the scripts included."""
 
     arch: str
     compiler: str
     flags: tuple[str, ...]
     sources_sha256: str
     sha256: str
-    runner: Binary
+    scripts: Mapping[str, Binary]
+    """By file name: runner.sh and those that it runs; every target gets all of them."""
     binaries: Mapping[str, Binary]
 
 
@@ -123,8 +124,8 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
         manifest = json.loads(manifest_path.read_text())
         found = {name: _binary(build_dir / arch / name) for name in PROBES}
         recorded = {name: manifest["binaries"][name]["sha256"] for name in PROBES}
-        runner = _binary(NATIVE / "runner.sh")
-        files = sorted({**found, "runner.sh": runner}.items())
+        scripts = {path.name: _binary(path) for path in sorted(NATIVE.glob("*.sh"))}
+        files = sorted({**found, **scripts}.items())
         content = "".join(f"{file.sha256}  {name}\n" for name, file in files)
         bundle = Bundle(
             arch=manifest["arch"],
@@ -132,7 +133,7 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
             flags=tuple(manifest["flags"]),
             sources_sha256=manifest["sources_sha256"],
             sha256=hashlib.sha256(content.encode()).hexdigest(),
-            runner=runner,
+            scripts=scripts,
             binaries=found,
         )
     except FileNotFoundError as error:

@@ -1,9 +1,12 @@
 /*
- * cmips: a CMIPS-compatible CPU probe. Usage: cmips --threads N|all --seconds S
+ * cmips: a CMIPS-compatible CPU probe. Usage: cmips --threads N|all --seconds S [--window S]
  *
  * One iteration advances an index that wraps after 49, loads one byte from a 50-byte table and counts. Score =
- * iterations per second of all workers / 1,024,000 (computed by the reader, not here). Every worker warms up until a
- * common start, then counts whole chunks until a common deadline, so all of them cover the same window.
+ * iterations per second of all workers / 1,024,000 (computed by the reader; here for windows only). Every worker warms
+ * up until a common start, then counts whole chunks until a common deadline, so all of them cover the same window.
+ *
+ * --window also counts what falls into each window of that many seconds, without a stop between them: one score for
+ * each whole window. A chunk belongs to the window in which it ends.
  */
 #include "probe.h"
 #include "host.h"
@@ -11,9 +14,10 @@
 #include "sha256.h"
 #include "workers.h"
 
-enum { TABLE_BYTES = 50, CHUNK_ITERATIONS = 4000 * TABLE_BYTES };
+enum { TABLE_BYTES = 50, CHUNK_ITERATIONS = 4000 * TABLE_BYTES, WINDOWS_MAX = 2880 };
 
-static const uint64_t WARM_UP_NS = 100000000u;
+static const uint64_t WARM_UP_NS = 100000000u, WINDOW_NS_MIN = 10000000u;
+static const double ITERATIONS_PER_CMIPS_S = 1024000;
 
 /*
  * The kernel, version 1: uint64_t cmips_kernel(const char *table, uint64_t iterations) -> last index << 8 | last byte.
@@ -98,7 +102,9 @@ struct run {
     uint64_t start_ns;
     uint64_t duration_ns;
     uint64_t thread_count;
-    uint64_t padding[4];
+    uint64_t window_ns, window_count; /* 0, 0 without --window */
+    uint64_t *window_iterations;      /* [worker][window] */
+    uint64_t padding[1];
     struct worker_result results[];
 };
 
@@ -106,7 +112,8 @@ static int worker(void *context, uint64_t index)
 {
     struct run *run = context;
     const uint64_t expected = (unsigned char)TABLE[TABLE_BYTES - 1];
-    uint64_t iterations = 0, checksum = 0, cpu_start_ns, deadline_ns, zero = 0;
+    uint64_t iterations = 0, checksum = 0, cpu_start_ns, deadline_ns, zero = 0, window = 0, counted = 0;
+    uint64_t *const windows = run->window_count ? run->window_iterations + index * run->window_count : NULL;
     bool is_right = true;
 
     barrier_wait(&run->arrived, run->thread_count);
@@ -116,10 +123,15 @@ static int worker(void *context, uint64_t index)
     while (clock_ns(CLOCK_WALL_MONOTONIC) < start_ns) is_right &= cmips_kernel(TABLE, CHUNK_ITERATIONS) == expected;
     cpu_start_ns = clock_ns(CLOCK_OWN_CPU);
     deadline_ns = start_ns + run->duration_ns;
+    uint64_t window_end_ns = start_ns + run->window_ns;
     for (;;) {
-        const uint64_t result = cmips_kernel(TABLE, CHUNK_ITERATIONS);
+        const uint64_t result = cmips_kernel(TABLE, CHUNK_ITERATIONS), now_ns = clock_ns(CLOCK_WALL_MONOTONIC);
+        for (; window < run->window_count && now_ns > window_end_ns; window_end_ns += run->window_ns) {
+            windows[window++] = iterations - counted;
+            counted = iterations;
+        }
         /* A chunk that ends after the deadline is left out: at most one in thousands. */
-        if (clock_ns(CLOCK_WALL_MONOTONIC) > deadline_ns) break;
+        if (now_ns > deadline_ns) break;
         is_right &= result == expected;
         checksum += result;
         iterations += CHUNK_ITERATIONS;
@@ -127,6 +139,21 @@ static int worker(void *context, uint64_t index)
     run->results[index] = (struct worker_result){
         .iterations = iterations, .cpu_ns = clock_ns(CLOCK_OWN_CPU) - cpu_start_ns, .checksum = checksum};
     return is_right && iterations && checksum == iterations / CHUNK_ITERATIONS * expected ? EXIT_OK : EXIT_CHECK;
+}
+
+static void report_windows(const struct run *run)
+{
+    const double window_s = (double)run->window_ns / (double)NS_PER_S;
+    json_seconds("window_s", run->window_ns);
+    json_key("windows");
+    json_char('[');
+    for (uint64_t window = 0; window < run->window_count; window++) {
+        uint64_t iterations = 0;
+        for (uint64_t i = 0; i < run->thread_count; i++)
+            iterations += run->window_iterations[i * run->window_count + window];
+        json_member((double)iterations / window_s / ITERATIONS_PER_CMIPS_S, 3);
+    }
+    json_char(']');
 }
 
 static int report(const struct run *run, const struct host_cpus *cpus)
@@ -156,6 +183,7 @@ static int report(const struct run *run, const struct host_cpus *cpus)
     json_seconds("cpu_s", cpu_ns);
     json_real("iterations_per_s", (double)iterations / seconds, 0);
     json_real("cpu_ns_per_iteration", (double)cpu_ns / (double)iterations, 6);
+    if (run->window_count) report_windows(run);
     json_u64("checksum", checksum);
     json_bool("checksum_ok", true);
     return json_end(1);
@@ -164,7 +192,7 @@ static int report(const struct run *run, const struct host_cpus *cpus)
 static int probe_main(int argc, char **argv, char **envp)
 {
     struct host_cpus cpus;
-    uint64_t threads = 0, duration_ns = 0;
+    uint64_t threads = 0, duration_ns = 0, window_ns = 0;
     (void)envp;
     host_cpus_read(&cpus);
     for (int i = 1; i < argc; i += 2) {
@@ -172,15 +200,24 @@ static int probe_main(int argc, char **argv, char **envp)
         if (text_equals(argv[i], "--threads") && text_equals(value, "all")) threads = cpus.usable_count;
         else if (text_equals(argv[i], "--threads") && parse_u64(value, &threads)) continue;
         else if (text_equals(argv[i], "--seconds") && parse_seconds(value, &duration_ns)) continue;
-        else return json_error("cmips", "usage: cmips --threads N|all --seconds S", 0, EXIT_USAGE);
+        else if (text_equals(argv[i], "--window") && parse_seconds(value, &window_ns) && window_ns) continue;
+        else return json_error("cmips", "usage: cmips --threads N|all --seconds S [--window S]", 0, EXIT_USAGE);
     }
     if (threads == 0 || threads > WORKERS_MAX || duration_ns < NS_PER_S / 100)
         return json_error("cmips", "threads must be 1 to 8192 and seconds at least 0.01", 0, EXIT_USAGE);
+    const uint64_t windows = window_ns ? duration_ns / window_ns : 0;
+    if (window_ns && (window_ns < WINDOW_NS_MIN || windows < 2 || windows > WINDOWS_MAX))
+        return json_error("cmips", "a window must be at least 0.01 s, and 2 to 2880 of them fill the time", 0, EXIT_USAGE);
 
     struct run *run = pages(sizeof *run + threads * sizeof run->results[0], true);
     if (run == NULL) return json_error("cmips", "no memory for the workers' results", 0, EXIT_RESOURCE);
     run->thread_count = threads;
     run->duration_ns = duration_ns;
+    run->window_ns = window_ns;
+    run->window_count = windows;
+    run->window_iterations = windows ? pages(threads * windows * sizeof(uint64_t), true) : NULL;
+    if (windows && run->window_iterations == NULL)
+        return json_error("cmips", "no memory for the windows", 0, EXIT_RESOURCE);
     const long failure = workers_run(threads, worker, run);
     return failure ? workers_error("cmips", failure) : report(run, &cpus);
 }

@@ -42,6 +42,15 @@ static inline char *text_append(char *target, const char *end, const char *text)
     return target;
 }
 
+static inline char *number_append(char *target, const char *end, uint64_t value)
+{
+    char digits[24];
+    unsigned count = sizeof digits;
+    digits[--count] = '\0';
+    do digits[--count] = (char)('0' + value % 10); while (value /= 10);
+    return text_append(target, end, digits + count);
+}
+
 /* The value of "key: number" or "key number" at the start of a line; false when the file has no such line. */
 static inline bool line_value(const char *text, const char *key, uint64_t *value)
 {
@@ -160,18 +169,21 @@ static inline uint64_t available_bytes(void)
     return bytes;
 }
 
-/* Reads one file of a CPU's cache directory; false when there is none. */
+/* Reads a file below one CPU's directory; false when there is none. */
+static inline bool cpu_file(uint64_t cpu, const char *file, char *text, size_t size)
+{
+    char name[128];
+    char *end = name + sizeof name, *at = text_append(name, end, "/sys/devices/system/cpu/cpu");
+    text_append(number_append(at, end, cpu), end, file);
+    return read_file(name, text, size);
+}
+
 static inline bool cache_file(uint64_t cpu, unsigned index, const char *file, char *text, size_t size)
 {
-    char name[128], digits[24];
-    char *end = name + sizeof name, *at = text_append(name, end, "/sys/devices/system/cpu/cpu");
-    unsigned count = sizeof digits;
-    digits[--count] = '\0';
-    do digits[--count] = (char)('0' + cpu % 10); while (cpu /= 10);
-    at = text_append(text_append(at, end, digits + count), end, "/cache/index");
-    const char level[] = {(char)('0' + index), '\0'};
-    text_append(text_append(at, end, level), end, file);
-    return read_file(name, text, size);
+    char name[64];
+    char *end = name + sizeof name, *at = text_append(name, end, "/cache/index");
+    text_append(number_append(at, end, index), end, file);
+    return cpu_file(cpu, name, text, size);
 }
 
 /* Size of the last cache level of a CPU, 0 = unknown; *is_first says whether it is the first CPU that shares it. */
@@ -195,6 +207,9 @@ static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
     return bytes;
 }
 
+/* Where the long files of /proc are read to, one after the other. */
+static char proc_text[1 << 20];
+
 struct snapshot {
     uint64_t at_ns, busy_ns, steal_ns, iowait_ns, cpus;
 };
@@ -204,10 +219,9 @@ enum { JIFFY_NS = 10000000 }; /* /proc/stat counts in 1/100 s on every architect
 /* Sums the per-CPU lines of /proc/stat over the CPUs that we may use. Guest time is already part of user time. */
 static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
 {
-    static char text[1 << 20];
     struct snapshot snapshot = {.at_ns = clock_ns(CLOCK_WALL_MONOTONIC)};
-    if (!read_file("/proc/stat", text, sizeof text)) return snapshot;
-    for (const char *line = text; text_starts(line, "cpu");) {
+    if (!read_file("/proc/stat", proc_text, sizeof proc_text)) return snapshot;
+    for (const char *line = proc_text; text_starts(line, "cpu");) {
         uint64_t cpu, fields[8] = {0};
         const char *cursor = line + 3;
         if (read_u64(&cursor, &cpu) && mask_has(cpus->mask, cpu)) {

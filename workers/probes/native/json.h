@@ -5,7 +5,7 @@
 #include "probe.h"
 
 static struct {
-    char text[16384];
+    char text[65536];
     size_t length;
     bool is_truncated;
 } json_line;
@@ -81,17 +81,29 @@ static inline void json_u64(const char *key, uint64_t value)
 }
 
 /* A value >= 0 with a fixed number of decimals (at most 9). */
-static inline void json_real(const char *key, double value, unsigned decimals)
+static inline void json_number(double value, unsigned decimals)
 {
     uint64_t scale = 1;
     for (unsigned i = 0; i < decimals; i++) scale *= 10;
     uint64_t scaled = (uint64_t)(value * (double)scale + 0.5);
-    json_key(key);
     json_digits(scaled / scale, 1);
     if (decimals) {
         json_char('.');
         json_digits(scaled % scale, decimals);
     }
+}
+
+static inline void json_real(const char *key, double value, unsigned decimals)
+{
+    json_key(key);
+    json_number(value, decimals);
+}
+
+/* One member of a list; the caller writes the brackets. */
+static inline void json_member(double value, unsigned decimals)
+{
+    if (json_line.text[json_line.length - 1] != '[') json_char(',');
+    json_number(value, decimals);
 }
 
 static inline void json_text(const char *key, const char *text)

@@ -1,9 +1,10 @@
 /*
  * memory: how fast main memory is.
  *
- *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N] [--seconds S]
- *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache; N rounds and more until S
- *       seconds are over: what is too short cannot be told from its neighbours' work
+ *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N] [--seconds S] [--nodes DIR]
+ *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache; N rounds and more
+ *       until S seconds are over: what is too short cannot be told from its neighbours' work. With all threads, and more
+ *       than one NUMA node in DIR (of /sys), then each node by itself: its CPUs on its own memory
  *   memory --test latency --threads 1 [--bytes B] [--bytes-max B] [--rounds N]
  *       one dependent load after another along a random cycle of cache lines
  *   memory --test random --bytes B
@@ -16,10 +17,12 @@
 #include "probe.h"
 #include "host.h"
 #include "json.h"
+#include "nodes.h"
+#include "order.h"
 #include "sha256.h"
-#include "workers.h"
+#include "triad.h"
 
-enum { ROUNDS_MAX = 1024, LINE_BYTES = 64, ADVISE_HUGE_PAGES = 14 };
+enum { LINE_BYTES = 64 };
 
 static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20;     /* taken when the machine does not tell its cache */
 static const uint64_t LATENCY_BYTES_MAX = 1u << 30;        /* a larger cycle takes longer to build than to walk */
@@ -28,38 +31,11 @@ static const uint64_t HOPS_PER_CHUNK = 4096;
 
 struct options {
     uint64_t threads, bytes, bytes_max, rounds, duration_ns;
+    const char *nodes;
     struct host_cpus cpus;
     uint64_t cache_bytes, available_bytes;
     bool is_capped;
 };
-
-struct round_times {
-    uint64_t start_ns[ROUNDS_MAX + 1];
-    uint64_t end_ns[ROUNDS_MAX + 1];
-};
-
-struct run {
-    uint64_t arrived;
-    uint64_t rounds; /* grows until the time is over */
-    const struct options *options;
-    uint64_t elements; /* of one array of one worker */
-    struct round_times times[];
-};
-
-static void sort(double *values, uint64_t count)
-{
-    for (uint64_t i = 1; i < count; i++)
-        for (uint64_t j = i; j > 0 && values[j] < values[j - 1]; j--) {
-            double swapped = values[j];
-            values[j] = values[j - 1];
-            values[j - 1] = swapped;
-        }
-}
-
-static double middle(const double *sorted, uint64_t count)
-{
-    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-}
 
 /* Memory we may take: 60 % of what is available, or less when asked. */
 static uint64_t budget_bytes(const struct options *options)
@@ -88,47 +64,30 @@ static void report_conditions(const struct options *options, const char *test)
 
 /* ---- bandwidth -------------------------------------------------------------------------------------------------- */
 
-static void triad(double *restrict a, const double *restrict b, const double *restrict c, double s, uint64_t count)
+/* The median of each node, when there is more than one. They share the time of one measurement. */
+static long measure_nodes(struct run *run, const struct options *options, struct node nodes[NODES_MAX],
+                          double medians[NODES_MAX], unsigned *count)
 {
-    for (uint64_t i = 0; i < count; i++) a[i] = b[i] + s * c[i];
-}
-
-static int triad_worker(void *context, uint64_t index)
-{
-    struct run *run = context;
-    const uint64_t threads = run->options->threads;
-    const size_t array_bytes = (run->elements * sizeof(double) + 4095) / 4096 * 4096;
-    double *a = pages(3 * array_bytes, false);
-    if (a == NULL) return EXIT_RESOURCE;
-    double *b = a + array_bytes / sizeof(double), *c = b + array_bytes / sizeof(double);
-    SYS3(NR_MADVISE, a, 3 * array_bytes, ADVISE_HUGE_PAGES);
-    for (uint64_t i = 0; i < run->elements; i++) {
-        a[i] = 0;
-        b[i] = (double)(i & 1023);
-        c[i] = (double)(index + 1);
+    double rates[ROUNDS_MAX];
+    *count = options->threads == options->cpus.usable_count ? nodes_read(options->nodes, &options->cpus, nodes) : 0;
+    if (*count < 2) *count = 0;
+    for (unsigned i = 0; i < *count; i++) {
+        uint64_t threads = nodes[i].cpu_count;
+        lower_to(options->threads, &threads);
+        run->rounds = options->rounds;
+        run->duration_ns = options->duration_ns / *count;
+        const long failure = measure(run, &nodes[i], threads, rates);
+        if (failure) return failure;
+        medians[i] = middle(rates, run->rounds);
     }
-    /*
-     * Round 0 is the warm-up. The scalar changes, so no round can be left out without being seen in the sum. The first
-     * worker adds a round before it meets the others, so all of them see the same number behind the barrier.
-     */
-    for (uint64_t round = 0; round <= run->rounds; round++) {
-        if (index == 0 && round == run->rounds && round < ROUNDS_MAX &&
-            clock_ns(CLOCK_WALL_MONOTONIC) - run->times[0].end_ns[0] < run->options->duration_ns)
-            run->rounds++;
-        barrier_wait(&run->arrived, threads * (round + 1));
-        run->times[index].start_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
-        triad(a, b, c, (double)(round + 1), run->elements);
-        __asm__ volatile("" : : "r"(a) : "memory");
-        run->times[index].end_ns[round] = clock_ns(CLOCK_WALL_MONOTONIC);
-    }
-    for (uint64_t i = 0; i < run->elements; i++)
-        if (a[i] != (double)(i & 1023) + (double)(run->rounds + 1) * (double)(index + 1)) return EXIT_CHECK;
-    return EXIT_OK;
+    return 0;
 }
 
 static int bandwidth(struct options *options)
 {
-    double rates[ROUNDS_MAX];
+    static struct node nodes[NODES_MAX];
+    double rates[ROUNDS_MAX], medians[NODES_MAX];
+    unsigned node_count = 0;
     const uint64_t threads = options->threads, wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
     uint64_t array_bytes = wanted;
     lower_to(budget_bytes(options) / 3, &array_bytes);
@@ -137,27 +96,37 @@ static int bandwidth(struct options *options)
     struct run *run = pages(sizeof *run + threads * sizeof run->times[0], true);
     if (run == NULL || elements < 4096)
         return json_error("memory", "not enough memory for the arrays", 0, EXIT_RESOURCE);
-    run->options = options;
-    run->rounds = options->rounds;
     run->elements = elements;
-    const long failure = workers_run(threads, triad_worker, run);
+    run->rounds = options->rounds;
+    run->duration_ns = options->duration_ns;
+    run->has_handover = threads > 1 && threads <= options->cpus.usable_count;
+    long failure = measure(run, NULL, threads, rates);
+    const uint64_t rounds = run->rounds, huge_page_bytes = run->huge_page_kib * 1024;
+    const bool is_huge_known = run->huge_page_answers == threads;
+    const double handover_ns = handover(run);
+    run->has_handover = false;
+    if (failure == 0) failure = measure_nodes(run, options, nodes, medians, &node_count);
     if (failure) return workers_error("memory", failure);
 
-    options->rounds = run->rounds;
-    const double round_bytes = (double)(3 * elements * sizeof(double) * threads);
-    for (uint64_t round = 1; round <= options->rounds; round++) {
-        uint64_t start_ns = UINT64_MAX, end_ns = 0;
-        for (uint64_t i = 0; i < threads; i++) {
-            if (run->times[i].start_ns[round] < start_ns) start_ns = run->times[i].start_ns[round];
-            if (run->times[i].end_ns[round] > end_ns) end_ns = run->times[i].end_ns[round];
-        }
-        rates[round - 1] = round_bytes / ((double)(end_ns - start_ns) / (double)NS_PER_S);
-    }
-    sort(rates, options->rounds);
+    options->rounds = rounds;
     report_conditions(options, "bandwidth");
     json_u64("array_bytes", elements * sizeof(double) * threads);
-    json_real("best_bytes_per_s", rates[options->rounds - 1], 0);
-    json_real("median_bytes_per_s", middle(rates, options->rounds), 0);
+    if (is_huge_known) json_u64("huge_page_bytes", huge_page_bytes);
+    else json_word("huge_page_bytes", "null");
+    if (handover_ns > 0) json_real("handover_ns", handover_ns, 1);
+    else json_word("handover_ns", "null");
+    json_real("best_bytes_per_s", rates[rounds - 1], 0);
+    json_real("median_bytes_per_s", middle(rates, rounds), 0);
+    if (node_count) {
+        json_key("node_ids");
+        json_char('[');
+        for (unsigned i = 0; i < node_count; i++) json_member((double)nodes[i].id, 0);
+        json_char(']');
+        json_key("nodes");
+        json_char('[');
+        for (unsigned i = 0; i < node_count; i++) json_member(medians[i], 0);
+        json_char(']');
+    }
     json_bool("checksum_ok", true);
     return json_end(1);
 }
@@ -245,7 +214,7 @@ static int random_bytes(uint64_t bytes)
 
 static int probe_main(int argc, char **argv, char **envp)
 {
-    struct options options = {.rounds = 10};
+    struct options options = {.rounds = 10, .nodes = NODE_DIRECTORY};
     const char *test = "";
     bool is_first;
     (void)envp;
@@ -253,6 +222,7 @@ static int probe_main(int argc, char **argv, char **envp)
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (text_equals(argv[i], "--test")) test = value;
+        else if (text_equals(argv[i], "--nodes")) options.nodes = value;
         else if (text_equals(argv[i], "--threads") && text_equals(value, "all"))
             options.threads = options.cpus.usable_count;
         else if (text_equals(argv[i], "--threads") && parse_u64(value, &options.threads)) continue;
@@ -261,7 +231,7 @@ static int probe_main(int argc, char **argv, char **envp)
         else if (text_equals(argv[i], "--rounds") && parse_u64(value, &options.rounds)) continue;
         else if (text_equals(argv[i], "--seconds") && parse_seconds(value, &options.duration_ns)) continue;
         else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] "
-                               "[--bytes-max B] [--rounds N] [--seconds S]", 0, EXIT_USAGE);
+                               "[--bytes-max B] [--rounds N] [--seconds S] [--nodes DIR]", 0, EXIT_USAGE);
     }
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
     if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)

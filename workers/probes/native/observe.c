@@ -2,7 +2,7 @@
  * observe: runs one command and records the conditions under which it ran.
  *
  *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--since UPTIME]
- *           --out FILE --err FILE --json FILE -- command [argument ...]
+ *           [--series FILE [--series-every S]] --out FILE --err FILE --json FILE -- command [argument ...]
  *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
  *   observe --tick       sends USR1 to its parent every second, and ends with it
  *
@@ -11,22 +11,26 @@
  * command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group gets
  * TERM and two seconds later KILL; nothing of it is left when observe ends. One JSON line is written to --json. Foreign
  * CPU is what the CPUs that we may use did for others than the command: unlike steal, it shows neighbours inside the
- * same guest. Exit codes: 0 recorded, whatever the command did; else as in probe.h.
+ * same guest. --series also writes the time series of series.h while the command runs, a line a second or as often as
+ * asked. Exit codes: 0 recorded, whatever the command did; else as in probe.h.
  */
 #include "probe.h"
+#include "command.h"
 #include "host.h"
 #include "json.h"
+#include "series.h"
 
-enum { NO_HANG = 1, SUBREAPER_OPTION = 36, PDEATHSIG_OPTION = 1, USAGE_SELF = 0, USAGE_CHILDREN = -1, GATE_WINDOW = 4 };
+enum { NO_HANG = 1, SUBREAPER_OPTION = 36, USAGE_SELF = 0, USAGE_CHILDREN = -1, GATE_WINDOW = 4 };
 
 static const uint64_t GATE_SLICE_NS = 500000000u, GRACE_NS = 2000000000u;
 static const uint64_t QUIET_WALL_NS = 2000000000u, QUIET_SHORT_NS = 300000000u;
 static const uint64_t SIGNALS = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
+static const uint64_t SERIES_EVERY_NS_MIN = 100000000u;
 static const double FOREIGN_CPU_RATIO_MAX = 0.05;
 
 struct options {
-    const char *probe, *variant, *out, *err, *json;
-    uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns;
+    const char *probe, *variant, *out, *err, *json, *series;
+    uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns, series_every_ns;
     bool is_known_quiet;
     char **command;
 };
@@ -78,54 +82,6 @@ static bool wait_for_quiet(const struct options *options, const struct host_cpus
     return true;
 }
 
-static long open_as(long wanted, const char *path, int flags)
-{
-    const long file = SYS4(NR_OPENAT, AT_CWD, path, flags, 0600);
-    if (file < 0 || file == wanted) return file;
-    const long result = SYS3(NR_DUP3, file, wanted, 0);
-    SYS1(NR_CLOSE, file);
-    return result;
-}
-
-/* Replaces the child by the command, searched in PATH when its name has no slash. */
-static _Noreturn void become(char **command, char **envp)
-{
-    const char *path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
-    char name[4096];
-    bool has_slash = false;
-    for (const char *at = command[0]; *at; at++) has_slash |= *at == '/';
-    if (has_slash) SYS3(NR_EXECVE, command[0], command, envp);
-    for (char **entry = envp; *entry; entry++) if (text_starts(*entry, "PATH=")) path = *entry + 5;
-    while (!has_slash && *path) {
-        char *at = name;
-        while (*path && *path != ':') {
-            if (at < name + sizeof name - 2) *at++ = *path;
-            path++;
-        }
-        if (*path == ':') path++;
-        *at++ = '/';
-        text_append(at, name + sizeof name, command[0]);
-        SYS3(NR_EXECVE, name, command, envp);
-    }
-    static const char message[] = "observe: cannot run the command\n";
-    (void)write_all(2, message, sizeof message - 1);
-    leave(127);
-}
-
-static long start(const struct options *options, char **envp)
-{
-    const uint64_t nothing = 0;
-    const long pid = SYS6(NR_CLONE, SIG_CHILD, 0, 0, 0, 0, 0);
-    if (pid > 0) SYS2(NR_SETPGID, pid, pid);
-    if (pid) return pid;
-    SYS2(NR_SETPGID, 0, 0);
-    SYS2(NR_PRCTL, PDEATHSIG_OPTION, SIG_TERM);
-    if (open_as(0, "/dev/null", O_READ) < 0 || open_as(1, options->out, O_WRITE_NEW) < 0
-        || open_as(2, options->err, O_WRITE_NEW) < 0) leave(126);
-    SYS4(NR_SIGPROCMASK, 2, &nothing, 0, sizeof nothing);
-    become(options->command, envp);
-}
-
 /* True when the command itself has ended; reaps whatever else has. */
 static bool has_ended(long child, int *status)
 {
@@ -140,13 +96,19 @@ static bool has_ended(long child, int *status)
     return is_over;
 }
 
-static void supervise(const struct options *options, const struct host_cpus *cpus, long child, struct outcome *outcome)
+static void supervise(const struct options *options, const struct host_cpus *cpus, long child, struct series *series,
+                      struct outcome *outcome)
 {
     uint64_t deadline_ns = outcome->before.at_ns + options->timeout_ns, end_ns;
     bool is_ending = false;
     while (!has_ended(child, &outcome->status)) {
         const uint64_t now_ns = clock_ns(CLOCK_WALL_MONOTONIC);
-        const int signal = next_signal(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+        if (now_ns >= series->next_ns) {
+            const struct snapshot now = take_snapshot(cpus);
+            series_line(series, cpus, &now);
+        }
+        const uint64_t wake_ns = series->next_ns < deadline_ns ? series->next_ns : deadline_ns;
+        const int signal = next_signal(wake_ns > now_ns ? wake_ns - now_ns : 0);
         if (signal == SIG_CHILD || (signal && is_ending)) continue;
         if (signal == 0 && clock_ns(CLOCK_WALL_MONOTONIC) < deadline_ns) continue;
         SYS2(NR_KILL, -child, is_ending ? SIG_KILL : SIG_TERM);
@@ -157,13 +119,14 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
     }
     outcome->after = take_snapshot(cpus);
     SYS2(NR_KILL, -child, SIG_KILL);
+    series_end(series, cpus, &outcome->after);
     end_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
     while (SYS4(NR_WAIT4, -1, 0, NO_HANG, 0) >= 0 && clock_ns(CLOCK_WALL_MONOTONIC) < end_ns) sleep_ns(1000000);
     outcome->cpu_ns = usage_ns(USAGE_CHILDREN);
 }
 
-static int report(const struct options *options, const struct host_cpus *cpus, const struct outcome *outcome,
-                  uint64_t own_ns)
+static int report(const struct options *options, const struct host_cpus *cpus, const struct series *series,
+                  const struct outcome *outcome, uint64_t own_ns)
 {
     const struct snapshot *before = &outcome->before, *after = &outcome->after;
     const uint64_t wall_ns = after->at_ns - before->at_ns;
@@ -197,6 +160,7 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     json_real("foreign_cpu_ratio", foreign, 4);
     json_real("steal_ratio", share(growth(before->steal_ns, after->steal_ns), before, after), 4);
     json_real("iowait_ratio", share(growth(before->iowait_ns, after->iowait_ns), before, after), 4);
+    series_mhz(series);
     json_seconds("quiet_wait_s", outcome->quiet_wait_ns);
     json_bool("is_quiet", outcome->is_quiet);
     /* Two quiet seconds: all of them during the command, or some of them in the wait before it. */
@@ -221,17 +185,19 @@ static bool parse_options(char **argv, struct options *options)
         if (text_equals(argv[0], "--")) {
             options->command = argv + 1;
             return options->probe && options->variant && options->out && options->err && options->json
-                   && options->timeout_ns;
+                   && options->timeout_ns && options->series_every_ns >= SERIES_EVERY_NS_MIN;
         }
         if (text_equals(argv[0], "--probe")) options->probe = value;
         else if (text_equals(argv[0], "--variant")) options->variant = value;
         else if (text_equals(argv[0], "--out")) options->out = value;
         else if (text_equals(argv[0], "--err")) options->err = value;
         else if (text_equals(argv[0], "--json")) options->json = value;
+        else if (text_equals(argv[0], "--series")) options->series = value;
         else if (text_equals(argv[0], "--known-quiet")) options->is_known_quiet = text_equals(value, "yes");
         else if (text_equals(argv[0], "--repeat") && parse_u64(value, &options->repeat)) continue;
         else if (text_equals(argv[0], "--timeout") && parse_seconds(value, &options->timeout_ns)) continue;
         else if (text_equals(argv[0], "--quiet-budget") && parse_seconds(value, &options->quiet_budget_ns)) continue;
+        else if (text_equals(argv[0], "--series-every") && parse_seconds(value, &options->series_every_ns)) continue;
         else if (text_equals(argv[0], "--since") && parse_seconds(value, &options->since_ns)) continue;
         else return false;
     }
@@ -258,7 +224,8 @@ static int tick(void)
 static int probe_main(int argc, char **argv, char **envp)
 {
     static struct host_cpus cpus;
-    struct options options = {.probe = NULL};
+    static struct series series;
+    struct options options = {.series_every_ns = NS_PER_S};
     struct outcome outcome = {.status = 0};
     const uint64_t default_action[4] = {0};
     char uptime[64];
@@ -279,10 +246,13 @@ static int probe_main(int argc, char **argv, char **envp)
         *end = '\0';
         if (!parse_seconds(uptime, &outcome.started_ns)) outcome.started_ns = 0;
     }
+    const long error = series_open(&series, options.series, options.series_every_ns, &cpus);
+    if (error) return json_error("observe", "cannot write the series", error, output_exit(error));
     const uint64_t self_ns = usage_ns(USAGE_SELF);
     outcome.before = take_snapshot(&cpus);
-    const long child = start(&options, envp);
+    series_start(&series, &outcome.before);
+    const long child = start(options.command, options.out, options.err, envp);
     if (child < 0) return json_error("observe", "cannot start a process", child, EXIT_RESOURCE);
-    supervise(&options, &cpus, child, &outcome);
-    return report(&options, &cpus, &outcome, outcome.cpu_ns + usage_ns(USAGE_SELF) - self_ns);
+    supervise(&options, &cpus, child, &series, &outcome);
+    return report(&options, &cpus, &series, &outcome, outcome.cpu_ns + usage_ns(USAGE_SELF) - self_ns);
 }

@@ -1,0 +1,247 @@
+"""disk.sh with real dd and fio, and what it says when they are not to be had."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from backend.domain.parsing import runner_status
+from backend.domain.parsing.frames import key_values, sections
+from tests.probes.conftest import needs
+
+MIB = 1024**2
+CONDITIONS = (
+    *("work", "block_bytes", "depth", "jobs", "runtime_s", "ramp_s", "file_bytes", "ram_bytes"),
+    *("engine", "direct", "directory", "filesystem", "mount_options", "fio"),
+)
+
+
+def _fio_step(target, work="randread", block="4k", depth=1, *, number=0, jobs=1):
+    return (
+        f"step fio {work}{depth} {number} 60 disk.sh fio_run '{target}' {16 * MIB} "
+        f"{work} {block} {depth} {jobs} 0.2 0"
+    )
+
+
+def _fio(text):
+    """Conditions and the only job of one output."""
+    conditions, record = sections("fio", text)
+    assert (conditions.name, record.name, record.exit_code) == ("conditions", "fio", 0)
+    (job,) = json.loads(record.text)["jobs"]
+    return key_values("fio", conditions, CONDITIONS), job
+
+
+def test_fio_measures_each_work_when_it_is_installed(run_directory, shell, target):
+    needs("fio")
+    run_directory.plan(
+        _fio_step(target),
+        _fio_step(target, depth=32, jobs=2),
+        _fio_step(target, "randrw70", depth=4),
+        _fio_step(target, "write", "1m", depth=8),
+    )
+    run_directory.run(shell)
+    results = [_fio(run_directory.result(f"{name}.out")) for name in run_directory.finished()]
+    assert [conditions["work"] for conditions, _ in results] == [
+        *("randread", "randread", "randrw70", "write"),
+    ]
+    for conditions, job in results:
+        options = job["job options"]
+        assert options["iodepth"] == conditions["depth"]
+        assert options["ioengine"] == conditions["engine"]
+        assert (options["randrepeat"], options["direct"]) == (
+            "0",
+            str(int(conditions["direct"] == "yes")),
+        )
+        assert conditions["directory"] == str(target)
+        assert conditions["file_bytes"] == str(16 * MIB)
+        assert job["error"] == 0
+    read, parallel, mixed, write = (job for _, job in results)
+    assert read["read"]["clat_ns"]["percentile"].keys() == {
+        f"{float(share):f}" for share in ("50", "90", "95", "99", "99.9", "99.99")
+    }
+    assert parallel["job options"]["numjobs"] == "2"
+    assert mixed["read"]["total_ios"] > mixed["write"]["total_ios"] > 0
+    assert (write["write"]["bw_bytes"] > 0, write["job options"]["bs"]) == (True, "1m")
+    # The file is written before the first step only.
+    said = [run_directory.result(f"{name}.err") for name in run_directory.finished()]
+    assert ["wrote 16 MiB" in text for text in said] == [True, False, False, False]
+
+
+def test_fio_says_buffered_when_the_file_system_is_in_memory(run_directory, tmp_path):
+    needs("fio")
+    run_directory.plan(_fio_step("/dev/shm"))
+    run_directory.run(["sh"])
+    conditions, job = _fio(run_directory.result("001-fio-randread1-0.out"))
+    assert (conditions["filesystem"], conditions["direct"]) == ("tmpfs", "no")
+    assert job["job options"]["direct"] == "0"
+    assert not list(Path("/dev/shm").glob(f"{run_directory.path.name}*"))
+
+
+def test_fio_is_unavailable_when_another_program_has_its_name(
+    run_directory, shell, target, programs
+):
+    programs.put("fio", "#!/bin/sh\necho 1.9.6\n")
+    run_directory.plan(_fio_step(target), _fio_step(target, number=1))
+    run_directory.run(shell, path=programs.path)
+    assert run_directory.finished() == ["001-fio-randread1-0"]
+    said = run_directory.result("001-fio-randread1-0.out")
+    assert said == "=== failure unavailable: fio 3 is not installed\n"
+    assert '"exit_code":7,' in run_directory.result("001-fio-randread1-0.json")
+    assert runner_status.parse(run_directory.status()).state == "finished"
+
+
+def _put_fio(programs, pattern, instead):
+    """The real fio, save for calls whose arguments look like the pattern."""
+    programs.put(
+        "fio",
+        f'#!/bin/sh\ncase "$*" in {pattern}) {instead} ;; esac\nexec {shutil.which("fio")} "$@"\n',
+    )
+
+
+def test_fio_takes_io_uring_when_libaio_does_not_work(run_directory, target, programs):
+    needs("fio")
+    _put_fio(programs, "*--ioengine=libaio*", "exit 1")
+    run_directory.plan(_fio_step(target, depth=4))
+    run_directory.run(["sh"], path=programs.path)
+    text = run_directory.result("001-fio-randread4-0.out")
+    if "unavailable" in text:
+        pytest.skip("this machine's kernel refuses io_uring")
+    assert _fio(text)[0]["engine"] == "io_uring"
+
+
+def test_fio_measures_depth_one_only_when_no_asynchronous_engine_works(
+    run_directory, target, programs
+):
+    needs("fio")
+    _put_fio(programs, "*--ioengine=libaio* | *--ioengine=io_uring*", "exit 1")
+    run_directory.plan(_fio_step(target), _fio_step(target, depth=32))
+    run_directory.run(["sh"], path=programs.path)
+    assert _fio(run_directory.result("001-fio-randread1-0.out"))[0]["engine"] == "psync"
+    said = run_directory.result("002-fio-randread32-0.out")
+    assert said.startswith("=== failure unavailable: neither libaio nor io_uring works here")
+
+
+def test_fio_tells_what_fio_said_when_it_fails(run_directory, target, programs):
+    needs("fio")
+    _put_fio(programs, "*--time_based*", 'echo "fio: a bad day" >&2; exit 1')
+    run_directory.plan(_fio_step(target))
+    run_directory.run(["sh"], path=programs.path)
+    assert '"exit_code":3,' in run_directory.result("001-fio-randread1-0.json")
+    assert run_directory.result("001-fio-randread1-0.err").endswith(
+        "fio: a bad day\nfio failed with status 1 at randread\n"
+    )
+
+
+@pytest.mark.parametrize("step", ["fio_run {} 16777216 randread 4k 1 1 0.1 0", "small_files {} 9"])
+def test_series_says_disk_full_when_the_directory_has_no_room(run_directory, small_disk, step):
+    needs("fio")
+    code = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=5)
+    assert code.startswith(f"=== failure disk_full: {small_disk} has ")
+    assert list(small_disk.iterdir()) == []
+
+
+def test_step_is_refused_when_the_directory_cannot_be_written_to(run_directory):
+    said = run_directory.run(["sh"], "disk.sh", "small_files", "/proc/none", 9, code=3)
+    assert said == "not a directory that we may write to: /proc/none\n"
+    run_directory.run(["sh"], "disk.sh", "rm", code=2)
+
+
+def test_small_files_are_removed_when_the_run_ends(run_directory, shell, target):
+    run_directory.plan(f"step small_files create 0 60 disk.sh small_files '{target}' 20")
+    run_directory.run(shell)
+    record = json.loads(run_directory.result("001-small_files-create-0.out"))
+    assert record["probe"] == "small_files"
+    named = (run_directory.path / "files").read_text()
+    assert named == f"{target}/{run_directory.path.name}.small\n"
+
+
+def test_dd_copies_in_all_directories_at_once_when_parallel(run_directory, shell, target):
+    for name in ("one", "two"):
+        (target / name).mkdir()
+    places = f"'{target}/one' '{target}/two'"
+    run_directory.plan(
+        f"step dd write_parallel 0 60 disk.sh dd_parallel write {16 * MIB} 5 {places}",
+        f"step dd read_parallel 0 60 disk.sh dd_parallel read {16 * MIB} 5 {places}",
+    )
+    run_directory.run(shell)
+    for number, way in ((1, "write"), (2, "read")):
+        whole, *parts = sections("dd", run_directory.result(f"00{number}-dd-{way}_parallel-0.out"))
+        facts = key_values("dd", whole, ("directories", "wall_us"))
+        assert (whole.name, facts["directories"]) == ("parallel", "2")
+        assert [part.name for part in parts] == ["conditions", "dd"] * 2
+        directories = [part.lines[5] for part in parts if part.name == "conditions"]
+        assert directories == [f"directory {target}/{name}" for name in ("one", "two")]
+        copied_s = [float(part.lines[2].split(", ")[-2].split()[0]) for part in parts[1::2]]
+        assert max(copied_s) <= int(facts["wall_us"]) / 1e6 < 60
+    for name in ("one", "two"):
+        (target / name).rmdir()
+
+
+def test_dd_says_disk_full_when_one_of_the_directories_is_too_small(
+    run_directory, target, small_disk
+):
+    words = ("dd_parallel", "write", 512 * MIB, 5, target, small_disk)
+    said = run_directory.run(["sh"], "disk.sh", *words, code=5)
+    assert said.startswith(f"=== failure disk_full: {small_disk} has ")
+    for line in (run_directory.path / "files").read_text().splitlines():
+        Path(line).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def device(tmp_path):
+    """A block device of 64 MiB, each MiB filled with its number."""
+    needs("losetup")
+    image = Path(f"/var/tmp/{tmp_path.name}.image")
+    image.write_bytes(b"".join(bytes([number]) * MIB for number in range(64)))
+    made = subprocess.run(
+        ["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False
+    )
+    try:
+        if made.returncode:
+            pytest.skip(f"this machine gives no loop device: {made.stderr.strip()}")
+        yield made.stdout.strip()
+        subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
+    finally:
+        image.unlink()
+
+
+def test_dd_reads_the_first_and_the_last_part_when_given_a_device(
+    run_directory, shell, device, programs
+):
+    asked = programs.directory / "asked"
+    programs.put("dd", f'#!/bin/sh\necho "$*" >> {asked}\nexec {shutil.which("dd")} "$@"\n')
+    for position, skip in (("outer", 0), ("inner", 48)):
+        text = run_directory.run(
+            shell, "disk.sh", "dd_device", position, device, 16 * MIB, 5, path=programs.path
+        )
+        conditions, copied = sections("dd", text)
+        assert conditions.lines[1] == "conditions direct"
+        assert conditions.lines[-2:] == (f"position {position}", f"device {device}")
+        assert copied.text.startswith("16+0 records in")
+        assert f" skip={skip} " in asked.read_text().splitlines()[-1]
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/no-such-device"])
+def test_dd_is_unavailable_when_there_is_no_such_device(run_directory, device):
+    said = run_directory.run(["sh"], "disk.sh", "dd_device", "outer", device, MIB, 5, code=7)
+    assert said == f"=== failure unavailable: not a block device: {device}\n"
+
+
+def test_fio_ends_and_its_file_goes_when_cancelled(run_directory, shell, target):
+    needs("fio")
+    run_directory.plan(
+        f"step fio a 0 60 disk.sh fio_run '{target}' {16 * MIB} randread 4k 32 4 60 0"
+    )
+    running = run_directory.start(shell)
+    children = run_directory.path / "prepared"
+    while running.poll() is None and not children.exists():
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(0.05)
+    (run_directory.path / "cancel").touch()
+    running.communicate(timeout=20)
+    assert runner_status.parse(run_directory.status()).state == "cancelled"
+    assert os.listdir(target) == []

@@ -1,0 +1,200 @@
+"""network.sh with real iperf3 and ping over loopback; no server may outlive its time."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from backend.domain.parsing.frames import key_values, sections
+from tests.probes.conftest import needs, processes_in
+
+CONDITIONS = (
+    *("peer", "direction", "streams", "seconds", "protocol", "mtu", "congestion", "tool"),
+)
+
+
+@pytest.fixture
+def port():
+    """One that was free a moment ago."""
+    needs("iperf3")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def _until(condition, process, limit_s=10):
+    """Looks again every 20 ms while the process runs; true as soon as the condition is."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        if condition():
+            return True
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
+            return condition()
+    return False
+
+
+@pytest.fixture
+def serve(peer_directory, shell, port):
+    """Starts the server of a peer and waits until it listens."""
+    started = []
+
+    def start(seconds):
+        process = peer_directory.start(shell, "network.sh", "serve", port, seconds)
+        started.append(process)
+        assert _until((peer_directory.path / "ready").exists, process)
+        assert int((peer_directory.path / "pid").read_text()) == process.pid
+        return process
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def _iperf3(text):
+    conditions, record = sections("network", text)
+    assert (conditions.name, record.name, record.exit_code) == ("conditions", "iperf3", 0)
+    return key_values("network", conditions, CONDITIONS), json.loads(record.text)
+
+
+def test_network_measures_both_ways_when_a_peer_serves(run_directory, shell, serve, port):
+    serve(30)
+    for direction, streams in (("forward", 2), ("reverse", 1)):
+        words = ("tcp", "127.0.0.1", port, 1, streams, direction)
+        conditions, record = _iperf3(run_directory.run(shell, "network.sh", *words))
+        assert conditions["direction"] == direction
+        assert (conditions["streams"], conditions["protocol"]) == (str(streams), "tcp")
+        assert int(conditions["mtu"]) > 1000
+        assert conditions["tool"].startswith("iperf 3")
+        started = record["start"]["test_start"]
+        assert (started["num_streams"], started["reverse"]) == (
+            streams,
+            int(direction == "reverse"),
+        )
+        assert record["end"]["sum_received"]["bytes"] > 0
+    words = ("udp", "::1", port, 1, 20_000_000, "forward")
+    conditions, record = _iperf3(run_directory.run(shell, "network.sh", *words))
+    assert (conditions["protocol"], conditions["peer"]) == ("udp", "::1")
+    assert record["start"]["test_start"]["blksize"] == 1400
+    assert record["end"]["sum"]["bits_per_second"] == pytest.approx(20e6, rel=0.1)
+
+
+def test_client_waits_when_the_peer_is_not_there_yet(run_directory, serve, port):
+    client = run_directory.start(["sh"], "network.sh", "tcp", "127.0.0.1", port, 1, 1, "forward")
+    record = run_directory.path / "iperf3.part"
+    assert _until(lambda: record.exists() and "refused" in record.read_text(), client)
+    serve(20)
+    output, _ = client.communicate(timeout=20)
+    assert client.returncode == 0, output
+    assert _iperf3(output)[1]["end"]["sum_received"]["bytes"] > 0
+
+
+def test_client_fails_with_the_reason_when_nobody_serves(run_directory, port):
+    started = time.monotonic()
+    said = run_directory.run(
+        ["sh"], "network.sh", "tcp", "127.0.0.1", port, 1, 1, "forward", code=3
+    )
+    assert 9 < time.monotonic() - started < 20
+    assert said.endswith("iperf3: unable to connect to server: Connection refused\n")
+    assert '"error"' in said
+
+
+def test_server_ends_when_its_time_is_over(peer_directory, serve):
+    process = serve(1)
+    assert _until(lambda: process.poll() is not None, process, 5)
+    assert not (peer_directory.path / "ready").exists()
+    assert processes_in(peer_directory.path) == []
+
+
+def test_server_ends_at_once_when_terminated(peer_directory, serve):
+    process = serve(30)
+    process.terminate()
+    process.communicate(timeout=5)
+    assert _until(lambda: not processes_in(peer_directory.path), process, 5)
+    assert not (peer_directory.path / "pid").exists()
+
+
+def test_server_does_not_outlive_its_time_when_the_script_is_killed(peer_directory, serve):
+    process = serve(2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + 8
+    while processes_in(peer_directory.path) and time.monotonic() < end:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        time.sleep(0.05)
+    assert processes_in(peer_directory.path) == []
+
+
+def test_server_is_unavailable_when_the_port_is_taken(peer_directory, port):
+    with socket.create_server(("127.0.0.1", port)):
+        said = peer_directory.run(["sh"], "network.sh", "serve", port, 5, code=7)
+    assert said == f"=== failure unavailable: port {port} is taken\n"
+
+
+def test_iperf3_is_unavailable_when_it_is_not_installed(run_directory, shell, programs):
+    words = ("network.sh", "tcp", "127.0.0.1", 5201, 1, 1, "forward")
+    said = run_directory.run(shell, *words, code=7, path=programs.path)
+    assert said == "=== failure unavailable: iperf3 is not installed\n"
+
+
+def test_ping_measures_each_answer_when_the_peer_answers(run_directory, shell):
+    needs("ping")
+    text = run_directory.run(shell, "network.sh", "ping", "127.0.0.1", 3)
+    conditions, answers = sections("network", text)
+    facts = key_values("network", conditions, CONDITIONS)
+    assert (facts["protocol"], facts["seconds"]) == ("ping", "1")
+    assert facts["tool"]
+    assert (answers.name, answers.text.count("time=")) == ("ping", 3)
+
+
+OLD_PING = """#!/bin/sh
+case "$*" in
+*'-i 0.2'*) echo "ping: invalid number '0.2'"; exit 1 ;;
+*-V*) echo 'BusyBox v1.30.1 (2019-06-12 17:51:55 UTC) multi-call binary.'; exit 1 ;;
+esac
+echo "asked $*"
+echo '64 bytes from 127.0.0.1: seq=0 ttl=64 time=0.057 ms'
+"""
+SILENT_PING = (
+    "#!/bin/sh\necho '5 packets transmitted, 0 packets received, 100% packet loss'\nexit 1\n"
+)
+FORBIDDEN_PING = "#!/bin/sh\necho 'ping: permission denied (are you root?)'\nexit 1\n"
+
+
+def test_ping_asks_once_a_second_when_its_version_is_old(run_directory, programs):
+    programs.put("ping", OLD_PING)
+    words = ("network.sh", "ping", "127.0.0.1", 50)
+    conditions, answers = sections("network", run_directory.run(["sh"], *words, path=programs.path))
+    assert answers.lines[0] == "asked -n -c 20 -i 1 -W 2 127.0.0.1"
+    assert conditions.lines[3] == "seconds 20"
+    assert conditions.lines[7].startswith("tool BusyBox v1.30.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (SILENT_PING, "127.0.0.1 does not answer to ping"),
+        (FORBIDDEN_PING, "this user may not use ping"),
+    ],
+    ids=["silent", "forbidden"],
+)
+def test_ping_is_unavailable_when_there_is_no_answer(run_directory, programs, text, why):
+    programs.put("ping", text)
+    said = run_directory.run(
+        ["sh"], "network.sh", "ping", "127.0.0.1", 5, code=7, path=programs.path
+    )
+    assert said.endswith(f"=== failure unavailable: {why}\n")
+
+
+@pytest.mark.parametrize("address", ["-f", "", "host;id", "a b", "$(id)"])
+def test_address_is_refused_when_it_is_none(run_directory, address):
+    for words in (("ping", address, 1), ("tcp", address, 5201, 1, 1, "forward")):
+        said = run_directory.run(["sh"], "network.sh", *words, code=2)
+        assert said == f"not an address: {address}\n"

@@ -1,0 +1,97 @@
+# Sourced by the other scripts of the bundle; works with dash, bash and busybox ash, without root.
+# shellcheck shell=sh disable=SC2034
+#
+# Exit codes of a step follow probe.h: 0 ok, 2 usage, 3 resource, 4 check failed, 5 no space left, 6 output,
+# 7 not available here. What a step prints is framed: "=== NAME", the text, "=== end NAME rc=N".
+set -u
+umask 077
+LC_ALL=C
+export LC_ALL
+MIB=1048576
+SHELL_COMMAND=${RUNNER_SHELL:-sh}
+RUN_DIR=$(cd "$(dirname "$0")" && pwd -P) || exit 2
+RUN_NAME=${RUN_DIR##*/}
+LIMIT=
+
+# Sets now_cs: hundredths of a second since boot. A leading 1 keeps "08" from being read as octal.
+read_clock() {
+    read -r uptime _ < /proc/uptime
+    now_cs=$((${uptime%.*} * 100 + 1${uptime#*.} - 100))
+}
+
+# Everything between "=== NAME" and "=== end NAME rc=N" is what one tool printed.
+section() {
+    section_name=$1
+    shift
+    echo "=== $section_name"
+    # shellcheck disable=SC2086
+    $LIMIT "$@" 2>&1
+    printf '\n=== end %s rc=%d\n' "$section_name" $?
+}
+
+# Sets LIMIT, the time that one section may take. Old busybox wants `timeout -t 3`; without a working timeout the whole
+# step's limit has to do.
+look_up_limit() {
+    if timeout 3 true 2> /dev/null; then LIMIT='timeout 3'; fi
+}
+
+# A section from one of our functions: `timeout` takes programs only.
+own_section() {
+    own_name=$1
+    shift
+    # shellcheck disable=SC2086
+    section "$own_name" $SHELL_COMMAND "$0" "$@"
+}
+
+# Sets mount_point, mount_device, filesystem and mount_options of a directory.
+look_up_mount() {
+    mount_point=$(df -P -- "$1" 2> /dev/null | sed -n '2s/^.*% *//p')
+    filesystem=unknown mount_options=unknown mount_device=unknown
+    while read -r device point type options _; do
+        if [ "$point" = "$mount_point" ]; then filesystem=$type mount_options=$options mount_device=$device; fi
+    done < /proc/mounts
+}
+
+# Sets free_mib and size_mib of the file system that holds a directory.
+look_up_space() {
+    read -r blocks total size << END
+$(stat -f -c '%a %b %S' -- "$1" 2> /dev/null || echo 0 0 1)
+END
+    free_mib=$((blocks * size / MIB)) size_mib=$((total * size / MIB))
+}
+
+meminfo_mib() {
+    sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo | { read -r kib && echo $((kib / 1024)); } || echo 0
+}
+
+no_space() {
+    echo "=== failure disk_full: $1"
+    exit 5
+}
+
+# The step cannot be measured on this host, in plain words; the run goes on and does not fail because of it.
+unavailable() {
+    echo "=== failure unavailable: $1"
+    exit 7
+}
+
+lower() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+
+# As root, or through sudo when that needs no password.
+privileged() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# Sets fio and fio_version, or fails. Other programs have the same name, so the version decides.
+look_up_fio() {
+    rest=$PATH:
+    while [ -n "$rest" ]; do
+        fio=${rest%%:*}/fio
+        rest=${rest#*:}
+        [ -x "$fio" ] || continue
+        # shellcheck disable=SC2086
+        fio_version=$($LIMIT "$fio" --version 2> /dev/null < /dev/null)
+        case $fio_version in fio-3.*) return 0 ;; esac
+    done
+    return 1
+}
