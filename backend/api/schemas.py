@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.api.tokens import TokenDocument
-from backend.benchmarks.api import documents
+from backend.benchmarks.api import campaign_documents, documents, results
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
 
@@ -19,10 +19,12 @@ AMOUNT_PATTERN = r"^[0-9]{1,10}(\.[0-9]{1,10})?$"
 # The first that fits: a field of pattern is also a field of text.
 TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, str]] = {
     serializers.DictField: {"type": "object"},
+    serializers.BooleanField: {"type": "boolean"},
     serializers.IntegerField: {"type": "integer"},
     serializers.FloatField: {"type": "number"},
     serializers.UUIDField: {"type": "string", "format": "uuid"},
     serializers.DateTimeField: {"type": "string", "format": "date-time"},
+    serializers.TimeField: {"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5]?[0-9]$"},
     AmountField: {"type": "string", "pattern": AMOUNT_PATTERN},
     serializers.RegexField: {"type": "string", "pattern": "^[A-Z]{3}$"},
     serializers.CharField: {"type": "string"},
@@ -32,6 +34,8 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "approval": documents.ApprovalDocument,
     "run": documents.RunDocument,
     "run-detail": documents.RunDetail,
+    **campaign_documents.DOCUMENTS,
+    **results.DOCUMENTS,
     "token": TokenDocument,
 }
 
@@ -58,6 +62,7 @@ def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
         "minimum": getattr(field, "min_value", None),
         "maximum": getattr(field, "max_value", None),
         "maxLength": getattr(field, "max_length", None),
+        "minLength": getattr(field, "min_length", None),
     }
     return schema | {name: bound for name, bound in bounds.items() if bound is not None}
 

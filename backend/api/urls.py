@@ -6,15 +6,32 @@ from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.schemas import SchemaView
 from backend.api.tokens import TokensView, TokenView
+from backend.benchmarks.api.archives import RunArchiveView, RunImportView
+from backend.benchmarks.api.campaigns import (
+    CampaignCancelView,
+    CampaignRetryView,
+    CampaignStartView,
+    CampaignsView,
+    CampaignView,
+)
 from backend.benchmarks.api.hosts import HostApproveView, HostScanView, HostsView, HostView
+from backend.benchmarks.api.results import (
+    ResultImportView,
+    ResultTextView,
+    SampleExcludeView,
+    SampleIncludeView,
+)
 from backend.benchmarks.api.runs import (
     EvidenceView,
     RunCancelView,
+    RunEvidenceSeriesView,
     RunEvidenceView,
     RunsView,
     RunView,
     SamplesView,
 )
+from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
+from backend.benchmarks.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.catalog.api import PricesView, ProvidersView, RatesView, RegionsView
 from backend.rankings.api import (
     ColumnsView,
@@ -41,6 +58,9 @@ LISTS = {
     "runs": RunsView,
     "samples": SamplesView,
     "evidence": EvidenceView,
+    "campaigns": CampaignsView,
+    "schedules": SchedulesView,
+    "subscriptions": SubscriptionsView,
     "tokens": TokensView,
 }
 plain = [
@@ -52,6 +72,38 @@ plain = [
     path("runs/<uuid:run_id>", RunView.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", RunCancelView.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/evidence/<int:n>", RunEvidenceView.as_view(), name="run-evidence"),
+    path(
+        "runs/<uuid:run_id>/evidence/<int:n>/series",
+        RunEvidenceSeriesView.as_view(),
+        name="run-evidence-series",
+    ),
+    path("campaigns/<uuid:campaign_id>", CampaignView.as_view(), name="campaign"),
+    path("campaigns/<uuid:campaign_id>/start", CampaignStartView.as_view(), name="campaign-start"),
+    path(
+        "campaigns/<uuid:campaign_id>/cancel", CampaignCancelView.as_view(), name="campaign-cancel"
+    ),
+    path(
+        "campaigns/<uuid:campaign_id>/retry-failed",
+        CampaignRetryView.as_view(),
+        name="campaign-retry",
+    ),
+    path("schedules/<uuid:schedule_id>", ScheduleView.as_view(), name="schedule"),
+    path("subscriptions/<uuid:subscription_id>", SubscriptionView.as_view(), name="subscription"),
+    path("runs/import", RunImportView.as_view(), name="run-import"),
+    path("runs/<uuid:run_id>/archive", RunArchiveView.as_view(), name="run-archive"),
+    *(
+        path(
+            f"runs/<uuid:run_id>/archive.{kind}",
+            RunArchiveView.as_view(),
+            {"kind": kind},
+            name="run-archive-as",
+        )
+        for kind in ("tar.gz", "zip")
+    ),
+    path("results/import", ResultImportView.as_view(), name="result-import"),
+    path("results/<int:evidence_id>/text", ResultTextView.as_view(), name="result-text"),
+    path("samples/<int:sample_id>/exclude", SampleExcludeView.as_view(), name="sample-exclude"),
+    path("samples/<int:sample_id>/include", SampleIncludeView.as_view(), name="sample-include"),
     path("tokens/<uuid:token_id>", TokenView.as_view(), name="token"),
     path("schemas/<slug:name>.json", SchemaView.as_view(), name="json-schema"),
     path("schema/", schema_view, name="schema"),

@@ -7,7 +7,17 @@ from django.http import HttpRequest
 
 from backend.accounts.selectors import default_workspace
 from backend.accounts.services import audit_record
-from backend.benchmarks.models import Evidence, Host, Run, Sample, Step
+from backend.benchmarks.models import (
+    Campaign,
+    Evidence,
+    Host,
+    Notice,
+    Run,
+    Sample,
+    Schedule,
+    Step,
+    Subscription,
+)
 from backend.catalog.services import data_version_bump
 from backend.common.admin import AnyAdmin, ReadOnlyAdmin
 
@@ -18,6 +28,39 @@ class HostAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "offer", "driver", "state", "address")
     exclude = ("sealed_private_key",)
+
+
+@admin.register(Campaign)
+class CampaignAdmin(ReadOnlyAdmin):
+    """Campaigns."""
+
+    list_display = ("name", "profile", "state", "round", "repeats", "concurrency", "created_at")
+    list_filter = ("state", "profile")
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(ReadOnlyAdmin):
+    """When campaigns start by themselves."""
+
+    list_display = ("campaign", "__str__", "time_zone", "is_enabled", "next_at", "last_outcome")
+    list_filter = ("is_enabled",)
+    list_select_related = ("campaign",)
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(ReadOnlyAdmin):
+    """Who is told, without the secrets."""
+
+    list_display = ("address", "channel", "kinds", "is_enabled")
+    exclude = ("sealed_secret",)
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    """What was told, or still is to be."""
+
+    list_display = ("key", "subscription", "attempt", "next_due_at", "sent_at", "last_error")
+    list_select_related = ("subscription",)
 
 
 @admin.register(Run)

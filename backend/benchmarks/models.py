@@ -47,6 +47,131 @@ class Host(Identified):
         return self.name
 
 
+class NetworkPairs(models.TextChoices):
+    NONE = "none", "none"
+    RING = "ring", "each to the next"
+    ALL = "all", "each to every other"
+
+
+class CampaignState(models.TextChoices):
+    DRAFT = "draft"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class Campaign(Identified):
+    """Hosts × a profile × a budget. Each start is a round of runs of its own."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="campaigns")
+    name = models.CharField(max_length=100)
+    hosts = models.ManyToManyField(Host, related_name="campaigns")
+    offers = models.ManyToManyField(Offer, related_name="campaigns")
+    """Machines to rent, which only drivers that launch can do."""
+    profile = models.CharField(max_length=10)
+    probes = ArrayField(models.CharField(max_length=20), null=True)
+    parameters = models.JSONField(default=dict)
+    repeats = models.PositiveIntegerField(default=1)
+    """Runs of each host in a round."""
+    concurrency = models.PositiveIntegerField(default=4)
+    """Runs of the campaign that may be active at once."""
+    budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    budget_currency = models.CharField(max_length=3, blank=True)
+    install_tools = models.BooleanField(default=False)
+    network_pairs = models.CharField(max_length=4, choices=NetworkPairs, default=NetworkPairs.NONE)
+    state = models.CharField(max_length=10, choices=CampaignState, default=CampaignState.DRAFT)
+    round = models.PositiveIntegerField(default=0)
+    """Number of the newest round; 0 before the first start."""
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Schedule(Identified):
+    """When a campaign starts by itself: a cron line or an interval, in a time zone."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="schedules")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="schedules")
+    cron = models.CharField(max_length=100, blank=True)
+    every_s = models.PositiveIntegerField(null=True)
+    time_zone = models.CharField(max_length=50)
+    window_from = models.TimeField(null=True)
+    window_to = models.TimeField(null=True)
+    """Maintenance window in the time zone; it may cross midnight. None = at any time."""
+    is_enabled = models.BooleanField(default=True)
+    next_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    last_outcome = models.CharField(max_length=200, blank=True)
+    """What the last due time led to: a round, or why it was skipped."""
+
+    class Meta:
+        ordering = ("created_at",)
+        indexes = [
+            models.Index(fields=("next_at",), condition=Q(is_enabled=True), name="schedule_due")
+        ]
+
+    def __str__(self) -> str:
+        return self.cron or f"every {self.every_s} s"
+
+
+class Channel(models.TextChoices):
+    EMAIL = "email", "e-mail"
+    WEBHOOK = "webhook", "webhook"
+
+
+class NoticeKind(models.TextChoices):
+    RUN_FAILED = "run_failed", "a run failed or was lost"
+    CAMPAIGN_DONE = "campaign_done", "a campaign came to its end"
+    REGRESSION = "regression", "a result left the band of its history"
+
+
+class Subscription(Identified):
+    """Who is told of failures, ends of campaigns and regressions, and how."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="subscriptions")
+    channel = models.CharField(max_length=8, choices=Channel)
+    address = models.CharField(max_length=500)
+    """An e-mail address or an https URL."""
+    sealed_secret = models.BinaryField(null=True, editable=False)
+    """Key of the webhook's signature."""
+    kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
+    is_enabled = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ("created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.address}"
+
+
+class Notice(models.Model):
+    """One message to one subscription; its key makes it go out once."""
+
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="notices")
+    key = models.CharField(max_length=150)
+    document = models.JSONField()
+    """What is told: kind, title, detail, url, at."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    next_due_at = models.DateTimeField(null=True)
+    """None once sent or given up."""
+    attempt = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=("subscription", "key"), name="notice_once")]
+        indexes = [
+            models.Index(fields=("next_due_at",), condition=Q(sent_at=None), name="notice_due_open")
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class RunState(models.TextChoices):
     QUEUED = "queued"
     BUDGET_RESERVED = "budget_reserved"
@@ -73,6 +198,13 @@ class Run(Identified):
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
+    peer = models.ForeignKey(Host, on_delete=models.PROTECT, null=True, related_name="peer_runs")
+    """The other end of the network tests; it is occupied by the run as the host is."""
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.SET_NULL, null=True, related_name="runs"
+    )
+    round = models.PositiveIntegerField(default=0)
+    """The campaign's round."""
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="runs")
     price = models.ForeignKey(
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="runs"
@@ -92,6 +224,8 @@ class Run(Identified):
     live = models.JSONField(default=dict)
     """Last status the runner wrote, with the last lines of output."""
     boot_id = models.CharField(max_length=40, blank=True)
+    environment = models.JSONField(default=dict)
+    """The machine as its inventory found it in this run (domain.regression.environment)."""
     failure_reason = models.CharField(max_length=20, blank=True)
     failure_detail = models.TextField(blank=True)
     requested_by = models.CharField(max_length=150, blank=True)
@@ -172,9 +306,16 @@ class Event(models.Model):
 
 
 class Evidence(models.Model):
-    """One command with its complete raw output, compressed, and its checksum."""
+    """One command with its complete raw output, compressed, and its checksum.
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evidence")
+    A result that was brought along has an offer and no run; its text is kept in the same way.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="evidence")
+    offer = models.ForeignKey(
+        Offer, on_delete=models.CASCADE, null=True, related_name="imported_evidence"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
     n = models.PositiveIntegerField()
     probe = models.CharField(max_length=20)
     variant = models.CharField(max_length=40, blank=True)
@@ -183,6 +324,8 @@ class Evidence(models.Model):
     tool_version = models.CharField(max_length=100, blank=True)
     conditions = models.JSONField(default=dict)
     """What `observe` saw around the command (domain.parsing.observe.Conditions)."""
+    series = models.JSONField(null=True)
+    """What `observe` saw once a second: column → values (domain.parsing.observe.series)."""
     exit_code = models.IntegerField(null=True)
     error = models.TextField(blank=True)
     raw_gzip = models.BinaryField()
@@ -193,7 +336,14 @@ class Evidence(models.Model):
         ordering = ("run_id", "n")
         verbose_name_plural = "evidence"
         constraints = [
-            models.UniqueConstraint(fields=("run", "n"), name="evidence_number_once_a_run")
+            models.UniqueConstraint(fields=("run", "n"), name="evidence_number_once_a_run"),
+            models.UniqueConstraint(
+                fields=("offer", "sha256"), condition=Q(run=None), name="text_imported_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(run=None, offer__isnull=False) | Q(run__isnull=False, offer=None),
+                name="evidence_of_a_run_or_an_offer",
+            ),
         ]
 
     def __str__(self) -> str:

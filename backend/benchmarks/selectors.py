@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Host, Run, RunState, Sample, Step
+from backend.catalog.selectors import as_quoted
 from backend.common import clock
 from backend.domain.addresses import key_fingerprint
+from backend.domain.progress import cost_so_far, remaining_s
 
 STAGES: Mapping[str, str] = {
     RunState.QUEUED: "waiting for the host",
@@ -30,6 +32,10 @@ STAGES: Mapping[str, str] = {
     RunState.CANCELLED: "cancelled",
     RunState.LOST: "lost",
 }
+WARNINGS = ("warning", "unavailable")
+"""Kinds of events that a person is to see beside the result."""
+PAST_RUNS = 5
+"""As many earlier runs of the same kind tell how long this one takes."""
 
 
 class EvidenceDamaged(Exception):
@@ -65,9 +71,12 @@ class RunView:
     """(reason, detail)."""
     samples: list[Sample]
     evidence: list[Evidence]
-    """Without the texts themselves."""
+    """Without the texts and series themselves; `has_series` says whether there is one."""
     host_facts: dict[str, object]
     warnings: list[str]
+    """What went less than well, and what could not be measured at all."""
+    cost: dict[str, str | None] | None
+    """See run_cost."""
 
 
 def fingerprint(key_line: str) -> str:
@@ -81,42 +90,91 @@ def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
 
 
 def runs_visible(workspace: Workspace) -> QuerySet[Run]:
-    """Runs of the workspace, newest first, with host, offer and price."""
+    """Runs of the workspace, newest first, with host, peer, campaign, offer and price."""
     return Run.objects.filter(workspace=workspace).select_related(
-        "host", "offer__provider", "price"
+        "host", "peer", "campaign", "offer__provider", "price"
     )
 
 
 def run_view(run: Run) -> RunView:
     """Everything that is shown of a run."""
     live = run.live
-    elapsed_s = None
-    if run.started_at is not None:
-        elapsed_s = ((run.finished_at or clock.now()) - run.started_at).total_seconds()
     return RunView(
         run=run,
         stage=STAGES[run.state],
         probe=run.probe,
         variant=str(live.get("variant") or ""),
         progress_ratio=run.progress_ratio,
-        elapsed_s=elapsed_s,
+        elapsed_s=_elapsed_s(run),
         remaining_s=_remaining_s(run),
         last_lines=list(live.get("last_lines", [])),
         steps=[_step_view(step) for step in run.steps.all()],
         failure=(run.failure_reason, run.failure_detail) if run.failure_reason else None,
-        samples=list(run.samples.select_related("evidence").defer("evidence__raw_gzip")),
-        evidence=list(run.evidence.defer("raw_gzip")),
+        samples=list(
+            run.samples.select_related("evidence").defer("evidence__raw_gzip", "evidence__series")
+        ),
+        evidence=list(evidence_listed(run.evidence.all())),
         host_facts=dict(run.host.facts),
-        warnings=[event.detail for event in run.events.filter(kind="warning")],
+        warnings=[event.detail for event in run.events.filter(kind__in=WARNINGS)],
+        cost=run_cost(run),
     )
 
 
-def _remaining_s(run: Run) -> float | None:
-    """What the plan still expects; None before it is known and after the end."""
-    expected_s = run.live.get("expected_s")
-    if run.is_finished or not isinstance(expected_s, int | float):
+def evidence_listed(evidence: QuerySet[Evidence]) -> QuerySet[Evidence]:
+    """Evidence without its texts and series, which are large; with `has_series`."""
+    has_series = ExpressionWrapper(Q(series__isnull=False), output_field=BooleanField())
+    return evidence.defer("raw_gzip", "series").annotate(has_series=has_series)
+
+
+def _elapsed_s(run: Run) -> float | None:
+    if run.started_at is None:
         return None
-    return float(expected_s) * (1 - run.progress_ratio)
+    return ((run.finished_at or clock.now()) - run.started_at).total_seconds()
+
+
+def run_cost(run: Run) -> dict[str, str | None] | None:
+    """What the machine has cost in the run so far, in millionths of the price's currency.
+
+    {"so_far", "currency", "cap"}: the cap is the campaign's budget where that is in the same
+    currency. None without a price by time, and before the start.
+    """
+    elapsed_s, price, campaign = _elapsed_s(run), run.price, run.campaign
+    if price is None or elapsed_s is None:
+        return None
+    so_far = cost_so_far(price.amount, price.unit, max(0, elapsed_s))
+    if so_far is None:
+        return None
+    cap = None
+    if campaign is not None and campaign.budget_currency == price.currency:
+        cap = campaign.budget_amount
+    return {
+        "so_far": format(so_far, "f"),
+        "currency": price.currency,
+        "cap": None if cap is None else format(as_quoted(cap), "f"),
+    }
+
+
+def _remaining_s(run: Run) -> float | None:
+    """What earlier runs of the same kind, or else the plan, let expect; None before it is known
+    and after the end."""
+    planned_s = run.live.get("expected_s")
+    if run.is_finished or not isinstance(planned_s, int | float):
+        return None
+    past_s = Run.objects.filter(
+        host_id=run.host_id,
+        profile=run.profile,
+        probes=run.probes,
+        parameters=run.parameters,
+        state=RunState.DONE,
+        runner_s__isnull=False,
+    ).order_by("-finished_at")
+    return remaining_s(
+        progress_ratio=run.progress_ratio,
+        elapsed_s=run.runner_s or 0,
+        planned_s=float(planned_s),
+        likely_s=float(run.live.get("likely_s", planned_s)),
+        past_s=[seconds or 0 for seconds in past_s.values_list("runner_s", flat=True)[:PAST_RUNS]],
+    )
 
 
 def _step_view(step: Step) -> StepView:
@@ -128,6 +186,11 @@ def _step_view(step: Step) -> StepView:
     return StepView(
         step.state, state, step.created_at, step.finished_at, step.attempt, step.last_error
     )
+
+
+def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
+    """What was seen once a second beside the command: column → values; None where nothing was."""
+    return evidence.series if isinstance(evidence.series, dict) else None
 
 
 def evidence_text(evidence: Evidence) -> str:

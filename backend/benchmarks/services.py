@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -12,7 +12,8 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services import audit_record
-from backend.benchmarks.models import Host, HostState, Run, RunState, Step
+from backend.benchmarks.endings import run_ended
+from backend.benchmarks.models import Campaign, Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors import fingerprint
 from backend.benchmarks.transitions import move, next_queued_due
 from backend.catalog.models import Kind, Offer
@@ -23,9 +24,17 @@ from backend.common.crypto import opened, sealed
 from backend.common.queue import Task, enqueue
 from backend.domain.addresses import checked_address
 from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.profiles import checked_parameters, checked_probes, profile_named
+from backend.domain.profiles import (
+    NETWORK,
+    Value,
+    checked_parameters,
+    checked_probes,
+    profile_named,
+)
 
 LOCAL_OFFER_NAME = "this machine"
+ARCHIVE_DRIVER = "archive"
+"""Of a host that came with the archive of a run: there is nothing to log in to."""
 MAX_KEY_BYTES = 20_000
 MIN_RSA_BITS = 2048
 _USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -152,7 +161,7 @@ def _checked_private_key(text: str) -> bytes:
 @transaction.atomic
 def host_local(*, workspace: Workspace) -> Host:
     """This machine, made on first use: the offer `own-this-machine`, trusted, without a price."""
-    workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
+    schedule_lock(workspace_id=workspace.pk)
     host = Host.objects.filter(workspace=workspace, driver="local").first()
     if host is not None:
         return host
@@ -179,6 +188,8 @@ def _free_name(workspace: Workspace, wanted: str) -> str:
 @transaction.atomic
 def host_scan(*, host: Host, actor: str) -> None:
     """Ask a worker for the key that the host presents; `scanned_at` or `scan_error` answer."""
+    if host.driver == ARCHIVE_DRIVER:
+        raise InvalidValue("/host", f"{host.name} came with an archive: it has no key")
     host.scan_requested_at = clock.now()
     host.scan_error = ""
     host.save(update_fields=["scan_requested_at", "scan_error"])
@@ -233,20 +244,29 @@ def run_create(
     probes: Sequence[object] | None,
     parameters: dict[str, object],
     actor: str,
+    campaign: Campaign | None = None,
+    round: int = 0,  # noqa: A002
 ) -> Run:
-    """A run of a profile on a trusted host; it waits while another one is active there.
+    """A run of a profile on a trusted host; it waits while another one involves that or its peer.
 
-    Raises InvalidValue for what the profile does not know, HostNotTrusted with the fingerprint.
+    `round` is the campaign's. Raises InvalidValue for what the profile does not know,
+    HostNotTrusted with the fingerprint.
     """
     profile_named(profile)
     chosen = checked_probes(probes)
     values = checked_parameters(parameters)
-    host = Host.objects.select_for_update(of=("self",)).select_related("offer").get(pk=host.pk)
+    schedule_lock(workspace_id=host.workspace_id)
+    host = Host.objects.select_related("offer").get(pk=host.pk)
+    if host.driver == ARCHIVE_DRIVER:
+        raise InvalidValue("/host", f"{host.name} came with an archive: nothing can run on it")
     if host.state != HostState.TRUSTED:
         raise HostNotTrusted(fingerprint(host.scanned_key) or None)
     run = Run.objects.create(
         workspace=host.workspace,
         host=host,
+        peer=_peer(host, values, chosen),
+        campaign=campaign,
+        round=round,
         offer=host.offer,
         price=current_price(host.offer),
         profile=profile,
@@ -267,37 +287,70 @@ def run_create(
     return run
 
 
+def _peer(host: Host, values: Mapping[str, Value], probes: Sequence[str] | None) -> Host | None:
+    """The other end of the network tests; None where nothing is measured with one."""
+    if "peer" not in values:
+        if probes is not None and NETWORK in probes:
+            raise InvalidValue("/probes", f"{NETWORK} needs a peer: the parameter peer names it")
+        return None
+    peer = Host.objects.filter(workspace=host.workspace, pk=str(values["peer"])).first()
+    if peer is None:
+        raise InvalidValue("/parameters/peer", f"no host has the id {values['peer']}")
+    if peer.pk == host.pk:
+        raise InvalidValue("/parameters/peer", "a host cannot be its own peer")
+    if peer.state != HostState.TRUSTED:
+        raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
+    return peer
+
+
 @transaction.atomic
 def run_cancel(*, run: Run, actor: str) -> Run:
     """Ask for the end of a run; one that has not begun ends here. Ended runs stay as they are."""
-    Host.objects.select_for_update().get(pk=run.host_id)
+    schedule_lock(workspace_id=run.workspace_id)
+    # Steps before their run, as the workers do. A step that is made meanwhile is under way, and
+    # whoever works on it sees the wish.
+    steps = [step.pk for step in run.steps.select_for_update().order_by("id")]
     run = Run.objects.select_for_update().get(pk=run.pk)
     if run.is_finished or run.is_cancel_requested:
         return run
     run.is_cancel_requested = True
     run.save(update_fields=["is_cancel_requested"])
     audit_record(workspace=run.workspace, actor=actor, action="run_cancel", target=run, detail={})
+    open_steps = run.steps.filter(pk__in=steps, finished_at=None)
     if run.state == RunState.QUEUED:
-        run.steps.update(finished_at=clock.now(), next_due_at=None, lease_until=None)
+        open_steps.update(finished_at=clock.now(), next_due_at=None, lease_until=None)
         run_finish(run=run, state=RunState.CANCELLED)
     else:  # whoever waits for its next attempt looks at once
-        run.steps.filter(finished_at=None, lease_until=None).update(next_due_at=clock.now())
+        open_steps.filter(lease_until=None).update(next_due_at=clock.now())
         enqueue(Task.TICK)
     return run
 
 
 @transaction.atomic
 def run_finish(*, run: Run, state: RunState, **fields: object) -> None:
-    """End a run in a terminal state and let the next one on its host begin. Raises StaleState."""
-    Host.objects.select_for_update().get(pk=run.host_id)
+    """End a run in a terminal state and let others on its hosts begin. Raises StaleState.
+
+    A caller that holds a row of the run has called schedule_lock before it.
+    """
+    schedule_lock(workspace_id=run.workspace_id)
     move(run, state, **fields)
     run.events.create(kind="finished", detail=f"{state} {run.failure_reason}".strip())
     if run.samples.exists():
         data_version_bump()
+    run_ended(run)
     _wake_next(run)
 
 
+def schedule_lock(*, workspace_id: UUID) -> None:
+    """Until the end of the transaction nobody else makes, ends or cancels runs of the workspace.
+
+    Which runs may begin depends on all of them, so those changes come one after the other. It
+    is taken before any row of a run, by everybody: then nobody waits in a circle.
+    """
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
+
+
 def _wake_next(run: Run) -> None:
-    """Make the host's oldest queued run due when the host is free; its row must be locked."""
-    if next_queued_due(run) is not None:
+    """Make due what may begin now."""
+    if next_queued_due(run):
         enqueue(Task.TICK)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from backend.benchmarks.models import Run, RunState, Step
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from backend.benchmarks.models import TERMINAL_STATES, Run, RunState, Step
 from backend.common import clock
 
 S = RunState
@@ -51,23 +53,64 @@ def move(run: Run, target: RunState, **fields: object) -> None:
     run.refresh_from_db()
 
 
-def next_queued_due(run: Run) -> Step | None:
-    """Make the oldest queued run of the same host due, if no other run is active there.
+def next_queued_due(run: Run) -> list[Step]:
+    """Make the queued runs due that may begin now that `run` was made, has ended or was cancelled.
 
-    To be called with the host's row locked.
+    A queued run may begin when no run that is active or due involves one of its hosts (a peer
+    is involved as the host is), no older queued one does, and its campaign has room. Only the
+    oldest queued run of each of the hosts can have become able to, and those of the campaign.
+    To be called with the workspace locked (services), so that two such looks never cross.
     """
-    ended = [state for state, following in TRANSITIONS.items() if not following]
-    of_host = Run.objects.filter(host_id=run.host_id)
-    if of_host.exclude(state__in=[*ended, S.QUEUED]).exists():
-        return None
-    step = (
-        Step.objects.filter(
-            run__host_id=run.host_id, run__state=S.QUEUED, state=S.QUEUED, finished_at=None
-        )
-        .order_by("run__created_at", "id")
-        .first()
+    started = []
+    for host_id in filter(None, (run.host_id, run.peer_id)):
+        oldest = _queued().filter(Q(run__host_id=host_id) | Q(run__peer_id=host_id)).first()
+        if oldest is not None and _room(oldest.run) > 0 and _free(oldest.pk).exists():
+            started.append(_due(oldest))
+    if run.campaign_id is not None and run.is_finished:
+        # Runs that are free share no host with each other: the younger would not be.
+        free = _free().filter(run__campaign_id=run.campaign_id)
+        started += [_due(step) for step in free[: max(0, _room(run))]]
+    return started
+
+
+def _queued() -> QuerySet[Step]:
+    """First steps of the runs that wait for their hosts, oldest first."""
+    return (
+        Step.objects.filter(run__state=S.QUEUED, state=S.QUEUED, finished_at=None, next_due_at=None)
+        .select_related("run__campaign")
+        .order_by("id")
     )
-    if step is not None and step.next_due_at is None:
-        step.next_due_at = clock.now()
-        step.save(update_fields=["next_due_at"])
+
+
+def _free(step_id: int | None = None) -> QuerySet[Step]:
+    """Queued runs (or the one) whose hosts no active, due or older queued run involves."""
+    host, peer = OuterRef("run__host_id"), OuterRef("run__peer_id")
+    ahead = Step.objects.filter(
+        Q(next_due_at__isnull=False) | Q(id__lt=OuterRef(OuterRef("id"))),
+        run=OuterRef("pk"),
+        state=S.QUEUED,
+        finished_at=None,
+    )
+    hindrances = Run.objects.exclude(state__in=TERMINAL_STATES).filter(
+        Q(host_id=host) | Q(peer_id=host) | Q(host_id=peer) | Q(peer_id=peer),
+        ~Q(state=S.QUEUED) | Exists(ahead),
+    )
+    queued = _queued() if step_id is None else _queued().filter(pk=step_id)
+    return queued.exclude(Exists(hindrances))
+
+
+def _room(run: Run) -> int:
+    """How many further runs of the run's campaign may begin now; one for a run of no campaign."""
+    if run.campaign is None:
+        return 1
+    due = Step.objects.filter(
+        run=OuterRef("pk"), state=S.QUEUED, finished_at=None, next_due_at__isnull=False
+    )
+    begun = run.campaign.runs.exclude(state__in=TERMINAL_STATES)
+    return run.campaign.concurrency - begun.filter(~Q(state=S.QUEUED) | Exists(due)).count()
+
+
+def _due(step: Step) -> Step:
+    step.next_due_at = clock.now()
+    step.save(update_fields=["next_due_at"])
     return step

@@ -49,6 +49,9 @@ def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMe
     if settings.SSH_ALLOW_PRIVATE:
         hint = "People with the scope run can point the worker at machines in its own network."
         found.append(checks.Warning("SSH_ALLOW_PRIVATE is on", hint, id="rackrate.W002"))
+    if settings.WEBHOOK_ALLOW_PRIVATE:
+        hint = "People with the scope admin can make the worker call addresses of its own network."
+        found.append(checks.Warning("WEBHOOK_ALLOW_PRIVATE is on", hint, id="rackrate.W005"))
     if not settings.HTTPS_ONLY:
         hint = "Tokens and sessions travel in the clear."
         found.append(checks.Warning("HTTPS_ONLY is off", hint, id="rackrate.W003"))

@@ -15,6 +15,7 @@ class Task(StrEnum):
     RUN_STEP = "workers.run_step"
     POLL_STEPS = "workers.poll_steps"
     SCAN_HOST = "workers.scan_host"
+    SEND_NOTICES = "workers.send_notices"
 
 
 def enqueue(task: Task, **arguments: object) -> None:

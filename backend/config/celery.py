@@ -35,6 +35,8 @@ app.conf.update(
         "workers.tick": {"queue": "engine"},
         "workers.run_step": {"queue": "engine"},
         "workers.poll_steps": {"queue": "poll"},
+        # A receiver that does not answer holds up no step.
+        "workers.send_notices": {"queue": "notify"},
     },
     beat_schedule={
         # Expires: ticks that pile up while no worker listens are worth nothing later.

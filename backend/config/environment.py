@@ -2,9 +2,12 @@
 
 import base64
 import os
+from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+_MAIL_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 def text(name: str, default: str | None = None) -> str:
@@ -68,3 +71,40 @@ def database(name: str) -> dict[str, object]:
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+@dataclass(frozen=True)
+class Mail:
+    """How e-mail leaves: an empty host means not at all."""
+
+    host: str = ""
+    port: int = 25
+    username: str = ""
+    password: str = ""
+    is_starttls: bool = False
+    is_tls: bool = False
+
+
+def mail(name: str) -> Mail:
+    """A mail server from smtp://, smtp+starttls:// or smtps://[user:password@]host[:port]."""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        return Mail()
+    try:
+        url = urlsplit(value)
+        port = url.port or _MAIL_PORTS[url.scheme]
+    except (KeyError, ValueError):
+        port = 0
+        url = urlsplit("")
+    if not url.hostname:
+        raise ImproperlyConfigured(
+            f"{name} must look like smtp+starttls://user:password@host:587 (or smtp://, smtps://)"
+        )
+    return Mail(
+        host=url.hostname,
+        port=port,
+        username=unquote(url.username or ""),
+        password=unquote(url.password or ""),
+        is_starttls=url.scheme == "smtp+starttls",
+        is_tls=url.scheme == "smtps",
+    )

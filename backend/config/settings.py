@@ -132,6 +132,18 @@ PROBE_BUILD_DIR = Path(
 )
 FIXTURE_DIR = BASE_DIR / "fixtures"
 
+# --- notices ------------------------------------------------------------------------------------
+WEBHOOK_ALLOW_PRIVATE = env.flag("WEBHOOK_ALLOW_PRIVATE", False)
+_mail = env.mail("EMAIL_URL")
+EMAIL_HOST = _mail.host
+EMAIL_PORT = _mail.port
+EMAIL_HOST_USER = _mail.username
+EMAIL_HOST_PASSWORD = _mail.password
+EMAIL_USE_TLS = _mail.is_starttls
+EMAIL_USE_SSL = _mail.is_tls
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "rackrate@localhost")
+
 # --- API ----------------------------------------------------------------------------------------
 THROTTLE_TOKEN = env.text("THROTTLE_TOKEN", "12000/min")
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
@@ -169,4 +181,6 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+    # They tell every address that is called, and that of a webhook may hold a token.
+    "loggers": {"httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}},
 }

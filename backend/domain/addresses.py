@@ -9,6 +9,11 @@ import re
 from backend.domain.errors import InvalidValue
 
 MAX_LENGTH = 253
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_6TO4 = ipaddress.IPv6Network("2002::/16")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_IETF = ipaddress.IPv4Network("192.0.0.0/24")
+"""Protocol assignments, some of which older Pythons take for global."""
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
 
 
@@ -29,11 +34,17 @@ def checked_address(text: str, *, field: str = "/address") -> str:
 
 
 def is_public(ip_address: str) -> bool:
-    """Whether the IP literal is reachable from everywhere: not private, loopback or reserved."""
+    """Whether the IP literal is reachable from everywhere: not private, loopback or reserved.
+
+    An IPv6 address that carries an IPv4 one (mapped, or translated by NAT64) is judged by that;
+    beside these only global unicast (2000::/3) counts, and of it not 6to4, which leads anywhere.
+    """
     address = ipaddress.ip_address(ip_address)
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return address.is_global and not address.is_multicast
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None and address not in _NAT64:
+            return address in _GLOBAL_UNICAST and address not in _6TO4 and address.is_global
+        address = ipaddress.IPv4Address(address.packed[-4:])
+    return address.is_global and not address.is_multicast and address not in _IETF
 
 
 def key_fingerprint(key_line: str) -> str:

@@ -3,75 +3,184 @@
 How each series is measured (commands, parsers, binaries) is in workers.probes.registry.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from uuid import UUID
 
+from backend.domain.addresses import checked_address
 from backend.domain.errors import InvalidValue
 
 MIB = 2**20
+NETWORK = "network"
+
+Value = float | int | str | bool | list[int] | list[str]
 
 PROBE_SERIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cmips": ("all", "single"),
         "memory": ("bandwidth", "latency"),
-        "dd": ("write", "read"),
+        "dd": ("write", "read", "write_parallel", "read_parallel", "read_outer", "read_inner"),
+        "small_files": ("create",),
+        "fio": (
+            *("rand_read_qd1", "rand_read_qd32", "rand_write_qd1", "rand_write_qd32"),
+            *("mixed_qd32", "seq_read_qd8", "seq_write_qd8"),
+        ),
+        "fio_matrix": ("read", "write"),
+        "sustained": ("all",),
+        NETWORK: (
+            *("tcp_parallel", "tcp_parallel_reverse", "tcp_single", "tcp_single_reverse"),
+            *("udp", "udp_reverse", "ping"),
+        ),
     }
 )
-"""Probe → its repeated series. The inventory always comes first, once, and is not chosen."""
+"""Probe → its series. The inventory always comes first, once, and is not chosen. A series of
+fio_matrix stands for one test at each queue depth with each number of jobs."""
+
+NEEDED_PARAMETER: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("dd", "write_parallel"): "directories",
+        ("dd", "read_parallel"): "directories",
+        ("dd", "read_outer"): "device",
+        ("dd", "read_inner"): "device",
+        **{(NETWORK, variant): "peer" for variant in PROBE_SERIES[NETWORK]},
+    }
+)
+"""Series that are left out unless the run has this parameter."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How long and how often a run measures.
+    """How long and how often a run measures. `values` are the defaults of PARAMETERS.
 
     `time_cap_s` is the runner's time after which no further repeat is begun where a series has
-    one; `quiet_budget_s` bounds all waiting for a quiet host.
+    one.
     """
 
     name: str
     min_repeats: int
     max_repeats: int
-    seconds: float
-    """Length of one cmips repeat."""
-    file_bytes: int
-    """Size of the file that dd writes and reads."""
-    disk_s: int
-    """A slow disk is cut off after this time of one copy; what it copied by then counts."""
-    quiet_budget_s: int
     time_cap_s: int
+    series: Mapping[str, tuple[str, ...]]
+    """Probe → its series in this profile."""
+    values: Mapping[str, float | int]
 
+
+_QUICK: Mapping[str, tuple[str, ...]] = {
+    **{probe: PROBE_SERIES[probe] for probe in ("cmips", "memory", "dd", "small_files")},
+    "fio": ("rand_read_qd32", "rand_write_qd32"),
+    NETWORK: PROBE_SERIES[NETWORK],
+}
+_STANDARD = {**_QUICK, "fio": PROBE_SERIES["fio"]}
+_COMMON: Mapping[str, float | int] = {
+    "network_streams": 8,
+    "udp_bits_per_s": 100_000_000,
+    "ping_count": 50,
+}
 
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            Profile("quick", 3, 3, 4, 1024 * MIB, 4, 15, 75),
-            Profile("standard", 5, 12, 8, 1024 * MIB, 30, 120, 780),
-            Profile("full", 5, 20, 15, 4096 * MIB, 60, 300, 3300),
+            Profile(
+                *("quick", 3, 3, 75),
+                _QUICK,
+                {
+                    **_COMMON,
+                    "seconds": 3,
+                    "file_bytes": 1024 * MIB,
+                    "disk_s": 3,
+                    "quiet_budget_s": 15,
+                    "fio_s": 1.5,
+                    "fio_ramp_s": 0.5,
+                    "fio_file_bytes": 256 * MIB,
+                    "matrix_s": 2,
+                    "small_files": 500,
+                    "sustained_s": 60,
+                    "sustained_window_s": 5,
+                    "network_s": 2,
+                },
+            ),
+            Profile(
+                *("standard", 5, 12, 780),
+                _STANDARD,
+                {
+                    **_COMMON,
+                    "seconds": 8,
+                    "file_bytes": 1024 * MIB,
+                    "disk_s": 30,
+                    "quiet_budget_s": 120,
+                    "fio_s": 8,
+                    "fio_ramp_s": 2,
+                    "fio_file_bytes": 2048 * MIB,
+                    "matrix_s": 4,
+                    "small_files": 3000,
+                    "sustained_s": 600,
+                    "sustained_window_s": 30,
+                    "network_s": 10,
+                },
+            ),
+            Profile(
+                *("full", 5, 20, 3300),
+                {**_STANDARD, "fio_matrix": ("read", "write"), "sustained": ("all",)},
+                {
+                    **_COMMON,
+                    "seconds": 15,
+                    "file_bytes": 4096 * MIB,
+                    "disk_s": 60,
+                    "quiet_budget_s": 300,
+                    "fio_s": 20,
+                    "fio_ramp_s": 5,
+                    "fio_file_bytes": 8192 * MIB,
+                    "matrix_s": 8,
+                    "small_files": 3000,
+                    "sustained_s": 900,
+                    "sustained_window_s": 30,
+                    "network_s": 10,
+                },
+            ),
         )
     }
 )
+MATRIX_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+MATRIX_JOBS = (1, 4)
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A number within [low, high] that a run may set in place of its profile's."""
 
+    label: str
+    unit: str
     low: float
     high: float
-    is_whole: bool
+    is_whole: bool = True
 
 
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
-        "seconds": Parameter(0.2, 120, is_whole=False),
-        "repeats": Parameter(1, 50, is_whole=True),
-        "file_bytes": Parameter(MIB, 2**40, is_whole=True),
-        "quiet_budget_s": Parameter(0, 3600, is_whole=True),
+        "repeats": Parameter("Repeats of each series", "", 1, 50),
+        "quiet_budget_s": Parameter("All waiting for a quiet host", "s", 0, 3600),
+        "seconds": Parameter("One CPU repeat", "s", 0.2, 120, is_whole=False),
+        "sustained_s": Parameter("Sustained CPU test", "s", 2, 86_400),
+        "sustained_window_s": Parameter("Window of the sustained test", "s", 1, 600),
+        "file_bytes": Parameter("File of dd", "bytes", MIB, 2**40),
+        "disk_s": Parameter("One copy of dd at most", "s", 1, 3600),
+        "small_files": Parameter("Small files", "files", 10, 1_000_000),
+        "fio_file_bytes": Parameter("File of fio", "bytes", 16 * MIB, 2**40),
+        "fio_s": Parameter("One fio test", "s", 0.5, 3600, is_whole=False),
+        "fio_ramp_s": Parameter("Ramp before a fio test", "s", 0, 600, is_whole=False),
+        "matrix_s": Parameter("One cell of the fio matrix", "s", 0.5, 600, is_whole=False),
+        "network_s": Parameter("One network test", "s", 1, 600),
+        "network_streams": Parameter("Parallel TCP streams", "streams", 2, 128),
+        "udp_bits_per_s": Parameter("UDP rate", "bits/s", 100_000, 100_000_000_000),
+        "ping_count": Parameter("Round trips", "requests", 2, 10_000),
     }
 )
 DIRECTORY = "directory"
+MAX_DIRECTORIES = 16
+_DEVICE = re.compile(r"/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]{0,200}", re.ASCII)
 
 
 def profile_named(name: object) -> Profile:
@@ -97,18 +206,17 @@ def checked_probes(names: Sequence[object] | None) -> list[str] | None:
     return chosen
 
 
-def checked_parameters(given: Mapping[str, object]) -> dict[str, float | int | str]:
+def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
     """The parameters of a run, typed; raises InvalidValue naming the first bad one."""
-    checked: dict[str, float | int | str] = {}
+    checked: dict[str, Value] = {}
     for name, value in given.items():
         field = f"/parameters/{name}"
-        if name == DIRECTORY:
-            checked[name] = _directory(field, value)
-        elif name in PARAMETERS:
+        if name in PARAMETERS:
             checked[name] = _number(field, value, PARAMETERS[name])
+        elif name in _CHECKS:
+            checked[name] = _CHECKS[name](field, value)
         else:
-            known = ", ".join((*PARAMETERS, DIRECTORY))
-            raise InvalidValue(field, f"unknown; known are {known}")
+            raise InvalidValue(field, f"unknown; known are {', '.join((*PARAMETERS, *_CHECKS))}")
     return checked
 
 
@@ -133,3 +241,70 @@ def _directory(field: str, value: object) -> str:
     ):
         raise InvalidValue(field, "an absolute path without '..' is needed")
     return value
+
+
+def _directories(field: str, value: object) -> list[str]:
+    """Directories that are written and read at the same time, each on a disk of its own."""
+    if not isinstance(value, list) or not 2 <= len(value) <= MAX_DIRECTORIES:
+        raise InvalidValue(field, f"a list of 2 to {MAX_DIRECTORIES} directories is needed")
+    checked = [_directory(f"{field}/{index}", path) for index, path in enumerate(value)]
+    if len(set(checked)) != len(checked):
+        raise InvalidValue(field, "a directory is named twice")
+    return checked
+
+
+def _device(field: str, value: object) -> str:
+    """A block device, which is only ever read."""
+    if not isinstance(value, str) or not _DEVICE.fullmatch(value) or ".." in value.split("/"):
+        raise InvalidValue(field, "the path of a device such as /dev/sdb is needed")
+    return value
+
+
+def _peer(field: str, value: object) -> str:
+    """The id of the host at the other end of the network tests."""
+    try:
+        return str(UUID(str(value)))
+    except ValueError:
+        raise InvalidValue(field, f"{value!r} is not the id of a host") from None
+
+
+def _peer_address(field: str, value: object) -> str:
+    """Where the measured host reaches its peer, when that is not the peer's own address."""
+    if not isinstance(value, str):
+        raise InvalidValue(field, "an address is needed")
+    try:
+        return checked_address(value)
+    except InvalidValue as error:
+        raise InvalidValue(field, error.detail) from None
+
+
+def _flag(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidValue(field, "true or false is needed")
+    return value
+
+
+def _counts(field: str, value: object) -> list[int]:
+    """Queue depths or numbers of jobs of the matrix, ascending."""
+    if not isinstance(value, list) or not 1 <= len(value) <= 12:
+        raise InvalidValue(field, "a list of 1 to 12 numbers is needed")
+    limits = Parameter("", "", 1, 1024)
+    return sorted({int(_number(f"{field}/{i}", n, limits)) for i, n in enumerate(value)})
+
+
+_CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
+    {
+        DIRECTORY: _directory,
+        "directories": _directories,
+        "device": _device,
+        "peer": _peer,
+        "peer_address": _peer_address,
+        "install_tools": _flag,
+        "matrix_depths": _counts,
+        "matrix_jobs": _counts,
+    }
+)
+OTHER_PARAMETERS = tuple(_CHECKS)
+"""Parameters that are not numbers."""
+LISTS = ("directories", "matrix_depths", "matrix_jobs")
+"""Of those, the ones that take several values."""

@@ -1,9 +1,9 @@
 """One ranking of offers by value per cost under one metric.
 
-The order is total: rows with a value first, best first; then rows without a price; then disturbed
-rows. Within the last two the better score comes first, and equal rows follow their offer id.
-Disturbed rows are shown and never compared: they hold no rank, value, tie group or place on the
-Pareto frontier, and they keep nobody off it.
+The order is total: rows with a value first, best first; then rows without a price; then unfit rows
+(disturbed, or measured from a cache). Within the last two the better score comes first, and equal
+rows follow their offer id. Unfit rows are shown and never compared: they hold no rank, value, tie
+group or place on the Pareto frontier, and they keep nobody off it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ class Candidate:
     score: Summary
     price: Decimal | None
     price_per_hour: Decimal | None = None
-    is_disturbed: bool = False
+    is_unfit: bool = False
     missing: tuple[str, ...] = ()
 
 
@@ -88,14 +88,14 @@ def ranked(
     """
     everyone = _checked(list(candidates))
     valued = [
-        _valued(c, c.price, metric) for c in everyone if c.price is not None and not c.is_disturbed
+        _valued(c, c.price, metric) for c in everyone if c.price is not None and not c.is_unfit
     ]
-    unpriced = [c for c in everyone if c.price is None and not c.is_disturbed]
-    disturbed = [c for c in everyone if c.is_disturbed]
+    unpriced = [c for c in everyone if c.price is None and not c.is_unfit]
+    unfit = [c for c in everyone if c.is_unfit]
     return [
         *_placed(_in_order(valued), metric, seed),
         *(_unplaced(c, metric) for c in _by_score(unpriced, metric)),
-        *(_unplaced(c, metric) for c in _by_score(disturbed, metric)),
+        *(_unplaced(c, metric) for c in _by_score(unfit, metric)),
     ]
 
 
@@ -211,7 +211,7 @@ def sorted_none_last(
     """Rows sorted by several keys, pairs (value of a row, is_descending), the first foremost.
 
     Rows whose value is None come last in both directions; rows equal in every key follow
-    `identity`, so the order is total. Give `is_disturbed` as the first key of a ranking.
+    `identity`, so the order is total. Give `is_unfit` as the first key of a ranking.
     """
     ordered = sorted(rows, key=identity)
     for value_of, is_descending in reversed(keys):

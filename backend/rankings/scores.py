@@ -16,8 +16,9 @@ from backend.domain.stats import Summary
 
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 DISTURBED = "disturbed"
-SHOWN_FLAGS = ("cached",)
-CACHED_VARIANT = "dd_cached"
+CACHED = "cached"
+UNFIT = frozenset({DISTURBED, CACHED})
+"""Samples with one of these are shown without a rank, and only where there are no others."""
 FIELDS = (
     "offer_id",
     "metric",
@@ -25,6 +26,7 @@ FIELDS = (
     "offer__source",
     "host_id",
     "run_id",
+    "evidence_id",
     "variant",
     "value",
     "flags",
@@ -44,7 +46,8 @@ class Score:
     metric: Metric
     summary: Summary
     variant: str
-    is_disturbed: bool
+    is_unfit: bool
+    """Whether every sample is disturbed or cached; such a score takes no place."""
     flags: tuple[str, ...]
     source: str
     measured_at: dt.datetime
@@ -91,34 +94,34 @@ def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
     summary = stats.published_summary(
         newest["value"], newest["published_sd_ratio"], newest["published_count"]
     )
-    return _told(metric, summary, [newest], is_disturbed=False)
+    return _told(metric, summary, [newest], is_unfit=False)
 
 
 def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
     repeats: dict[str, list[tuple[float, bool]]] = {}
     for sample in samples:
-        pair = sample["value"], DISTURBED in sample["flags"]
+        pair = sample["value"], not UNFIT.isdisjoint(sample["flags"])
         repeats.setdefault(str(sample["host_id"]), []).append(pair)
-    kept, is_disturbed = stats.kept_repeats(repeats)
+    kept, is_unfit = stats.kept_repeats(repeats)
     summary = stats.summary(
         kept,
         between_instance_cv=between_instance_cv(metric, samples[0]["offer__vcpu_kind"] or None),
         target_half_width_ratio=metric.target_half_width_ratio,
     )
-    used = [s for s in samples if is_disturbed or DISTURBED not in s["flags"]]
-    return _told(metric, summary, used, is_disturbed=is_disturbed)
+    used = [s for s in samples if is_unfit or UNFIT.isdisjoint(s["flags"])]
+    return _told(metric, summary, used, is_unfit=is_unfit)
 
 
 def _told(
-    metric: Metric, summary: Summary, used: list[Mapping[str, Any]], *, is_disturbed: bool
+    metric: Metric, summary: Summary, used: list[Mapping[str, Any]], *, is_unfit: bool
 ) -> Score:
     newest = max(used, key=lambda s: s["measured_at"])
     return Score(
         metric=metric,
         summary=summary,
         variant=newest["variant"],
-        is_disturbed=is_disturbed,
-        flags=tuple(_flags(summary, used, is_disturbed=is_disturbed)),
+        is_unfit=is_unfit,
+        flags=tuple(_flags(summary, used)),
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
@@ -126,22 +129,23 @@ def _told(
     )
 
 
-def _flags(
-    summary: Summary, used: Iterable[Mapping[str, Any]], *, is_disturbed: bool
-) -> Iterator[str]:
-    if is_disturbed:
+def _flags(summary: Summary, used: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    if any(DISTURBED in s["flags"] for s in used):
         yield DISTURBED
     if summary.is_unstable:
         yield "unstable"
-    if any("cached" in s["flags"] or s["variant"] == CACHED_VARIANT for s in used):
-        yield "cached"
+    if any(CACHED in s["flags"] for s in used):
+        yield CACHED
     if any(s["source"] == Source.IMPORTED for s in used):
         yield "imported"
 
 
 def _result_url(sample: Mapping[str, Any]) -> str | None:
-    """The run page with its raw output, else the address that a published figure states."""
+    """The run page, or the imported text, else the address that a published figure states."""
+    site = settings.PUBLIC_URL.rstrip("/")
     if sample["run_id"]:
-        return f"{settings.PUBLIC_URL.rstrip('/')}/runs/{sample['run_id']}/#evidence"
+        return f"{site}/runs/{sample['run_id']}/#evidence"
+    if sample["evidence_id"]:
+        return f"{site}/evidence/{sample['evidence_id']}/"
     words = f"{sample['source_note']} {sample['offer__source']}".split()
     return next((w for w in words if w.startswith(("http://", "https://"))), None)

@@ -109,9 +109,9 @@ def offer_detail(
         prices=list(offer.prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
         summaries=offer_scores(offer.pk),
         samples=list(
-            offer.samples.select_related("run", "evidence", "host").order_by("-measured_at", "id")[
-                :SAMPLES_SHOWN
-            ]
+            offer.samples.select_related("run", "evidence", "host")
+            .defer("evidence__raw_gzip", "evidence__series")
+            .order_by("-measured_at", "id")[:SAMPLES_SHOWN]
         ),
     )
 
@@ -197,7 +197,7 @@ def _ranked_rows(listed: Iterable[BaseRow], metric: Metric) -> list[RankingRow]:
             score=base.score.summary,
             price=base.cells["price"],
             price_per_hour=base.price_per_hour,
-            is_disturbed=base.score.is_disturbed,
+            is_unfit=base.score.is_unfit,
             missing=base.missing,
         )
         for slug, base in scored.items()

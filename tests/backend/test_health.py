@@ -58,6 +58,7 @@ def test_readyz_is_503_while_a_migration_is_missing(client: Client) -> None:
         ({"SSH_ALLOW_PRIVATE": True}, "rackrate.W002"),
         ({"HTTPS_ONLY": False}, "rackrate.W003"),
         ({"PUBLIC_URL": "http://rackrate.test"}, "rackrate.W004"),
+        ({"WEBHOOK_ALLOW_PRIVATE": True}, "rackrate.W005"),
     ],
 )
 def test_check_finds_a_setting_that_is_not_for_a_server(

@@ -1,5 +1,6 @@
 """POST hosts, scan, approve, runs, cancel; GET runs, samples and evidence."""
 
+import datetime as dt
 import gzip
 import hashlib
 import json
@@ -20,6 +21,7 @@ from backend.benchmarks.models import Evidence, Host, HostState, Run
 from backend.benchmarks.selectors import fingerprint
 from backend.benchmarks.services import host_scan_record
 from backend.catalog.models import Offer
+from backend.common import clock
 from backend.common.queue import Task
 from backend.config.celery import app
 from tests import factories
@@ -347,6 +349,52 @@ def test_finished_run_shows_samples_that_lead_to_their_raw_output(client: Client
     assert response.content.decode() == raw
     assert hashlib.sha256(response.content).hexdigest() == listed["sha256"]
     assert client.get(f"{API}/runs/{run.pk}/evidence/4").status_code == 404
+
+
+def test_series_beside_a_command_is_json_and_its_address_is_listed(client: Client) -> None:
+    run = factories.run()
+    evidence(run)
+    evidence(run, n=2, series={"t_s": [1.0, 2.0], "mhz": [None, 2600.0]})
+    none, some = client.get(f"{API}/runs/{run.pk}").json()["evidence"]
+    assert none["series_url"] is None
+    assert client.get(some["series_url"]).json() == {"t_s": [1.0, 2.0], "mhz": [None, 2600.0]}
+    assert client.get(f"{API}/runs/{run.pk}/evidence/1/series").status_code == 404
+    assert client.get(f"{API}/runs/{run.pk}/evidence/9/series").status_code == 404
+    [first, second] = client.get(f"{API}/evidence?run={run.pk}").json()["results"]
+    assert (first["series_url"], second["series_url"]) == (None, some["series_url"])
+
+
+def test_running_run_shows_what_remains_and_what_it_has_cost(client: Client) -> None:
+    run = factories.run(
+        state="running", started_at=clock.now() - dt.timedelta(seconds=36), progress_ratio=0.5,
+        live={"expected_s": 60},
+    )  # fmt: skip
+    run.price = factories.price(run.offer, "100")
+    run.save()
+    shown = client.get(f"{API}/runs/{run.pk}").json()
+    assert shown["eta_s"] == 30
+    jsonschema.validate(shown, client.get(f"{API}/schemas/run-detail.json").json())
+    assert shown["cost"].pop("so_far").startswith("1.0")  # 36 s at 100 an hour
+    assert shown["cost"] == {"currency": "USD", "cap": None}
+
+
+def test_run_takes_lists_flags_and_a_peer(operator: Client) -> None:
+    host, peer = factories.host(), factories.host()
+    parameters = {
+        "directories": ["/data/a", "/data/b"], "install_tools": True, "peer": str(peer.pk),
+    }  # fmt: skip
+    document = {"host": str(host.pk), "profile": "quick", "parameters": parameters}
+    made = post(operator, "runs", document)
+    assert made.status_code == 202
+    run = Run.objects.get(pk=made.json()["id"])
+    assert (run.parameters, run.peer) == (parameters, peer)
+    for changes, pointer in (
+        ({"parameters": {"peer": str(host.pk)}}, "/parameters/peer"),
+        ({"parameters": {"directories": ["/a", "b"]}}, "/parameters/directories/1"),
+        ({"probes": ["network"], "parameters": {}}, "/probes"),
+    ):
+        refused = post(operator, "runs", document | changes)
+        assert (refused.status_code, fields(refused)) == (400, [pointer])
 
 
 def test_damaged_evidence_is_never_shown_as_if_it_were_whole(client: Client) -> None:

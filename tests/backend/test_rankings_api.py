@@ -263,13 +263,26 @@ def test_measured_results_win_over_published_ones(client: Client) -> None:
 def test_fallback_variant_ranks_only_without_the_canonical_one(client: Client) -> None:
     offer = factories.offer("disk")
     read = {"metric": "disk_read_bytes_per_s", "unit": "bytes/s"}
-    factories.sample(offer, 9e9, variant="dd_cached", **read)
+    factories.sample(offer, 3e8, variant="dd_fdatasync", **read)
     query = "metric=disk_read_bytes_per_s"
     [row] = results(client, query)
-    assert (row["score"], row["flags"]) == (9e9, "cached")
+    assert (row["score"], row["flags"]) == (3e8, "")
     factories.sample(offer, 2e8, variant="dd_direct", **read)
     [row] = results(client, query)
     assert (row["score"], row["flags"]) == (2e8, "")
+
+
+def test_cached_result_is_listed_without_a_place(client: Client) -> None:
+    cached, honest = factories.offer("cached"), factories.offer("honest")
+    for offer in (cached, honest):
+        factories.price(offer)
+    read = {"metric": "disk_read_bytes_per_s", "unit": "bytes/s"}
+    factories.sample(cached, 9e9, variant="dd_cached", flags=["cached"], **read)
+    factories.sample(honest, 2e8, variant="dd_direct", **read)
+    first, last = results(client, "metric=disk_read_bytes_per_s")
+    assert (first["offer_id"], first["rank"]) == ("honest", 1)
+    assert (last["offer_id"], last["score"], last["flags"]) == ("cached", 9e9, "cached")
+    assert (last["rank"], last["value_per_cost"], last["tie_group"]) == (None, None, None)
 
 
 def test_excluded_samples_do_not_count(client: Client) -> None:

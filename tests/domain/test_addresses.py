@@ -33,6 +33,9 @@ def test_address_is_refused_when_a_resolver_might_read_it_otherwise(text):
         ("8.8.8.8", True), ("2606:4700::1111", True),
         ("127.0.0.1", False), ("10.1.2.3", False), ("169.254.169.254", False), ("::1", False),
         ("fe80::1", False), ("::ffff:10.0.0.1", False), ("224.0.0.1", False), ("0.0.0.0", False),
+        ("::127.0.0.1", False), ("fec0::1", False), ("fd00:ec2::254", False), ("192.0.0.8", False),
+        ("2002:7f00:1::", False), ("2001:db8::1", False), ("ff0e::1", False), ("100.64.0.1", False),
+        ("64:ff9b::7f00:1", False), ("64:ff9b::808:808", True), ("::ffff:8.8.8.8", True),
     ],
 )  # fmt: skip
 def test_public_is_what_everybody_reaches(ip, public):

@@ -3,7 +3,13 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.profiles import PROFILES, checked_parameters, checked_probes, profile_named
+from backend.domain.profiles import (
+    PARAMETERS,
+    PROFILES,
+    checked_parameters,
+    checked_probes,
+    profile_named,
+)
 
 
 def test_profile_is_found_by_name():
@@ -36,6 +42,47 @@ def test_parameters_are_typed():
     checked = checked_parameters(given)
     assert checked == given
     assert [type(value) for value in checked.values()] == [float, int, int, str]
+
+
+def test_parameters_may_be_lists_flags_and_identifiers():
+    given = {
+        "directories": ["/data/a", "/data/b"],
+        "device": "/dev/disk/by-id/nvme-x",
+        "peer": "5F0C4B6E-0000-4000-8000-000000000000",
+        "peer_address": "10.0.0.7",
+        "install_tools": True,
+        "matrix_depths": [8, 1, 8],
+        "matrix_jobs": [1],
+    }
+    assert checked_parameters(given) == {
+        **given,
+        "peer": "5f0c4b6e-0000-4000-8000-000000000000",
+        "matrix_depths": [1, 8],
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("directories", "/a"), ("directories", ["/a"]), ("directories", ["/a", "/a"]),
+        ("directories", ["/a"] * 17), ("directories/1", ["/a", "b"]),
+        ("device", "sdb"), ("device", "/dev/../etc/passwd"), ("device", 3),
+        ("peer", "rack 1"), ("peer_address", 5), ("peer_address", "-oProxyCommand=x"),
+        ("install_tools", "yes"), ("matrix_depths", 8), ("matrix_depths", []),
+        ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
+    ],
+)  # fmt: skip
+def test_parameter_of_another_kind_is_refused_by_place(field, value):
+    with pytest.raises(InvalidValue) as raised:
+        checked_parameters({field.split("/")[0]: value})
+    assert raised.value.field == f"/parameters/{field}"
+
+
+def test_every_profile_has_a_value_for_every_parameter_but_the_repeats():
+    for profile in PROFILES.values():
+        assert set(profile.values) == set(PARAMETERS) - {"repeats"}
+        for name, value in profile.values.items():
+            assert PARAMETERS[name].low <= value <= PARAMETERS[name].high
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def candidates(draw, max_size=12):
             draw(st.integers(1, 6)) * 100,
             draw(st.none() | st.sampled_from(["0.1", "0.2", "0.3", "0.7"])),
             draw(st.none() | st.sampled_from([0.0, 0.02, 0.1])),
-            is_disturbed=draw(st.booleans() if number % 4 == 3 else st.just(False)),
+            is_unfit=draw(st.booleans() if number % 4 == 3 else st.just(False)),
         )
         for number in range(count)
     ]
@@ -124,7 +124,7 @@ def test_ranked_ties_what_the_intervals_cannot_tell_apart():
 def test_ranked_lists_a_disturbed_offer_last_and_says_nothing_of_its_place():
     rows = ranked(
         [
-            offer("busy", 900, "0.1", price_per_hour=Decimal("0.1"), is_disturbed=True),
+            offer("busy", 900, "0.1", price_per_hour=Decimal("0.1"), is_unfit=True),
             offer("calm", 100, "0.1", price_per_hour=Decimal("0.1")),
             offer("free", 5000, None),
         ],
@@ -260,7 +260,7 @@ def test_ranked_is_a_total_order_whatever_the_order_of_input(offers, measured, s
 def test_ranked_blocks_follow_each_other_and_ranks_agree_with_values(offers, measured):
     rows = ranked(offers, measured)
     block = [
-        2 if row.candidate.is_disturbed else 1 if row.candidate.price is None else 0 for row in rows
+        2 if row.candidate.is_unfit else 1 if row.candidate.price is None else 0 for row in rows
     ]
     assert block == sorted(block)
     placed = rows[: block.count(0)]

@@ -133,6 +133,15 @@ class RunEvidence(serializers.Serializer[Any]):
     bytes = serializers.IntegerField()
     sha256 = serializers.CharField()
     url = serializers.URLField()
+    series_url = serializers.URLField(allow_null=True)
+
+
+class RunCost(serializers.Serializer[Any]):
+    """What the machine has cost in the run so far; the cap is the campaign's budget."""
+
+    so_far = serializers.CharField(help_text="a decimal string, in millionths")
+    currency = serializers.CharField()
+    cap = serializers.CharField(allow_null=True)
 
 
 class RunDetail(serializers.Serializer[Any]):
@@ -153,3 +162,5 @@ class RunDetail(serializers.Serializer[Any]):
     samples = RunSample(many=True)
     evidence = RunEvidence(many=True)
     url = serializers.URLField()
+    eta_s = serializers.FloatField(allow_null=True)
+    cost = RunCost(allow_null=True)

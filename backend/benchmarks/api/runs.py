@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -17,6 +18,8 @@ from backend.benchmarks.api import documents
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.selectors import (
     EvidenceDamaged,
+    evidence_listed,
+    evidence_series,
     evidence_text,
     hosts_visible,
     run_view,
@@ -160,6 +163,8 @@ class RunView(View):
             "samples": [_run_sample(sample) for sample in shown.samples],
             "evidence": [_run_evidence(request, item) for item in shown.evidence],
             "url": _url(request, run),
+            "eta_s": shown.remaining_s,
+            "cost": shown.cost,
         }
         return Response(documents.RunDetail(document).data)
 
@@ -190,6 +195,9 @@ def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
         "bytes": item.size_bytes,
         "sha256": item.sha256,
         "url": reverse("api:run-evidence", kwargs=place, request=request),
+        "series_url": reverse("api:run-evidence-series", kwargs=place, request=request)
+        if getattr(item, "has_series", False)
+        else None,
     }
 
 
@@ -219,6 +227,21 @@ class RunEvidenceView(View):
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
         return Response(raw, headers={"X-Content-SHA256": item.sha256})
+
+
+class RunEvidenceSeriesView(View):
+    """What was seen once a second beside one command: column → values, null where unknown."""
+
+    @extend_schema(
+        operation_id="runs_evidence_series_get",
+        responses={200: OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request, run_id: UUID, n: int, **_: Any) -> Response:
+        item = get_object_or_404(_run(request, run_id).evidence.defer("raw_gzip"), n=n)
+        series = evidence_series(item)
+        if series is None:
+            raise Http404(f"nothing was recorded beside evidence {n}")
+        return Response(series)
 
 
 class SamplesView(RunsListView):
@@ -256,7 +279,7 @@ class SamplesView(RunsListView):
         samples = (
             Sample.objects.filter(offer__in=offers, **conditions)
             .select_related("offer", "evidence")
-            .defer("evidence__raw_gzip")
+            .defer("evidence__raw_gzip", "evidence__series")
             .order_by("-measured_at", "id")
         )
         return Listing(self.columns, samples, samples.count(), cells=_sample_cells, **shown)
@@ -299,15 +322,14 @@ class EvidenceView(RunsListView):
         Column("bytes", Kind.INTEGER, "Size of the raw output", "bytes"),
         Column("sha256", Kind.TEXT, "Checksum of the raw output"),
         Column("url", Kind.TEXT, "Address of the raw output"),
+        Column("series_url", Kind.TEXT, "Address of what was seen once a second beside it"),
     )
 
     def listing(self, request: Request) -> Listing:
         conditions, shown = self.asked(request)
-        items = (
+        items = evidence_listed(
             Evidence.objects.filter(run__workspace=workspace_of(request), **conditions)
-            .defer("raw_gzip")
-            .order_by("run_id", "n")
-        )
+        ).order_by("run_id", "n")
 
         def cells(item: Evidence) -> dict[str, Any]:
             return {"run": item.run_id, **_run_evidence(request, item)}

@@ -58,3 +58,19 @@ class TextField(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class FlagField(serializers.BooleanField):
+    """true or false; the words and numbers that stand for them elsewhere are refused."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class ZonedTimeField(serializers.DateTimeField):
+    """A time shown with the offset of its own zone, not in UTC."""
+
+    def to_representation(self, value: Any) -> str:
+        return str(value.isoformat())

@@ -1,0 +1,124 @@
+"""A run as one file: taken along here, brought in elsewhere."""
+
+from collections.abc import Mapping
+from typing import IO, Any, ClassVar
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import APIException
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.api.results import visible_offer
+from backend.benchmarks.archive import (
+    CONTENT_TYPES,
+    TAR_GZ,
+    RunNotFinished,
+    archive_name,
+    run_archive,
+)
+from backend.benchmarks.archive_import import run_import
+from backend.benchmarks.imports import AlreadyImported
+from backend.benchmarks.selectors import EvidenceDamaged, runs_visible
+from backend.benchmarks.unpacking import MAX_PACKED_BYTES
+from backend.common.rest.bodies import check_length
+from backend.common.rest.permissions import WRITE
+from backend.common.rest.problem import Conflict
+from backend.common.rest.views import View
+from backend.domain.errors import InvalidValue
+
+
+class FileParser(BaseParser):
+    """The body as it is, whatever it calls itself."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return stream.read()
+
+
+class ImportedRun(serializers.Serializer[Any]):
+    """A run that came with an archive."""
+
+    id = serializers.UUIDField()
+    state = serializers.CharField()
+    host = serializers.UUIDField()
+    samples = serializers.IntegerField()
+    evidence = serializers.IntegerField()
+    url = serializers.URLField()
+
+
+class RunArchiveView(View):
+    """Everything of a finished run as one file, with checksums."""
+
+    @extend_schema(responses={(200, kind): OpenApiTypes.BINARY for kind in CONTENT_TYPES.values()})
+    def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
+        """The same run gives the same bytes; 409 while it is not finished."""
+        found = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
+        run = get_object_or_404(found, pk=run_id)
+        try:
+            content = run_archive(run, kind)
+        except RunNotFinished as error:
+            raise Conflict(str(error)) from error
+        except EvidenceDamaged as error:
+            raise APIException(str(error)) from error
+        disposition = f'attachment; filename="{archive_name(run, kind)}"'
+        return HttpResponse(
+            content,
+            content_type=CONTENT_TYPES[kind],
+            headers={"Content-Disposition": disposition},
+        )
+
+
+class RunImportView(View):
+    """Bring in the archive of a run that was measured by another Rackrate."""
+
+    parser_classes = (FileParser,)
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(
+        parameters=[OpenApiParameter("offer", str, required=True, description="Slug of the offer")],
+        request={"application/octet-stream": OpenApiTypes.BINARY},
+        responses={201: ImportedRun},
+    )
+    def post(self, request: Request) -> Response:
+        """The file as the body, the offer as a parameter; 409 when the run is here already."""
+        check_length(request, MAX_PACKED_BYTES)
+        offer = request.query_params.get("offer", "")
+        if not offer:
+            raise InvalidValue("offer", "the parameter offer names the offer that it belongs to")
+        target = visible_offer(request, offer)
+        content: object = request.data
+        try:
+            run = run_import(
+                workspace=workspace_of(request),
+                offer=target,
+                content=content if isinstance(content, bytes) else b"",
+                actor=actor(request),
+            )
+        except AlreadyImported as error:
+            raise Conflict(str(error)) from error
+        url = reverse("api:run", kwargs={"run_id": run.pk}, request=request)
+        answer = ImportedRun(
+            {
+                "id": run.pk,
+                "state": run.state,
+                "host": run.host_id,
+                "samples": run.samples.count(),
+                "evidence": run.evidence.count(),
+                "url": url,
+            }
+        )
+        return Response(answer.data, status=201, headers={"Location": url})

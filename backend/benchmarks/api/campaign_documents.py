@@ -1,0 +1,217 @@
+"""Documents of campaigns, schedules and subscriptions as they go over the wire (schema 1)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.benchmarks.api.documents import PROFILES, BudgetDocument
+from backend.benchmarks.campaigns import MAX_CONCURRENCY, MAX_REPEATS
+from backend.benchmarks.matrix import CELL_STATES
+from backend.benchmarks.models import Channel, NetworkPairs, NoticeKind
+from backend.benchmarks.notices import MAX_SECRET_CHARACTERS, MIN_SECRET_CHARACTERS
+from backend.common.rest.documents import (
+    FlagField,
+    Strict,
+    TextField,
+    ZonedTimeField,
+)
+from backend.domain.schedules import MAX_CRON_LENGTH, MAX_EVERY_S, MIN_EVERY_S
+
+Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
+MAX_HOSTS = 500
+
+# --- campaigns --------------------------------------------------------------------------------------
+
+
+class CampaignDocument(Strict):
+    """Hosts × a profile × a budget; `network_pairs` also measures between the hosts."""
+
+    name = TextField(max_length=100)
+    hosts = serializers.ListField(child=serializers.UUIDField(), max_length=MAX_HOSTS)
+    offers = serializers.ListField(child=TextField(max_length=120), required=False, default=list)
+    profile = serializers.ChoiceField(choices=PROFILES)
+    probes = serializers.ListField(
+        child=TextField(max_length=20), allow_null=True, required=False, default=None
+    )
+    parameters = serializers.DictField(required=False, default=dict)
+    repeats = serializers.IntegerField(min_value=1, max_value=MAX_REPEATS, default=1)
+    concurrency = serializers.IntegerField(min_value=1, max_value=MAX_CONCURRENCY, default=4)
+    budget = BudgetDocument(allow_null=True, required=False, default=None)
+    install_tools = FlagField(required=False, default=False)
+    network_pairs = serializers.ChoiceField(
+        choices=NetworkPairs.values, default=NetworkPairs.NONE.value
+    )
+
+
+class AmountShown(serializers.Serializer[Any]):
+    """An amount of money."""
+
+    amount = serializers.CharField(help_text="A decimal string, never rounded to cents")
+    currency = serializers.CharField()
+
+
+class CampaignRun(serializers.Serializer[Any]):
+    """One run of a campaign's newest round; with a peer it measured the network between both."""
+
+    id = serializers.UUIDField()
+    host = serializers.UUIDField()
+    peer = serializers.UUIDField(allow_null=True)
+    state = serializers.CharField()
+    progress = serializers.FloatField()
+    failure_reason = serializers.CharField(allow_null=True)
+    url = serializers.URLField()
+
+
+class CampaignState(serializers.Serializer[Any]):
+    """A campaign just made, started or asked to end; amounts are null while a price is unknown."""
+
+    id = serializers.UUIDField()
+    state = serializers.CharField()
+    round = serializers.IntegerField()
+    url = serializers.URLField()
+    cost_estimate = AmountShown(allow_null=True)
+    cost_note = serializers.CharField(allow_null=True)
+    runs = CampaignRun(many=True)
+
+
+class MatrixCell(serializers.Serializer[Any]):
+    """What one probe came to on one target."""
+
+    target = serializers.CharField()
+    probe = serializers.CharField()
+    state = serializers.ChoiceField(choices=CELL_STATES)
+    run = serializers.UUIDField()
+
+
+class CampaignDetail(CampaignState):
+    """A campaign with its newest round."""
+
+    name = serializers.CharField()
+    hosts = serializers.ListField(child=serializers.UUIDField())
+    profile = serializers.CharField()
+    probes = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    parameters = serializers.DictField()
+    repeats = serializers.IntegerField()
+    concurrency = serializers.IntegerField()
+    budget = AmountShown(allow_null=True)
+    install_tools = serializers.BooleanField()
+    network_pairs = serializers.CharField()
+    progress = serializers.FloatField()
+    remaining_s = serializers.FloatField(allow_null=True)
+    cost_so_far = AmountShown(allow_null=True)
+    cost_so_far_note = serializers.CharField(allow_null=True)
+    matrix = MatrixCell(many=True)
+
+
+# --- schedules --------------------------------------------------------------------------------------
+
+
+class WindowDocument(Strict):
+    """A maintenance window in the schedule's time zone; it may cross midnight."""
+
+    to = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
+
+    def get_fields(self) -> Fields:
+        begin = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
+        return {"from": begin, **super().get_fields()}
+
+
+class SchedulePatch(Strict):
+    """Other times of a schedule; what is left out stays."""
+
+    cron = TextField(max_length=MAX_CRON_LENGTH, allow_null=True, required=False)
+    every_s = serializers.IntegerField(
+        min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, allow_null=True, required=False
+    )
+    time_zone = TextField(max_length=50, required=False)
+    window = WindowDocument(allow_null=True, required=False)
+    enabled = FlagField(required=False)
+
+
+class ScheduleDocument(Strict):
+    """When a campaign starts by itself: exactly one of a cron line and an interval."""
+
+    campaign = serializers.UUIDField()
+    cron = TextField(max_length=MAX_CRON_LENGTH, allow_null=True, required=False, default=None)
+    every_s = serializers.IntegerField(
+        min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, allow_null=True, required=False, default=None
+    )
+    time_zone = TextField(max_length=50, required=False, default="UTC")
+    window = WindowDocument(allow_null=True, required=False, default=None)
+    enabled = FlagField(required=False, default=True)
+
+
+class ScheduleDetail(serializers.Serializer[Any]):
+    """A schedule with its next five starts; none while it is not enabled."""
+
+    id = serializers.UUIDField()
+    campaign = serializers.UUIDField()
+    cron = serializers.CharField(allow_null=True)
+    every_s = serializers.IntegerField(allow_null=True)
+    time_zone = serializers.CharField()
+    window = WindowDocument(allow_null=True)
+    enabled = serializers.BooleanField()
+    next = serializers.ListField(child=ZonedTimeField())
+    last_at = serializers.DateTimeField(allow_null=True)
+    last_outcome = serializers.CharField(allow_null=True)
+
+
+# --- subscriptions ----------------------------------------------------------------------------------
+
+
+def _secret() -> TextField:
+    return TextField(
+        min_length=MIN_SECRET_CHARACTERS,
+        max_length=MAX_SECRET_CHARACTERS,
+        trim_whitespace=False,
+        allow_null=True,
+        required=False,
+        write_only=True,
+    )
+
+
+class SubscriptionDocument(Strict):
+    """Who is told of what; the secret that signs a webhook is kept encrypted and never shown."""
+
+    channel = serializers.ChoiceField(choices=Channel.values)
+    address = TextField(max_length=500)
+    secret = _secret()
+    kinds = serializers.ListField(child=serializers.ChoiceField(choices=NoticeKind.values))
+    enabled = FlagField(required=False, default=True)
+
+
+class SubscriptionPatch(Strict):
+    """What is to change of a subscription."""
+
+    address = TextField(max_length=500, required=False)
+    secret = _secret()
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=NoticeKind.values), required=False
+    )
+    enabled = FlagField(required=False)
+
+
+class SubscriptionDetail(serializers.Serializer[Any]):
+    """A subscription without its secret; counts are of its notices."""
+
+    id = serializers.UUIDField()
+    channel = serializers.CharField()
+    address = serializers.CharField()
+    kinds = serializers.ListField(child=serializers.CharField())
+    enabled = serializers.BooleanField()
+    has_secret = serializers.BooleanField()
+    sent = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    given_up = serializers.IntegerField()
+    last_sent_at = serializers.DateTimeField(allow_null=True)
+    last_error = serializers.CharField(allow_null=True)
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "campaign": CampaignDocument,
+    "campaign-detail": CampaignDetail,
+    "schedule": ScheduleDocument,
+    "schedule-detail": ScheduleDetail,
+    "subscription": SubscriptionDocument,
+}

@@ -1,0 +1,233 @@
+"""Campaigns: make, start, follow, cancel, do again what failed."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks import models
+from backend.benchmarks.api import documents
+from backend.benchmarks.api.campaign_documents import (
+    CampaignDetail,
+    CampaignDocument,
+    CampaignState,
+)
+from backend.benchmarks.api.runs import RunsListView
+from backend.benchmarks.campaigns import (
+    Budget,
+    CampaignActive,
+    campaign_cancel,
+    campaign_create,
+    campaign_retry_failed,
+    campaign_start,
+)
+from backend.benchmarks.costs import Cost, shown
+from backend.benchmarks.matrix import CampaignView as Seen
+from backend.benchmarks.matrix import campaign_view, campaigns_visible
+from backend.benchmarks.models import Campaign, Run
+from backend.common.rest.parameters import one_of
+from backend.common.rest.permissions import RUN
+from backend.common.rest.problem import Conflict
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing, View
+
+
+class CampaignsView(RunsListView):
+    """Campaigns of the workspace, newest first."""
+
+    name = "campaigns"
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    lookups = {
+        "state": ("state", one_of(models.CampaignState.values)),
+        "profile": ("profile", one_of(documents.PROFILES)),
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier"),
+        Column("name", Kind.TEXT, "Name as given"),
+        Column("state", Kind.TEXT, "draft, running, done or cancelled"),
+        Column("round", Kind.INTEGER, "Number of the newest round"),
+        Column("profile", Kind.TEXT, "quick, standard or full"),
+        Column("hosts", Kind.INTEGER, "Hosts"),
+        Column("repeats", Kind.INTEGER, "Runs of each host in a round"),
+        Column("concurrency", Kind.INTEGER, "Runs that may be active at once"),
+        Column("network_pairs", Kind.TEXT, "none, ring or all"),
+        Column("budget_amount", Kind.DECIMAL, "The most that a round may cost"),
+        Column("budget_currency", Kind.TEXT, "Its currency"),
+        Column("runs", Kind.INTEGER, "Runs of the newest round"),
+        Column("runs_done", Kind.INTEGER, "Of these, done"),
+        Column("runs_failed", Kind.INTEGER, "Of these, failed or lost"),
+        Column("runs_cancelled", Kind.INTEGER, "Of these, cancelled"),
+        Column("created_at", Kind.TIME, "When it was made"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, paging = self.asked(request)
+        campaigns = campaigns_visible(workspace_of(request)).filter(**conditions)
+        campaigns = campaigns.order_by("-created_at", "id")
+        return Listing(self.columns, campaigns, campaigns.count(), cells=_cells, **paging)
+
+    @extend_schema(request=CampaignDocument, responses={201: CampaignState})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Make a campaign; nothing runs until it is started."""
+        document = CampaignDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        budget = wanted.pop("budget")
+        campaign = campaign_create(
+            **wanted,
+            budget=Budget(**budget) if budget else None,
+            workspace=workspace_of(request),
+            actor=actor(request),
+        )
+        return _told(request, campaign, status=201)
+
+
+def _cells(campaign: Any) -> dict[str, Any]:
+    """A row of campaigns_visible."""
+    return {
+        "id": campaign.pk,
+        "name": campaign.name,
+        "state": campaign.state,
+        "round": campaign.round,
+        "profile": campaign.profile,
+        "hosts": campaign.host_count,
+        "repeats": campaign.repeats,
+        "concurrency": campaign.concurrency,
+        "network_pairs": campaign.network_pairs,
+        "budget_amount": campaign.budget_amount,
+        "budget_currency": campaign.budget_currency or None,
+        "runs": campaign.run_count,
+        "runs_done": campaign.done_count,
+        "runs_failed": campaign.failed_count,
+        "runs_cancelled": campaign.cancelled_count,
+        "created_at": campaign.created_at,
+    }
+
+
+def _campaign(request: Request, campaign_id: UUID) -> Campaign:
+    found = Campaign.objects.filter(workspace=workspace_of(request))
+    return get_object_or_404(found, pk=campaign_id)
+
+
+def _told(request: Request, campaign: Campaign, *, status: int) -> Response:
+    state = _state(request, campaign_view(campaign))
+    return Response(
+        CampaignState(state).data, status=status, headers={"Location": str(state["url"])}
+    )
+
+
+def _state(request: Request, seen: Seen) -> dict[str, Any]:
+    campaign = seen.campaign
+    place = {"campaign_id": campaign.pk}
+    return {
+        "id": campaign.pk,
+        "state": campaign.state,
+        "round": campaign.round,
+        "url": reverse("api:campaign", kwargs=place, request=request),
+        "cost_estimate": _money(seen.cost_estimate),
+        "cost_note": seen.cost_estimate.note,
+        "runs": [_run(request, run) for run in seen.runs],
+    }
+
+
+def _run(request: Request, run: Run) -> dict[str, Any]:
+    return {
+        "id": run.pk,
+        "host": run.host_id,
+        "peer": run.peer_id,
+        "state": run.state,
+        "progress": run.progress_ratio,
+        "failure_reason": run.failure_reason or None,
+        "url": reverse("api:run", kwargs={"run_id": run.pk}, request=request),
+    }
+
+
+def _money(cost: Cost) -> dict[str, Any] | None:
+    if cost.amount is None:
+        return None
+    return {"amount": shown(cost.amount), "currency": cost.currency}
+
+
+class CampaignView(View):
+    """One campaign with its newest round."""
+
+    @extend_schema(operation_id="campaigns_get", responses={200: CampaignDetail})
+    def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
+        seen = campaign_view(_campaign(request, campaign_id))
+        campaign = seen.campaign
+        budget = None
+        if campaign.budget_amount is not None:
+            amount = shown(campaign.budget_amount)
+            budget = {"amount": amount, "currency": campaign.budget_currency}
+        document = {
+            **_state(request, seen),
+            "name": campaign.name,
+            "hosts": [host.pk for host in seen.hosts],
+            "profile": campaign.profile,
+            "probes": campaign.probes,
+            "parameters": campaign.parameters,
+            "repeats": campaign.repeats,
+            "concurrency": campaign.concurrency,
+            "budget": budget,
+            "install_tools": campaign.install_tools,
+            "network_pairs": campaign.network_pairs,
+            "progress": seen.progress_ratio,
+            "remaining_s": seen.remaining_s,
+            "cost_so_far": _money(seen.cost_so_far),
+            "cost_so_far_note": seen.cost_so_far.note,
+            "matrix": [
+                {"target": c.target, "probe": c.probe, "state": c.state, "run": c.run_id}
+                for c in seen.matrix
+            ],
+        }
+        return Response(CampaignDetail(document).data)
+
+
+class CampaignStartView(View):
+    """Begin the next round."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    def post(self, request: Request, campaign_id: UUID) -> Response:
+        """409 while a round runs; 400 for a host that is not trusted or a budget too small."""
+        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        campaign = _campaign(request, campaign_id)
+        try:
+            campaign = campaign_start(campaign=campaign, actor=actor(request))
+        except CampaignActive as error:
+            raise Conflict(str(error)) from error
+        return _told(request, campaign, status=202)
+
+
+class CampaignCancelView(View):
+    """End the round early; what was measured is kept."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    def post(self, request: Request, campaign_id: UUID) -> Response:
+        """A campaign that does not run stays as it is."""
+        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        campaign = _campaign(request, campaign_id)
+        return _told(request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202)
+
+
+class CampaignRetryView(View):
+    """Do again what failed, was lost or was cancelled."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    def post(self, request: Request, campaign_id: UUID) -> Response:
+        """In the same round; nothing happens where nothing failed."""
+        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        campaign = _campaign(request, campaign_id)
+        campaign_retry_failed(campaign=campaign, actor=actor(request))
+        return _told(request, _campaign(request, campaign_id), status=202)

@@ -1,0 +1,223 @@
+"""Results that somebody brings along, their raw text, and samples left out with a reason."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.imports import (
+    MAX_REASON,
+    AlreadyImported,
+    result_import,
+    sample_exclude,
+    sample_include,
+)
+from backend.benchmarks.models import Evidence, Sample
+from backend.benchmarks.selectors import EvidenceDamaged, evidence_text
+from backend.catalog.models import Offer
+from backend.catalog.selectors import offers_visible
+from backend.common.rest.bodies import check_length
+from backend.common.rest.documents import Strict, TextField
+from backend.common.rest.permissions import WRITE
+from backend.common.rest.problem import Conflict
+from backend.common.rest.renderers import TextRenderer
+from backend.common.rest.views import View
+from backend.domain.errors import InvalidValue, ProbeError
+from backend.domain.parsing.importing import TOOLS
+
+MAX_BODY_BYTES = 32 * 2**20
+"""A text of 8 MiB with its escapes; the service holds the text itself to its limit."""
+
+
+class ImportDocument(Strict):
+    """The output of a tool, for one offer."""
+
+    offer = TextField(max_length=120)
+    tool = serializers.ChoiceField(choices=TOOLS)
+    text = TextField(trim_whitespace=False)
+    parameters = serializers.DictField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="direction, conditions, file_bytes, ram_bytes: how the text was made",
+    )
+
+
+class ImportedSample(serializers.Serializer[Any]):
+    """One result of an imported text."""
+
+    sample_id = serializers.IntegerField()
+    metric = serializers.CharField()
+    variant = serializers.CharField()
+    parameters = serializers.DictField()
+    unit = serializers.CharField()
+    value = serializers.FloatField()
+    repeat = serializers.IntegerField()
+    flags = serializers.ListField(child=serializers.CharField())
+    source = serializers.CharField()  # type: ignore[assignment]
+
+
+class ImportedResult(serializers.Serializer[Any]):
+    """What an imported text holds."""
+
+    evidence = serializers.IntegerField()
+    url = serializers.URLField()
+    sha256 = serializers.CharField()
+    tool_version = serializers.CharField()
+    samples = ImportedSample(many=True)
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+class ExclusionDocument(Strict):
+    """Why a sample is left out."""
+
+    reason = TextField(max_length=MAX_REASON)
+
+
+class NoFields(Strict):
+    """A request without fields."""
+
+
+class SampleState(serializers.Serializer[Any]):
+    """Whether a sample counts."""
+
+    sample_id = serializers.IntegerField()
+    excluded_reason = serializers.CharField(allow_null=True)
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "result-import": ImportDocument,
+    "imported-result": ImportedResult,
+    "exclusion": ExclusionDocument,
+}
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "sample_id": sample.pk,
+        "metric": sample.metric,
+        "variant": sample.variant,
+        "parameters": sample.parameters,
+        "unit": sample.unit,
+        "value": sample.value,
+        "repeat": sample.repeat,
+        "flags": sample.flags,
+        "source": sample.source,
+    }
+
+
+def visible_offer(request: Request, slug: str) -> Offer:
+    """The offer of this slug; raises InvalidValue("/offer")."""
+    found = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
+    if found is None:
+        raise InvalidValue("/offer", f"no offer is called {slug!r}")
+    return found
+
+
+class ResultImportView(View):
+    """Bring a result along."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(request=ImportDocument, responses={201: ImportedResult})
+    def post(self, request: Request) -> Response:
+        """Keep a text and its samples; 409 when the offer has the same text already."""
+        check_length(request, MAX_BODY_BYTES)
+        document = ImportDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        try:
+            made = result_import(
+                workspace=workspace_of(request),
+                offer=visible_offer(request, wanted["offer"]),
+                tool=wanted["tool"],
+                text=wanted["text"],
+                parameters=wanted["parameters"],
+                actor=actor(request),
+            )
+        except ProbeError as error:
+            raise InvalidValue("/text", str(error)) from error
+        except AlreadyImported as error:
+            raise Conflict(str(error)) from error
+        url = reverse("api:result-text", kwargs={"evidence_id": made.evidence.pk}, request=request)
+        answer = ImportedResult(
+            {
+                "evidence": made.evidence.pk,
+                "url": url,
+                "sha256": made.evidence.sha256,
+                "tool_version": made.evidence.tool_version,
+                "samples": [_sample(sample) for sample in made.samples],
+                "warnings": made.warnings,
+            }
+        )
+        return Response(answer.data, status=201, headers={"Location": url})
+
+
+class ResultTextView(View):
+    """The text of an imported result, as it was given."""
+
+    renderer_classes = (TextRenderer,)
+
+    @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
+    def get(self, request: Request, evidence_id: int) -> Response:
+        offers = offers_visible(workspace_of(request).slug)
+        found = Evidence.objects.filter(run=None, offer__in=offers)
+        item = get_object_or_404(found, pk=evidence_id)
+        try:
+            raw = evidence_text(item)
+        except EvidenceDamaged as error:
+            raise APIException(str(error)) from error
+        return Response(raw, headers={"X-Content-SHA256": item.sha256})
+
+
+def _visible_sample(request: Request, sample_id: int) -> Sample:
+    offers = offers_visible(workspace_of(request).slug)
+    return get_object_or_404(Sample.objects.filter(offer__in=offers), pk=sample_id)
+
+
+def _state(sample: Sample) -> Response:
+    state = {"sample_id": sample.pk, "excluded_reason": sample.excluded_reason or None}
+    return Response(SampleState(state).data)
+
+
+class SampleExcludeView(View):
+    """Leave a sample out of the summaries."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(request=ExclusionDocument, responses={200: SampleState})
+    def post(self, request: Request, sample_id: int) -> Response:
+        """With a reason, which stays beside the sample; nothing is deleted."""
+        document = ExclusionDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        return _state(
+            sample_exclude(
+                workspace=workspace_of(request),
+                sample=_visible_sample(request, sample_id),
+                reason=document.validated_data["reason"],
+                actor=actor(request),
+            )
+        )
+
+
+class SampleIncludeView(View):
+    """Count a sample again."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(request=NoFields, responses={200: SampleState})
+    def post(self, request: Request, sample_id: int) -> Response:
+        """A sample that counts stays as it is."""
+        NoFields(data=request.data or {}).is_valid(raise_exception=True)
+        sample = _visible_sample(request, sample_id)
+        return _state(
+            sample_include(workspace=workspace_of(request), sample=sample, actor=actor(request))
+        )

@@ -1,0 +1,165 @@
+"""Schedules: when campaigns start by themselves."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.api.campaign_documents import (
+    ScheduleDetail,
+    ScheduleDocument,
+    SchedulePatch,
+)
+from backend.benchmarks.api.runs import RunsListView
+from backend.benchmarks.models import Campaign, Schedule
+from backend.benchmarks.schedules import (
+    Recurrence,
+    Window,
+    schedule_create,
+    schedule_delete,
+    schedule_recurrence,
+    schedule_times,
+    schedule_update,
+    schedules_visible,
+)
+from backend.common.rest.parameters import boolean, identifier
+from backend.common.rest.permissions import RUN
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing, View
+from backend.domain.errors import InvalidValue
+
+WHEN = ("cron", "every_s", "time_zone", "window")
+
+
+class SchedulesView(RunsListView):
+    """Schedules of the workspace."""
+
+    name = "schedules"
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    lookups = {
+        "campaign": ("campaign_id", identifier),
+        "enabled": ("is_enabled", boolean),
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier"),
+        Column("campaign", Kind.TEXT, "Identifier of the campaign"),
+        Column("campaign_name", Kind.TEXT, "Its name"),
+        Column("cron", Kind.TEXT, "Minute, hour, day of month, month, day of week"),
+        Column("every_s", Kind.INTEGER, "Interval", "s"),
+        Column("time_zone", Kind.TEXT, "Of the cron line and the window"),
+        Column("window_from", Kind.TEXT, "Begin of the maintenance window"),
+        Column("window_to", Kind.TEXT, "Its end; the day after where it is before the begin"),
+        Column("enabled", Kind.BOOLEAN, "Whether it starts anything"),
+        Column("next_at", Kind.TIME, "Next start"),
+        Column("last_at", Kind.TIME, "When it was due last"),
+        Column("last_outcome", Kind.TEXT, "What that led to"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, paging = self.asked(request)
+        schedules = schedules_visible(workspace_of(request)).filter(**conditions)
+        schedules = schedules.order_by("created_at", "id")
+        return Listing(self.columns, schedules, schedules.count(), cells=_cells, **paging)
+
+    @extend_schema(request=ScheduleDocument, responses={201: ScheduleDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Start a campaign at times to come; the answer names the next five."""
+        document = ScheduleDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        campaign = Campaign.objects.filter(
+            workspace=workspace_of(request), pk=wanted["campaign"]
+        ).first()
+        if campaign is None:
+            raise InvalidValue("/campaign", f"no campaign has the id {wanted['campaign']}")
+        schedule = schedule_create(
+            campaign=campaign,
+            is_enabled=wanted["enabled"],
+            actor=actor(request),
+            **_recurrence(wanted),
+        )
+        return Response(_detail(schedule), status=201)
+
+
+def _recurrence(wanted: Mapping[str, Any]) -> Recurrence:
+    window = wanted["window"]
+    if isinstance(window, Mapping):
+        window = Window(window["from"], window["to"])
+    return cast("Recurrence", {**{name: wanted[name] for name in WHEN}, "window": window})
+
+
+def _cells(schedule: Schedule) -> dict[str, Any]:
+    window = schedule_recurrence(schedule)["window"]
+    return {
+        "id": schedule.pk,
+        "campaign": schedule.campaign_id,
+        "campaign_name": schedule.campaign.name,
+        "cron": schedule.cron or None,
+        "every_s": schedule.every_s,
+        "time_zone": schedule.time_zone,
+        "window_from": window and f"{window.begin:%H:%M}",
+        "window_to": window and f"{window.end:%H:%M}",
+        "enabled": schedule.is_enabled,
+        "next_at": schedule.next_at,
+        "last_at": schedule.last_at,
+        "last_outcome": schedule.last_outcome or None,
+    }
+
+
+def _detail(schedule: Schedule) -> Any:
+    when = schedule_recurrence(schedule)
+    window = when["window"]
+    document = {
+        **when,
+        "id": schedule.pk,
+        "campaign": schedule.campaign_id,
+        "window": window and {"from": window.begin, "to": window.end},
+        "enabled": schedule.is_enabled,
+        "next": schedule_times(schedule),
+        "last_at": schedule.last_at,
+        "last_outcome": schedule.last_outcome or None,
+    }
+    return ScheduleDetail(document).data
+
+
+class ScheduleView(View):
+    """One schedule."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
+
+    def _schedule(self, request: Request, schedule_id: UUID) -> Schedule:
+        return get_object_or_404(schedules_visible(workspace_of(request)), pk=schedule_id)
+
+    @extend_schema(operation_id="schedules_get", responses={200: ScheduleDetail})
+    def get(self, request: Request, schedule_id: UUID) -> Response:
+        return Response(_detail(self._schedule(request, schedule_id)))
+
+    @extend_schema(request=SchedulePatch, responses={200: ScheduleDetail})
+    def patch(self, request: Request, schedule_id: UUID) -> Response:
+        """A cron line takes the place of an interval, and the other way round."""
+        schedule = self._schedule(request, schedule_id)
+        document = SchedulePatch(data=request.data)
+        document.is_valid(raise_exception=True)
+        given = document.validated_data
+        when = {**schedule_recurrence(schedule), **given}
+        for name, other in (("cron", "every_s"), ("every_s", "cron")):
+            if given.get(name) is not None and other not in given:
+                when[other] = None
+        changed = schedule_update(
+            schedule=schedule,
+            is_enabled=given.get("enabled", schedule.is_enabled),
+            actor=actor(request),
+            **_recurrence(when),
+        )
+        return Response(_detail(changed))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, schedule_id: UUID) -> Response:
+        """The campaign stays."""
+        schedule_delete(schedule=self._schedule(request, schedule_id), actor=actor(request))
+        return Response(status=204)

@@ -1,0 +1,134 @@
+"""Subscriptions: who is told of failures, ends of campaigns and regressions; for admins."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.benchmarks.api.campaign_documents import (
+    SubscriptionDetail,
+    SubscriptionDocument,
+    SubscriptionPatch,
+)
+from backend.benchmarks.api.runs import RunsListView
+from backend.benchmarks.models import Channel, Subscription
+from backend.benchmarks.notices import (
+    subscription_create,
+    subscription_delete,
+    subscription_update,
+    subscriptions_visible,
+)
+from backend.common.rest.parameters import boolean, one_of
+from backend.common.rest.permissions import ADMIN
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing, View
+
+
+class SubscriptionsView(RunsListView):
+    """Subscriptions of the workspace, without their secrets."""
+
+    name = "subscriptions"
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
+    lookups = {
+        "channel": ("channel", one_of(Channel.values)),
+        "enabled": ("is_enabled", boolean),
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier"),
+        Column("channel", Kind.TEXT, "email or webhook"),
+        Column("address", Kind.TEXT, "E-mail address or URL"),
+        Column("kinds", Kind.WORDS, "run_failed, campaign_done, regression"),
+        Column("enabled", Kind.BOOLEAN, "Whether anything is sent"),
+        Column("has_secret", Kind.BOOLEAN, "Whether messages are signed"),
+        Column("sent", Kind.INTEGER, "Notices that went out"),
+        Column("waiting", Kind.INTEGER, "Notices that will be tried again"),
+        Column("given_up", Kind.INTEGER, "Notices that could not be delivered"),
+        Column("last_sent_at", Kind.TIME, "When one went out last"),
+        Column("last_error", Kind.TEXT, "Why the newest troubled one was not delivered"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        conditions, paging = self.asked(request)
+        rows = subscriptions_visible(workspace_of(request)).filter(**conditions)
+        rows = rows.order_by("created_at", "id")
+        return Listing(self.columns, rows, rows.count(), cells=_row, **paging)
+
+    @extend_schema(request=SubscriptionDocument, responses={201: SubscriptionDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Tell somebody from now on; a webhook needs a secret, which signs its messages."""
+        document = SubscriptionDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        made = subscription_create(
+            workspace=workspace_of(request),
+            channel=wanted["channel"],
+            address=wanted["address"],
+            secret=wanted.get("secret"),
+            kinds=wanted["kinds"],
+            is_enabled=wanted["enabled"],
+            actor=actor(request),
+        )
+        return Response(_detail(request, made.pk), status=201)
+
+
+def _cells(subscription: Any) -> dict[str, Any]:
+    """One of subscriptions_visible."""
+    return {
+        "id": subscription.pk,
+        "channel": subscription.channel,
+        "address": subscription.address,
+        "kinds": subscription.kinds,
+        "enabled": subscription.is_enabled,
+        "has_secret": subscription.sealed_secret is not None,
+        "sent": subscription.sent_count,
+        "waiting": subscription.waiting_count,
+        "given_up": subscription.given_up_count,
+        "last_sent_at": subscription.last_sent_at,
+        "last_error": subscription.last_error or None,
+    }
+
+
+def _row(subscription: Any) -> dict[str, Any]:
+    return {**_cells(subscription), "kinds": " ".join(subscription.kinds)}
+
+
+def _subscription(request: Request, subscription_id: UUID) -> Subscription:
+    return get_object_or_404(subscriptions_visible(workspace_of(request)), pk=subscription_id)
+
+
+def _detail(request: Request, subscription_id: UUID) -> Any:
+    return SubscriptionDetail(_cells(_subscription(request, subscription_id))).data
+
+
+class SubscriptionView(View):
+    """One subscription."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
+
+    @extend_schema(operation_id="subscriptions_get", responses={200: SubscriptionDetail})
+    def get(self, request: Request, subscription_id: UUID) -> Response:
+        return Response(_detail(request, subscription_id))
+
+    @extend_schema(request=SubscriptionPatch, responses={200: SubscriptionDetail})
+    def patch(self, request: Request, subscription_id: UUID) -> Response:
+        """Another address of a webhook needs its secret anew."""
+        document = SubscriptionPatch(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        if "enabled" in wanted:
+            wanted["is_enabled"] = wanted.pop("enabled")
+        subscription = _subscription(request, subscription_id)
+        subscription_update(subscription=subscription, actor=actor(request), **wanted)
+        return Response(_detail(request, subscription_id))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, subscription_id: UUID) -> Response:
+        """What was still to be told is forgotten too."""
+        subscription = _subscription(request, subscription_id)
+        subscription_delete(subscription=subscription, actor=actor(request))
+        return Response(status=204)

@@ -1,0 +1,95 @@
+"""`manage.py import_results FILE|- --tool … --offer …`: a result that was measured elsewhere."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.imports import MAX_TEXT_BYTES, result_import
+from backend.catalog.selectors import offers_visible
+from backend.domain.errors import DomainError
+from backend.domain.parsing.importing import TOOLS
+
+STDIN = "-"
+
+
+class Command(BaseCommand):
+    help = "Import the output of a tool as results of an offer, marked imported."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the text; - reads standard input")
+        parser.add_argument("--tool", required=True, choices=TOOLS)
+        parser.add_argument("--offer", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--param",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="how it was made: direction, conditions, file_bytes, ram_bytes",
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        offer = offers_visible().filter(slug=options["offer"]).first()
+        if offer is None:
+            raise CommandError(f"no offer is called {options['offer']!r}")
+        try:
+            made = result_import(
+                workspace=default_workspace(),
+                offer=offer,
+                tool=options["tool"],
+                text=_text(options["file"]),
+                parameters=_parameters(options["param"]),
+                actor="command",
+            )
+        except DomainError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            samples = [
+                {
+                    "metric": sample.metric,
+                    "variant": sample.variant,
+                    "value": sample.value,
+                    "unit": sample.unit,
+                    "flags": sample.flags,
+                }
+                for sample in made.samples
+            ]
+            answer = {"evidence": made.evidence.pk, "samples": samples, "warnings": made.warnings}
+            self.stdout.write(json.dumps(answer))
+            return
+        for sample in made.samples:
+            flags = f" ({', '.join(sample.flags)})" if sample.flags else ""
+            self.stdout.write(
+                f"{sample.metric} {sample.variant}: {sample.value:g} {sample.unit}{flags}"
+            )
+        for warning in made.warnings:
+            self.stderr.write(f"warning: {warning}")
+
+
+def _text(name: str) -> str:
+    try:
+        if name == STDIN:
+            raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                raw = file.read(MAX_TEXT_BYTES + 1)
+        return raw.decode()
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{name} is not UTF-8: byte {error.start + 1}") from error
+
+
+def _parameters(given: list[str]) -> dict[str, object]:
+    parameters: dict[str, object] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or name in parameters:
+            raise CommandError(f"--param {one}: NAME=VALUE is needed, each name once")
+        is_number = value.isascii() and value.isdigit() and len(value) < 20
+        parameters[name] = int(value) if is_number else value
+    return parameters

@@ -1,0 +1,51 @@
+"""`manage.py import_run FILE --offer SLUG`: a run that was measured by another Rackrate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.archive_import import run_import
+from backend.benchmarks.unpacking import MAX_PACKED_BYTES
+from backend.catalog.selectors import offers_visible
+from backend.domain.errors import DomainError
+
+
+class Command(BaseCommand):
+    help = "Import the archive of a run, verified, as imported results of an offer."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="the .tar.gz or .zip of a run")
+        parser.add_argument("--offer", required=True, metavar="SLUG")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        offer = offers_visible().filter(slug=options["offer"]).first()
+        if offer is None:
+            raise CommandError(f"no offer is called {options['offer']!r}")
+        try:
+            with options["file"].open("rb") as file:
+                content = file.read(MAX_PACKED_BYTES + 1)
+        except OSError as error:
+            raise CommandError(f"{options['file']}: {error.strerror}") from error
+        try:
+            run = run_import(
+                workspace=default_workspace(), offer=offer, content=content, actor="command"
+            )
+        except DomainError as error:
+            raise CommandError(str(error)) from error
+        samples, evidence = run.samples.count(), run.evidence.count()
+        if options["json"]:
+            answer = {
+                "run": str(run.pk),
+                "state": run.state,
+                "samples": samples,
+                "evidence": evidence,
+            }
+            self.stdout.write(json.dumps(answer))
+            return
+        self.stdout.write(
+            f"run {run.pk} ({run.state}): {samples} samples, {evidence} raw outputs, all verified"
+        )

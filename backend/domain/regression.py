@@ -1,0 +1,117 @@
+"""Whether a run's result leaves the band of its own history, and whether the machine is the same.
+
+The rule. One value a run: the median of its clean repeats. The band around the medians of at least
+five earlier runs is their median ± the larger of 3 × 1.4826 × MAD and 5 % of the median. MAD is the
+median absolute deviation; times 1.4826 it estimates the standard deviation of a normal spread
+(Rousseeuw and Croux, 1993), and beyond three of those an honest series has one value in 370. Unlike
+mean and standard deviation, both stay where they are while fewer than half of the runs went wrong.
+The floor of 5 % is the smallest effect worth telling: a quiet machine repeats within a fraction of
+a percent, and a note for each such fraction would not be read. A test of two samples (Mann-Whitney)
+would need several new runs before it may speak; instead a value is told at once and marked as the
+first of its kind, which may be an outlier, or as one more in a row, which is a step.
+
+Runs are compared on the same hardware only. A new kernel or microcode is what a history is there
+to show, so it does not end the comparison; it is told as a note of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from statistics import median
+from typing import Literal
+
+MIN_RUNS = 5
+MAD_TO_SD = 1.4826
+BAND_SDS = 3
+MIN_EFFECT_RATIO = 0.05
+MEMORY_TOLERANCE_RATIO = 0.03
+"""What a kernel keeps of the memory for itself differs between versions; a DIMM is more."""
+
+HARDWARE = ("cpu_model", "vcpu_count", "threads_per_core", "memory_bytes")
+SOFTWARE = ("kernel", "os_name", "microcode", "governor", "virtualization")
+
+Environment = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Where the next value is expected: low ≤ median ≤ high, from `count` earlier runs."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A value outside its band.
+
+    `change_ratio` is value / median of the band − 1; `streak` counts this run and those directly
+    before it that lie outside on the same side.
+    """
+
+    kind: Literal["regression", "improvement"]
+    change_ratio: float
+    streak: int
+
+
+def band(values: Sequence[float]) -> Band | None:
+    """The band of earlier runs' medians, oldest first; None for fewer than five of them.
+
+    Also None around a median that is not above zero: no share of it can be told.
+    """
+    if len(values) < MIN_RUNS:
+        return None
+    centre = median(values)
+    if centre <= 0:
+        return None
+    deviation = median(abs(value - centre) for value in values)
+    half = max(BAND_SDS * MAD_TO_SD * deviation, MIN_EFFECT_RATIO * centre)
+    return Band(centre, centre - half, centre + half, len(values))
+
+
+def departure(
+    value: float, earlier: Sequence[float], *, is_higher_better: bool
+) -> Departure | None:
+    """How a run's value leaves the band of the earlier ones; None while it does not."""
+    expected = band(earlier)
+    if expected is None or expected.low <= value <= expected.high:
+        return None
+    is_above = value > expected.high
+    alike = takewhile(
+        lambda before: before > expected.high if is_above else before < expected.low,
+        reversed(earlier),
+    )
+    return Departure(
+        kind="improvement" if is_above == is_higher_better else "regression",
+        change_ratio=value / expected.median - 1,
+        streak=1 + len(list(alike)),
+    )
+
+
+def environment(facts: Mapping[str, object]) -> dict[str, object]:
+    """What identifies the machine that was measured, of the facts of its inventory."""
+    return {name: facts.get(name) for name in (*HARDWARE, *SOFTWARE)}
+
+
+def is_same_hardware(one: Environment, other: Environment) -> bool:
+    """Whether results may be compared; what one of them does not tell is no difference."""
+    return not changes(one, other, HARDWARE)
+
+
+def changes(before: Environment, after: Environment, names: Sequence[str]) -> list[str]:
+    """`name: before → after` of each fact that both tell differently."""
+    return [
+        f"{name}: {before[name]} → {after[name]}"
+        for name in names
+        if before.get(name) is not None
+        and after.get(name) is not None
+        and not _is_same(name, before[name], after[name])
+    ]
+
+
+def _is_same(name: str, one: object, other: object) -> bool:
+    if name == "memory_bytes" and isinstance(one, int) and isinstance(other, int):
+        return abs(one - other) <= MEMORY_TOLERANCE_RATIO * max(one, other)
+    return one == other

@@ -1,0 +1,654 @@
+"""A finished run as one file, and that file in a second installation."""
+
+import datetime as dt
+import gzip
+import hashlib
+import io
+import json
+import random
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from backend.accounts.models import AuditEntry
+from backend.benchmarks import unpacking
+from backend.benchmarks.archive import MANIFEST, RUN, RunNotFinished, run_archive
+from backend.benchmarks.archive_import import run_import
+from backend.benchmarks.imports import AlreadyImported
+from backend.benchmarks.models import Evidence, Host, Run, RunState, Sample
+from backend.benchmarks.selectors import EvidenceDamaged
+from backend.benchmarks.services import host_scan, run_create
+from backend.benchmarks.unpacking import ArchiveRefused
+from backend.catalog.models import DataVersion, Offer
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import METRICS
+from backend.domain.parsing import inventory
+from backend.domain.parsing.probes import STDERR_MARK, reread
+from backend.rankings.scores import scores
+from tests import factories
+from tests.backend.conftest import API, fields
+
+pytestmark = pytest.mark.django_db
+
+PROBES = Path(__file__).parents[2] / "fixtures" / "probes"
+AT = factories.AT
+MEASURED = (
+    ("inventory", "host", "inventory-debian-12-second"),
+    ("cmips", "all", "cmips-all-x86_64"),
+    ("dd", "write", "dd-gnu-9.1-write-tmpfs"),
+    ("fio", "rand_read_qd32", "fio-3.33-framed-rand-read-qd32"),
+    ("network", "udp", "network-udp"),
+)
+ADDRESS = "198.51.100.77"
+PEER = "198.51.100.7"
+
+
+def recorded(name: str) -> str:
+    return (PROBES / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def finished_run(**given: Any) -> Run:
+    """A run with the recorded outputs and the samples that they hold."""
+    offer = factories.offer("own-rack-7", provider_slug="own", kind="dedicated")
+    host = factories.host(offer, name="rack-7", address=ADDRESS, username="bench-user")
+    peer = factories.host(name="rack-8", address=PEER)
+    price = factories.price(offer, "49.00", currency="EUR", unit="month")
+    run = factories.run(
+        host,
+        **{
+            "state": RunState.DONE,
+            "price": price,
+            "peer": peer,
+            "parameters": {"disk_s": 5, "peer": str(peer.pk), "peer_address": PEER},
+            "started_at": AT,
+            "finished_at": AT + dt.timedelta(minutes=2),
+            "runner_s": 118.5,
+            "requested_by": "ann",
+            **given,
+        },
+    )
+    run.events.create(kind="created", detail="quick by ann")
+    run.events.create(kind="warning", detail=f"no route from {ADDRESS} to {PEER}")
+    for n, (probe, variant, name) in enumerate(MEASURED, start=1):
+        measured(run, n, probe, variant, recorded(name))
+    evidence(run, 9, "sustained", "all", "=== failure unavailable: no\n", exit_code=7, error="no")
+    Host.objects.filter(pk=host.pk).update(
+        facts=asdict(inventory.parse(recorded("inventory-debian-12-second")))
+    )
+    return Run.objects.get(pk=run.pk)
+
+
+def evidence(run: Run, n: int, probe: str, variant: str, text: str, **given: Any) -> Evidence:
+    raw = text.encode()
+    return Evidence.objects.create(
+        **{
+            "run": run,
+            "n": n,
+            "probe": probe,
+            "variant": variant,
+            "command": f"network.sh udp {PEER} 5201" if probe == "network" else probe,
+            "tool_version": f"{probe} 1",
+            "exit_code": 0,
+            "conditions": {"wall_s": 2.5},
+            "series": {"t_s": [1, 2], "mhz": [2400.0, None]},
+            "raw_gzip": gzip.compress(raw),
+            "size_bytes": len(raw),
+            "sha256": hashlib.sha256(raw).hexdigest(),
+            **given,
+        }
+    )
+
+
+def measured(run: Run, n: int, probe: str, variant: str, text: str) -> None:
+    kept = evidence(run, n, probe, variant, text + STDERR_MARK + "a complaint\n")
+    for sample in reread(probe, variant, text):
+        factories.sample(
+            run.offer,
+            sample.value,
+            run=run,
+            host=run.host,
+            evidence=kept,
+            metric=sample.metric,
+            variant=sample.variant,
+            unit=sample.unit,
+            parameters=dict(sample.parameters),
+            flags=[*sample.flags, *(["disturbed"] if probe == "cmips" else [])],
+            method_version=f"{probe} 1",
+            excluded_reason="too warm" if probe == "dd" else "",
+        )
+
+
+def gone(run: Run) -> None:
+    """As another installation would be: without the run, its host and its samples."""
+    Run.objects.filter(pk=run.pk).delete()
+    Host.objects.filter(pk=run.host_id).delete()
+
+
+def unpacked(content: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        return {m.name: archive.extractfile(m).read() for m in archive}  # type: ignore[union-attr]
+
+
+def packed(members: dict[str, bytes], *, is_listed: bool = True) -> bytes:
+    """A tar.gz of the members, their manifest made anew."""
+    if is_listed:
+        names = sorted(name for name in members if name != MANIFEST)
+        lines = [f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in names]
+        members = {**members, MANIFEST: "".join(lines).encode()}
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def changed(content: bytes, name: str, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """The archive with one JSON file changed and every checksum right again."""
+    members = unpacked(content)
+    document = json.loads(members[name])
+    change(document)
+    members[name] = json.dumps(document).encode()
+    return packed(members)
+
+
+def take(content: bytes, offer: Offer) -> Run:
+    return run_import(workspace=factories.workspace(), offer=offer, content=content, actor="bob")
+
+
+@pytest.fixture
+def run(db: None) -> Run:
+    return finished_run()
+
+
+@pytest.fixture
+def content(run: Run) -> bytes:
+    """The archive of a run that is no longer here."""
+    made = run_archive(run)
+    gone(run)
+    return made
+
+
+@pytest.fixture
+def target(db: None) -> Offer:
+    return factories.offer("aws-m5-large")
+
+
+# --- taking along -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_archive_is_the_same_bytes_every_time(run: Run, kind: str) -> None:
+    assert run_archive(run, kind) == run_archive(Run.objects.get(pk=run.pk), kind)
+
+
+def test_archive_holds_facts_outputs_series_and_checksums(run: Run) -> None:
+    members = unpacked(run_archive(run))
+    listed = dict(line.split("  ")[::-1] for line in members[MANIFEST].decode().splitlines())
+    assert set(listed) == set(members) - {MANIFEST}
+    for name, sha256 in listed.items():
+        assert hashlib.sha256(members[name]).hexdigest() == sha256
+    assert members["evidence/002-cmips-all-0.txt"].decode().startswith(recorded("cmips-all-x86_64"))
+    assert json.loads(members["series/002-cmips-all-0.json"])["mhz"] == [2400.0, None]
+    document = json.loads(members[RUN])
+    assert document["schema"] == 1
+    assert document["price"]["amount"] == "49.0000000000"
+    assert document["host"]["facts"]["arch"]
+    assert len(document["samples"]) == run.samples.count()
+    with zipfile.ZipFile(io.BytesIO(run_archive(run, "zip"))) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == members
+
+
+def test_archive_does_not_tell_where_the_host_is_nor_who_logs_in(run: Run) -> None:
+    members = unpacked(run_archive(run))
+    told = b"".join(data for name, data in members.items() if name.endswith(".json"))
+    for secret in (ADDRESS, PEER, "bench-user", "peer_address", "ann"):
+        assert secret.encode() not in told, secret
+    assert "network.sh udp … 5201" in members["evidence/005-network-udp-0.json"].decode()
+
+
+def test_archive_is_refused_while_the_run_goes_on_or_a_text_is_damaged(run: Run) -> None:
+    Run.objects.update(state=RunState.RUNNING)
+    with pytest.raises(RunNotFinished, match="is running"):
+        run_archive(Run.objects.get(pk=run.pk))
+    Run.objects.update(state=RunState.DONE)
+    run.evidence.filter(n=2).update(raw_gzip=gzip.compress(b"other"))
+    with pytest.raises(EvidenceDamaged):
+        run_archive(Run.objects.get(pk=run.pk))
+
+
+# --- bringing in ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_imported_run_is_the_one_that_was_taken_along(run: Run, target: Offer, kind: str) -> None:
+    def figures(of: Run) -> list[Any]:
+        columns = ("metric", "variant", "repeat", "value", "unit", "flags", "excluded_reason")
+        return list(of.samples.order_by("metric", "variant").values_list(*columns, "measured_at"))
+
+    before, raw = figures(run), list(run.evidence.values_list("n", "sha256", "series", "command"))
+    made = run_archive(run, kind)
+    gone(run)
+    taken = take(made, target)
+    assert taken.pk == run.pk
+    assert figures(taken) == before
+    kept = list(taken.evidence.values_list("n", "sha256", "series", "command"))
+    assert [row[:3] for row in kept] == [row[:3] for row in raw]
+    assert set(taken.samples.values_list("source", "offer")) == {("imported", target.pk)}
+    assert (taken.state, taken.runner_s, taken.started_at) == ("done", 118.5, AT)
+    assert taken.created_at == run.created_at
+    assert taken.parameters == {"disk_s": 5}
+    told = [(event.kind, event.detail) for event in taken.events.all()]
+    assert ("warning", "no route from … to …") in told
+    assert ("price", "in force there: 49.0000000000 EUR month") in told
+    assert told[-1] == ("imported", "from an archive by bob")
+    again, first = unpacked(run_archive(taken)), unpacked(run_archive(taken, "tar.gz"))
+    assert again == first
+    assert again["evidence/003-dd-write-0.txt"].startswith(b"=== conditions")
+
+
+def test_import_is_audited_and_counts_up_the_data_version(content: bytes, target: Offer) -> None:
+    before = DataVersion.objects.get_or_create(pk=1)[0].number
+    taken = take(content, target)
+    entry = AuditEntry.objects.get(action="run_import")
+    assert (entry.actor, entry.object_id) == ("bob", str(taken.pk))
+    assert DataVersion.objects.get().number == before + 1
+
+
+def test_imported_score_leads_to_the_run(content: bytes, target: Offer) -> None:
+    taken = take(content, target)
+    score = scores(METRICS["disk_rand_read_iops"])[target.pk]
+    assert score.source == "imported"
+    assert f"/runs/{taken.pk}/" in (score.result_url or "")
+
+
+def test_nothing_can_be_run_on_the_host_of_an_archive(content: bytes, target: Offer) -> None:
+    host = take(content, target).host
+    assert (host.driver, host.address, host.sealed_private_key) == ("archive", "", None)
+    assert host.name == "rack-7 (archive)"
+    assert host.facts["arch"]
+    with pytest.raises(InvalidValue, match="came with an archive"):
+        run_create(host=host, profile="quick", probes=None, parameters={}, actor="ann")
+    with pytest.raises(InvalidValue, match="came with an archive"):
+        host_scan(host=host, actor="ann")
+
+
+def test_runs_of_one_host_come_to_one_host(run: Run, target: Offer) -> None:
+    first = run_archive(run)
+    second = changed(first, RUN, lambda told: told["run"].update(id=str(uuid4())))
+    gone(run)
+    factories.host(name="rack-7 (archive)")
+    hosts = {take(made, target).host_id for made in (first, second)}
+    assert len(hosts) == 1
+    assert Host.objects.get(pk=hosts.pop()).name == "rack-7 (archive 2)"
+
+
+def test_run_that_is_here_is_refused_and_stays(run: Run, target: Offer) -> None:
+    made = run_archive(run)
+    with pytest.raises(AlreadyImported, match="already here"):
+        take(made, target)
+    gone(run)
+    take(made, target)
+    with pytest.raises(AlreadyImported):
+        take(made, target)
+    assert Run.objects.count() == 1
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+def refused(content: bytes, offer: Offer, detail: str) -> None:
+    """Refused with these words, and nothing of it is kept."""
+    hosts = Host.objects.count()
+    with pytest.raises(ArchiveRefused, match=detail):
+        take(content, offer)
+    assert not Run.objects.exists()
+    assert not Evidence.objects.exists()
+    assert not Sample.objects.exists()
+    assert Host.objects.count() == hosts
+
+
+def sample_change(metric: str, **values: Any) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        next(s for s in told["samples"] if s["metric"] == metric).update(values)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (sample_change("cmips_score", value=99_999.0), "cmips_score all, repeat 0, is 99999.0"),
+        (sample_change("cmips_score", unit="MIPS"), "raw output says .* CMIPS"),
+        (sample_change("cmips_score", variant="single"), "not in run.json"),
+        (sample_change("cmips_score", repeat=1), "not in run.json"),
+        (sample_change("cmips_score", evidence=3), "belongs to evidence 2"),
+        (sample_change("disk_write_bytes_per_s", flags=[]), "other flags .* cached"),
+        (sample_change("cmips_score", flags=["a" * 21]), "flags is missing, or no list"),
+        (sample_change("cmips_score", measured_at="yesterday"), "not a time"),
+        (sample_change("cmips_score", measured_at="2026-11-01"), "no zone"),
+        (sample_change("cmips_score", measured_at="1999-11-01T00:00:00+00:00"), "between 2000"),
+        (sample_change("cmips_score", method_version="v" * 81), "longer than 80"),
+        (lambda told: told["samples"].pop(), "in the raw output and not in run.json"),
+        (lambda told: told["samples"].append(told["samples"][0]), "is there twice"),
+        (
+            lambda told: told["samples"].append({**told["samples"][0], "variant": "made_up"}),
+            "in run.json and in no raw output",
+        ),
+        (lambda told: told.update(schema=2), "schema 2"),
+        (lambda told: told["run"].update(id="7"), "not a UUID"),
+        (lambda told: told["run"].update(state="running"), "not a final one"),
+        (lambda told: told["run"].update(profile="p" * 11), "profile is missing"),
+        (lambda told: told["run"].update(runner_s=-1), "runner_s"),
+        (lambda told: told["run"].update(parameters={"a": "x" * 200_000}), "parameters is larger"),
+        (lambda told: told["run"].update(failure_detail="a\0b"), "NUL"),
+        (lambda told: told["host"].update(name=7), "name is missing"),
+        (lambda told: told.pop("events"), "events"),
+        (lambda told: told["events"].extend([told["events"][0]] * 10_001), "more than 10000"),
+    ],
+)
+def test_changed_run_is_refused_although_its_checksums_are_right(
+    content: bytes, target: Offer, change: Callable[[dict[str, Any]], None], detail: str
+) -> None:
+    refused(changed(content, RUN, change), target, detail)
+
+
+@pytest.mark.parametrize(
+    ("change", "detail"),
+    [
+        (lambda told: told.update(n=3), "not the one that its file is named for"),
+        (lambda told: told.update(probe="memory"), "not the one"),
+        (lambda told: told.update(sha256="0" * 64), "does not match its checksum"),
+        (lambda told: told.update(exit_code=-1), "exit_code"),
+        (lambda told: told.update(repeat=2**40), "repeat is too large"),
+        (lambda told: told.update(command=None), "command is missing"),
+        (lambda told: told.update(conditions=[]), "conditions"),
+    ],
+)
+def test_changed_evidence_is_refused_although_its_checksums_are_right(
+    content: bytes, target: Offer, change: Callable[[dict[str, Any]], None], detail: str
+) -> None:
+    refused(changed(content, "evidence/002-cmips-all-0.json", change), target, detail)
+
+
+def test_changed_output_is_refused_by_its_checksum(content: bytes, target: Offer) -> None:
+    members = unpacked(content)
+    name = "evidence/002-cmips-all-0.txt"
+    members[name] = members[name].replace(b"seconds", b"seconD")
+    refused(packed(members, is_listed=False), target, f"{name} does not match its checksum")
+    refused(packed(members), target, "raw output does not match its checksum")
+
+
+def test_output_that_this_version_cannot_read_is_refused(content: bytes, target: Offer) -> None:
+    members = unpacked(content)
+    for raw, detail in ((b"no JSON\n", "cannot be read by this version"), (b"\xff", "cannot be")):
+        members["evidence/002-cmips-all-0.txt"] = raw
+        told = json.loads(members["evidence/002-cmips-all-0.json"])
+        told["sha256"] = hashlib.sha256(raw).hexdigest()
+        members["evidence/002-cmips-all-0.json"] = json.dumps(told).encode()
+        refused(packed(members), target, detail)
+
+
+@pytest.mark.parametrize(
+    ("add", "drop", "detail"),
+    [
+        ({"../../etc/cron.d/x": b"x"}, "", "is not a file of a run's archive"),
+        ({"/etc/passwd": b"x"}, "", "is not a file of a run's archive"),
+        ({"evidence/../../x.txt": b"x"}, "", "is not a file of a run's archive"),
+        ({"evidence/007-cmips-all-0.txt": b"x"}, "", "007-cmips-all-0.json is missing"),
+        ({"series/007-cmips-all-0.json": b"{}"}, "", "belongs to no evidence"),
+        ({}, RUN, "run.json is missing"),
+        ({}, "evidence/002-cmips-all-0.txt", "002-cmips-all-0.txt is missing"),
+        ({RUN: b"\xff"}, "", "not UTF-8"),
+        ({RUN: b"[]"}, "", "no line begins a JSON object"),
+        ({RUN: b'{"schema": 1, "schema": 1}'}, "", "twice"),
+        ({RUN: b'{"schema": NaN}'}, "", "no number"),
+    ],
+)
+def test_archive_with_other_files_is_refused(
+    content: bytes, target: Offer, add: dict[str, bytes], drop: str, detail: str
+) -> None:
+    members = unpacked(content) | add
+    members.pop(drop, None)
+    refused(packed(members), target, detail)
+
+
+def test_archive_is_refused_when_its_manifest_does_not_fit(content: bytes, target: Offer) -> None:
+    members = unpacked(content)
+    lines = members[MANIFEST].splitlines(keepends=True)
+    for manifest, detail in (
+        (b"".join(lines[1:]), "is not in MANIFEST"),
+        (b"".join([*lines, b"0" * 64 + b"  x.txt\n"]), "x.txt is listed"),
+        (b"".join([*lines, lines[0]]), "MANIFEST.sha256, line"),
+        (b"garbage", "line 1"),
+    ):
+        refused(packed({**members, MANIFEST: manifest}, is_listed=False), target, detail)
+    del members[MANIFEST]
+    refused(packed(members, is_listed=False), target, "MANIFEST.sha256 is missing")
+
+
+def test_archive_that_is_cut_off_or_damaged_is_refused(content: bytes, target: Offer) -> None:
+    refused(b"", target, "neither")
+    refused(b"hello", target, "neither")
+    for length in (10, 100, len(content) // 2, len(content) - 1):
+        refused(content[:length], target, "cut off or damaged|is missing")
+    middle = len(content) // 2
+    refused(content[:middle] + b"\0\0\0\0" + content[middle + 4 :], target, "damaged|match")
+
+
+def test_zip_that_is_cut_off_damaged_or_unusual_is_refused(run: Run, target: Offer) -> None:
+    made = run_archive(run, "zip")
+    gone(run)
+    refused(made[: len(made) // 2], target, "cut off or damaged")
+    refused(made.replace(b"run.json", b"../x.jsn"), target, "not a file of a run's")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression=zipfile.ZIP_BZIP2) as archive:
+        archive.writestr(RUN, b"{}")
+    refused(buffer.getvalue(), target, "packed in an unusual way")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(RUN, b"{}")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr(RUN, b"{}")
+    refused(buffer.getvalue(), target, "run.json is there twice")
+
+
+def test_link_in_an_archive_is_refused(content: bytes, target: Offer) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        link = tarfile.TarInfo(RUN)
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    refused(buffer.getvalue(), target, "not a plain file")
+
+
+def test_archive_whose_stated_sizes_are_wrong_is_refused(run: Run, target: Offer) -> None:
+    made, as_zip = run_archive(run), run_archive(run, "zip")
+    gone(run)
+    tar = gzip.decompress(made)
+    refused(gzip.compress(tar[: len(tar) // 2]), target, "cut off or damaged|is missing")
+    entry = zipfile.ZipFile(io.BytesIO(as_zip)).getinfo(RUN)
+    size = entry.file_size.to_bytes(4, "little")
+    for other in (entry.file_size + 1, entry.file_size - 1):
+        changed_zip = as_zip.replace(size, other.to_bytes(4, "little"))
+        refused(changed_zip, target, "cut off or damaged")
+
+
+def test_two_texts_of_one_number_are_refused(content: bytes, target: Offer) -> None:
+    members = unpacked(content)
+    told = json.loads(members["evidence/009-sustained-all-0.json"])
+    members["evidence/002-sustained-all-0.json"] = json.dumps(told | {"n": 2}).encode()
+    members["evidence/002-sustained-all-0.txt"] = members["evidence/009-sustained-all-0.txt"]
+    refused(packed(members), target, "002-sustained-all-0.txt cannot be read|the same number")
+
+
+def test_whatever_a_field_holds_is_taken_or_refused(content: bytes, target: Offer) -> None:
+    """Every field in turn with values of other kinds: nothing but a refusal, or the run."""
+    chance = random.Random("archive")
+    evidence_name = "evidence/002-cmips-all-0.json"
+    for name in (RUN, evidence_name):
+        document = json.loads(unpacked(content)[name])
+        for path in paths(document):
+            value = chance.choice([None, [], {}, "x", -1, 2**70, True, 1.5, [[]], "9" * 200])
+            made = changed(content, name, lambda told: put(told, path, value))  # noqa: B023
+            try:
+                take(made, target)
+            except ArchiveRefused:
+                assert not Run.objects.exists()
+            Run.objects.all().delete()
+            Host.objects.filter(driver="archive").delete()
+
+
+def paths(document: Any) -> list[tuple[Any, ...]]:
+    """Every field of the document but those within free forms; of a list only the first."""
+    if isinstance(document, dict):
+        free = ("facts", "parameters", "conditions")
+        held = [(key, value) for key, value in document.items() if key not in free]
+        inner = [(key, path) for key, value in held for path in paths(value)]
+        return [(key,) for key in document] + [(key, *path) for key, path in inner]
+    if isinstance(document, list) and document and isinstance(document[0], dict):
+        return [(0, *path) for path in paths(document[0])]
+    return []
+
+
+def put(document: Any, path: tuple[Any, ...], value: Any) -> None:
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = value
+
+
+def test_run_without_a_price_an_inventory_or_series_is_taken(run: Run, target: Offer) -> None:
+    Run.objects.update(price=None)
+    run.evidence.update(series=None)
+    run.evidence.filter(probe="inventory").update(exit_code=1, error="no lscpu")
+    made = run_archive(Run.objects.get(pk=run.pk))
+    gone(run)
+    taken = take(made, target)
+    assert taken.host.facts == {}
+    assert not taken.events.filter(kind="price").exists()
+    assert set(taken.evidence.values_list("series", flat=True)) == {None}
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_bomb_is_refused_before_it_is_unpacked(
+    kind: str, target: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "MAX_TOTAL_BYTES", 3 * 2**20)
+    monkeypatch.setattr(unpacking, "TAR_BLOCKS_BYTES", 0)
+    monkeypatch.setattr(unpacking, "MAX_MEMBER_BYTES", 2**20)
+    zeros = bytes(2**20)
+    many = {f"evidence/00{n}-dd-write-0.txt": zeros for n in range(5)}
+    if kind == "tar":
+        refused(packed(many), target, "when unpacked|more than")
+        refused(packed({RUN: bytes(2**20 + 1)}), target, "1048577 bytes")
+        return
+    for members, detail in ((many, "when unpacked"), ({RUN: bytes(2**20 + 1)}, "1048577 bytes")):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        refused(buffer.getvalue(), target, detail)
+
+
+def test_too_many_files_are_refused(
+    content: bytes, target: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "MAX_MEMBERS", 5)
+    refused(content, target, "more than 5 files")
+    monkeypatch.setattr(unpacking, "MAX_PACKED_BYTES", 10)
+    refused(content, target, "too many, 10 the most")
+
+
+# --- API and command --------------------------------------------------------------------------
+
+
+def test_api_archive_goes_out_and_comes_in(
+    caller: Callable[..., Client], run: Run, target: Offer
+) -> None:
+    client = caller("write")
+    response = client.get(f"{API}/runs/{run.pk}/archive")
+    assert response["Content-Type"] == "application/gzip"
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="rackrate-run-{run.pk}.tar.gz"'
+    )
+    as_zip = client.get(f"{API}/runs/{run.pk}/archive.zip")
+    assert as_zip["Content-Type"] == "application/zip"
+    gone(run)
+    url = f"{API}/runs/import?offer=aws-m5-large"
+    made = client.post(url, response.content, content_type="application/gzip")
+    assert made.status_code == 201, made.content
+    answer = made.json()
+    assert (answer["id"], answer["state"], answer["evidence"]) == (str(run.pk), "done", 6)
+    assert client.get(made["Location"]).json()["samples"]
+    again = client.post(url, as_zip.content, content_type="application/zip")
+    assert again.status_code == 409
+
+
+def test_api_archive_of_a_run_that_goes_on_is_a_conflict(
+    caller: Callable[..., Client], run: Run
+) -> None:
+    Run.objects.update(state=RunState.RUNNING)
+    client = caller("read")
+    assert client.get(f"{API}/runs/{run.pk}/archive").status_code == 409
+    assert client.get(f"{API}/runs/{uuid4()}/archive").status_code == 404
+    assert client.get(f"{API}/runs/{run.pk}/archive.rar").status_code == 404
+
+
+def test_api_archive_that_was_damaged_is_an_error(caller: Callable[..., Client], run: Run) -> None:
+    run.evidence.filter(n=2).update(raw_gzip=gzip.compress(b"other"))
+    assert caller("read").get(f"{API}/runs/{run.pk}/archive").status_code == 500
+
+
+def test_api_import_is_refused_clearly(caller: Callable[..., Client], target: Offer) -> None:
+    client = caller("write")
+
+    def post(query: str, body: bytes = b"hello", **given: Any) -> Any:
+        return client.post(f"{API}/runs/import{query}", body, "application/gzip", **given)
+
+    assert fields(post("")) == ["offer"]
+    assert fields(post("?offer=none")) == ["/offer"]
+    refused = post("?offer=aws-m5-large")
+    assert refused.status_code == 400
+    assert "neither a .tar.gz nor a .zip" in refused.json()["detail"]
+    assert post("?offer=aws-m5-large", b"").status_code == 400
+    assert post("?offer=aws-m5-large", CONTENT_LENGTH=str(10**9)).status_code == 413
+    assert caller("read").post(f"{API}/runs/import", b"", "application/gzip").status_code == 403
+
+
+def test_command_imports_a_run(content: bytes, target: Offer, tmp_path: Path) -> None:
+    file = tmp_path / "run.tar.gz"
+    file.write_bytes(content)
+    out = io.StringIO()
+    call_command("import_run", str(file), "--offer", "aws-m5-large", "--json", stdout=out)
+    answer = json.loads(out.getvalue())
+    assert answer["run"] == str(Run.objects.get().pk)
+    assert answer["samples"] == Sample.objects.count()
+    Run.objects.all().delete()
+    out = io.StringIO()
+    call_command("import_run", str(file), "--offer", "aws-m5-large", stdout=out)
+    assert "6 raw outputs, all verified" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "offer", "detail"),
+    [
+        ("run.tar.gz", "none", "no offer"),
+        ("gone", "aws-m5-large", "No such file"),
+        ("run.tar.gz", "aws-m5-large", "neither"),
+    ],
+)
+def test_command_says_what_is_wrong(
+    target: Offer, tmp_path: Path, name: str, offer: str, detail: str
+) -> None:
+    (tmp_path / "run.tar.gz").write_bytes(b"hello")
+    with pytest.raises(CommandError, match=detail):
+        call_command("import_run", str(tmp_path / name), "--offer", offer)
