@@ -77,7 +77,7 @@ def ranking_chart(
 ) -> dict[str, Any]:
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
-    rows = [row for row in ranking.rows if "disturbed" not in row.flags]
+    rows = [row for row in ranking.rows if {"disturbed", "cached"}.isdisjoint(row.flags.split())]
     value = figures.value_scale(scale, metric, cost)
     modes = {
         "value": _mode(

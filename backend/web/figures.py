@@ -83,11 +83,22 @@ def quantity(value: Number | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Minutes and seconds, as `1 min 05 s`."""
+    """Minutes and seconds, as `1 min 05 s`; from an hour on hours and minutes."""
     if seconds is None:
         return ""
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def interval(seconds: int) -> str:
+    """A whole number of the largest unit that fits: 2 hours, 1 week, 90 s."""
+    for length, name in ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds % length == 0:
+            count = seconds // length
+            return f"{count} {name}{'' if count == 1 else 's'}"
+    return f"{seconds} s"
 
 
 def size(count: int) -> str:

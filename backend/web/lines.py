@@ -1,12 +1,14 @@
 """Lines of samples, facts and prices as the pages list them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
 
-from backend.benchmarks.models import Sample
+from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import METRICS
 from backend.web import figures
 
@@ -52,28 +54,117 @@ class SampleLine:
     shown: str
     unit: str
     evidence_n: int | None
+    evidence_url: str | None
 
 
-def sample_lines(samples: Iterable[Sample], evidence: Mapping[int, int]) -> list[SampleLine]:
-    """Samples in order; `evidence` gives the number of each evidence by its key."""
+def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
+    """Samples in order; those with evidence bring it along (without its text)."""
     listed = list(samples)
-    scales = {
-        metric: figures.scale(
-            next(s.unit for s in listed if s.metric == metric),
-            (s.value for s in listed if s.metric == metric),
-        )
-        for metric in {s.metric for s in listed}
-    }
+    scales = _scales(listed)
     return [
         SampleLine(
             sample=sample,
-            label=METRICS[sample.metric].label if sample.metric in METRICS else sample.metric,
+            label=_label(sample.metric),
             shown=figures.figure(scales[sample.metric].shown(sample.value)),
             unit=scales[sample.metric].unit,
-            evidence_n=evidence.get(sample.evidence_id) if sample.evidence_id else None,
+            evidence_n=sample.evidence.n if sample.evidence else None,
+            evidence_url=evidence_url(sample.evidence) if sample.evidence else None,
         )
         for sample in listed
     ]
+
+
+def _label(key: str) -> str:
+    return METRICS[key].label if key in METRICS else key
+
+
+def _scales(samples: Sequence[Sample]) -> dict[str, figures.Scale]:
+    of_metric: dict[str, list[Sample]] = {}
+    for sample in samples:
+        of_metric.setdefault(sample.metric, []).append(sample)
+    return {
+        metric: figures.scale(group[0].unit, (sample.value for sample in group))
+        for metric, group in of_metric.items()
+    }
+
+
+def evidence_url(evidence: Evidence) -> str:
+    """Page of the raw text: of a run's command, or of a text that was imported."""
+    if evidence.run_id is None:
+        return reverse("imported-evidence", args=[evidence.pk])
+    return reverse("evidence", args=[evidence.run_id, evidence.n])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One repeat of a result, with the way to its raw output."""
+
+    n: int | None
+    repeat: int
+    shown: str
+    url: str | None
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """All repeats of one metric and variant in one line."""
+
+    metric: str
+    label: str
+    variant: str
+    median: float
+    plain_unit: str
+    shown: str
+    low: str
+    high: str
+    unit: str
+    flags: list[str]
+    excluded_count: int
+    pieces: Sequence[Piece]
+
+    @property
+    def is_of_matrix(self) -> bool:
+        """Whether it is one cell of the fio matrix, which its chart shows."""
+        return self.variant.startswith("matrix_")
+
+
+def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
+    """Sample lines of one run gathered by metric and variant, in the order of their first one."""
+    groups: dict[tuple[str, str], list[SampleLine]] = {}
+    for line in lines:
+        groups.setdefault((line.sample.metric, line.sample.variant), []).append(line)
+    scales = _scales([line.sample for group in groups.values() for line in group])
+    return [_result_line(group, scales[key]) for (key, _), group in groups.items()]
+
+
+def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLine:
+    """The median and range leave out what a person left out, unless nothing else is there."""
+    first = group[0]
+    kept = [line for line in group if not line.sample.excluded_reason] or group
+    values = [line.sample.value for line in kept]
+    is_single = len(values) == 1
+    return ResultLine(
+        metric=first.sample.metric,
+        label=first.label,
+        variant=first.sample.variant,
+        median=float(median(values)),
+        plain_unit=first.sample.unit,
+        shown=figures.figure(scale.shown(float(median(values)))),
+        low="" if is_single else figures.figure(scale.shown(min(values))),
+        high="" if is_single else figures.figure(scale.shown(max(values))),
+        unit=scale.unit,
+        flags=sorted({flag for line in kept for flag in line.sample.flags}),
+        excluded_count=sum(bool(line.sample.excluded_reason) for line in group),
+        pieces=[
+            Piece(
+                line.evidence_n,
+                line.sample.repeat,
+                figures.figure(scale.shown(line.sample.value)),
+                line.evidence_url,
+            )
+            for line in group
+        ],
+    )
 
 
 def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:

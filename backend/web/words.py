@@ -1,5 +1,8 @@
 """The words that pages use for codes; a code without a word is shown as it is."""
 
+from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
+from backend.web import figures
+
 PROVIDERS = {
     "aws": "AWS",
     "gcp": "Google Cloud",
@@ -30,12 +33,33 @@ TERMS = {
 FLAGS = {
     "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
     "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
-    "cached": ("cached", "warn", "The figure holds the page cache, not the disk alone."),
+    "cached": ("cached", "bad", "Memory may have stood in for the disk; not ranked."),
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
     "burstable": ("burstable", "", "Full speed only while CPU credits last."),
     "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
+    "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
+    "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
     "imported": ("imported", "", "The result was measured elsewhere and imported."),
     "conditions_unknown": ("conditions unknown", "warn", "How it was measured is not known."),
+}
+CELLS = {
+    "waiting": "waiting",
+    "running": "running",
+    "done": "done",
+    "failed": "failed",
+    "not_available": "not available",
+    "disturbed": "disturbed",
+    "cancelled": "cancelled",
+}
+RUN_PARAMETERS = {
+    "directory": "Directory of the disk tests",
+    "directories": "Directories measured at the same time",
+    "device": "Device read at its start and end",
+    "matrix_depths": "Queue depths of the fio matrix",
+    "matrix_jobs": "Jobs of the fio matrix",
+    "peer": "Other end of the network tests",
+    "peer_address": "Address of the other end",
+    "install_tools": "Missing tools are installed",
 }
 INTERVALS = {
     "instances_bootstrap": "over machines",
@@ -89,6 +113,31 @@ def kind(code: str) -> str:
 def term(code: str) -> str:
     """Words of a price term."""
     return TERMS.get(code, code.replace("_", " ").capitalize())
+
+
+def run_parameter(name: str) -> str:
+    """Words of a parameter of a run."""
+    return (
+        PARAMETERS_OF_RUNS[name].label
+        if name in PARAMETERS_OF_RUNS
+        else RUN_PARAMETERS.get(name, name.replace("_", " "))
+    )
+
+
+def run_value(name: str, value: object) -> str:
+    """A parameter's value with its unit."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    known = PARAMETERS_OF_RUNS.get(name)
+    if known is None or not isinstance(value, int | float):
+        return str(value)
+    if known.unit == "bytes":
+        return f"{figures.quantity(value / 2**20)} MiB"
+    if known.unit == "bits/s":
+        return f"{figures.quantity(value / 1e6)} Mbit/s"
+    return f"{figures.quantity(value)} {known.unit}".strip()
 
 
 OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("!", "≠ "))

@@ -89,5 +89,23 @@ def test_parameter_names_column_and_sign(name, told):
 def test_duration_and_size_read_naturally():
     assert figures.duration(65.4) == "1 min 05 s"
     assert figures.duration(9) == "9 s"
+    assert figures.duration(7_500) == "2 h 05 min"
+    assert [figures.interval(s) for s in (90, 3600, 172_800)] == ["90 s", "1 hour", "2 days"]
     assert figures.size(512) == "512 B"
     assert figures.size(12_300_000) == "12.3 MB"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("file_bytes", 2**30, ("File of dd", "1,024 MiB")),
+        ("udp_bits_per_s", 50_000_000, ("UDP rate", "50 Mbit/s")),
+        ("repeats", 7, ("Repeats of each series", "7")),
+        ("seconds", 2.5, ("One CPU repeat", "2.5 s")),
+        ("matrix_depths", [1, 8], ("Queue depths of the fio matrix", "1, 8")),
+        ("install_tools", True, ("Missing tools are installed", "yes")),
+        ("directory", "/mnt/a", ("Directory of the disk tests", "/mnt/a")),
+    ],
+)
+def test_parameter_of_a_run_reads_with_its_unit(name, value, told):
+    assert (words.run_parameter(name), words.run_value(name, value)) == told

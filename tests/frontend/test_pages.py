@@ -47,6 +47,11 @@ def paths(measured: Measured) -> dict[str, str]:
         "evidence": f"/runs/{run}/evidence/0/",
         "metric": "/metrics/cmips_score/",
         "hosts": "/hosts/",
+        "host": f"/hosts/{measured.run.host_id}/",
+        "runs": "/runs/",
+        "campaigns": "/campaigns/",
+        "schedules": "/schedules/",
+        "import": "/import/",
         "login": "/accounts/login/",
         "missing": "/offers/no-such-offer/",
     }
@@ -62,6 +67,11 @@ PAGES = (
     "evidence",
     "metric",
     "hosts",
+    "host",
+    "runs",
+    "campaigns",
+    "schedules",
+    "import",
     "login",
     "missing",
 )
@@ -307,7 +317,9 @@ def test_unknown_addresses_are_not_found(client, measured):
 
 def test_pages_ask_to_sign_in_when_reading_is_not_public(client, measured, settings):
     settings.PUBLIC_READ = False
-    for page in ("ranking", "offer", "run", "evidence", "metric", "hosts"):
+    for page in PAGES:
+        if page in {"login", "missing", "filtered", "nothing"}:
+            continue
         answer = client.get(paths(measured)[page])
         assert answer.status_code == 302
         assert answer.headers["Location"].startswith("/accounts/login/?next=/")

@@ -7,11 +7,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.accounts.models import Scope
+from backend.benchmarks.models import Source
 from backend.catalog.models import Offer
 from backend.rankings.scores import Score
 from backend.rankings.selectors import OfferDetail, offer_detail
 from backend.web import charts, figures, lines, state, words
-from backend.web.access import readable
+from backend.web.access import may, readable
+from backend.web.history_plots import history_plots
 from backend.web.views.ranking import asked
 
 RUNS_SHOWN = 20
@@ -38,12 +41,16 @@ def offer_page(request: HttpRequest, slug: str) -> HttpResponse:
         detail = offer_detail(slug, wanted.query)
     except Offer.DoesNotExist as error:
         raise Http404("There is no such offer.") from error
-    return render(request, "offers/page.html", _context(detail, wanted.params))
+    context = _context(detail, wanted.params)
+    variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
+    if len(context["runs"]) > 1:
+        context |= history_plots(request, variants, offer=detail.offer)
+    context["may_write"] = may(request, Scope.WRITE)
+    return render(request, "offers/page.html", context)
 
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
     runs = {s.run_id: s.run for s in detail.samples if s.run is not None}
-    evidence = {s.evidence_id: s.evidence.n for s in detail.samples if s.evidence and s.evidence_id}
     return {
         "offer": detail.offer,
         "row": detail.row,
@@ -53,7 +60,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "scores": [_score_line(score) for score in detail.summaries],
         "strips": charts.strips(detail),
         "runs": list(runs.values())[:RUNS_SHOWN],
-        "samples": lines.sample_lines(detail.samples, evidence),
+        "samples": lines.sample_lines(detail.samples),
     }
 
 

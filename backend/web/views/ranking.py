@@ -23,7 +23,7 @@ from backend.rankings.selectors import (
 )
 from backend.web import charts, figures, state, words
 from backend.web.access import readable
-from backend.web.forms import RankingForm
+from backend.web.forms.ranking import RankingForm
 from backend.web.tables import RankingTable
 
 PER_PAGE = 50

@@ -15,4 +15,15 @@ export function onEach(id, callback) {
   document.body.addEventListener("htmx:afterSwap", look);
 }
 
+/** Lets `<details id>` stay as a person left them when a swap brings their successors. */
+export function keepDetailsOpen() {
+  const open = new Map();
+  document.body.addEventListener("htmx:beforeSwap", () => {
+    for (const one of document.querySelectorAll("details[id]")) open.set(one.id, one.open);
+  });
+  document.body.addEventListener("htmx:afterSwap", () => {
+    for (const one of document.querySelectorAll("details[id]")) one.open = open.get(one.id) ?? one.open;
+  });
+}
+
 export default htmx;

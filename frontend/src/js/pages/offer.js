@@ -1,16 +1,5 @@
-// Offer page: a strip of dots for each measured metric.
-import { onThemeChange } from "../lib/base.js";
-import { json } from "../lib/dom.js";
+// Offer page: a strip of dots for each measured metric, and its history.
+import "../lib/base.js";
+import { showCharts } from "../lib/figures.js";
 
-async function show(strips) {
-  const { drawStrip } = await import("../lib/strip.js");
-  let drawn = [];
-  const draw = () => {
-    for (const chart of drawn) chart.destroy();
-    drawn = strips.map((strip) => drawStrip(document.getElementById(strip.id), strip));
-  };
-  draw();
-  onThemeChange(draw);
-}
-
-if (document.getElementById("strips-json")) show(json("strips-json"));
+showCharts();

@@ -1,0 +1,208 @@
+// Draws the charts that a page carries as data (backend/web/plots.py), each with its legend.
+import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
+import { token } from "./colours.js";
+import { element, json } from "./dom.js";
+
+const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot"];
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
+const GLYPHS = { line: ["●", "▲", "■", "◆", "✳", "✕"], dots: ["○", "△", "□", "◇", "✳", "✕"] };
+const MOST_DOTTED = 40; // longer lines are drawn without a dot at every value
+const DAY = 86_400_000;
+
+const tone = (mark) => token(`--series-${mark.tone % SHAPES.length}`);
+const isDotted = (mark) => mark.values.filter((value) => value !== null).length <= MOST_DOTTED;
+
+function points(plot, values, more = () => ({})) {
+  return plot.x.values.map((x, place) => ({ x, y: values[place], ...more(place) }));
+}
+
+function bars(plot, mark) {
+  const range = (place) =>
+    mark.lows && mark.values[place] !== null ? { yMin: mark.lows[place], yMax: mark.highs[place] } : {};
+  return {
+    type: "barWithErrorBars",
+    label: mark.label,
+    yAxisID: mark.axis,
+    data: points(plot, mark.values, range),
+    backgroundColor: tone(mark),
+    borderRadius: 2,
+    maxBarThickness: 56,
+    barPercentage: 0.86,
+    categoryPercentage: 0.72,
+    errorBarColor: token("--ink"),
+    errorBarWhiskerColor: token("--ink"),
+    errorBarLineWidth: 1.25,
+    errorBarWhiskerLineWidth: 1.25,
+    errorBarWhiskerSize: 8,
+    order: 2,
+  };
+}
+
+function line(plot, mark) {
+  const isDots = mark.kind === "dots";
+  return {
+    type: "line",
+    label: mark.label,
+    yAxisID: mark.axis,
+    data: points(plot, mark.values),
+    showLine: !isDots,
+    borderColor: tone(mark),
+    backgroundColor: isDots ? token("--card") : tone(mark),
+    borderWidth: isDots ? 2 : 1.75,
+    borderDash: isDots ? [] : DASHES[mark.tone % DASHES.length],
+    pointStyle: SHAPES[mark.tone % SHAPES.length],
+    pointRadius: isDots ? 6 : isDotted(mark) ? 3 : 0,
+    pointHitRadius: 8,
+    spanGaps: plot.x.kind !== "category",
+    clip: 10,
+    order: isDots ? 0 : 1,
+  };
+}
+
+// The range of a line as a band: an invisible lower line, and an upper one filled down to it.
+function band(plot, mark) {
+  const edge = (values, fill) => ({
+    type: "line",
+    yAxisID: mark.axis,
+    data: points(plot, values),
+    borderWidth: 0,
+    pointRadius: 0,
+    pointHitRadius: 0,
+    backgroundColor: token("--band"),
+    fill,
+    spanGaps: true,
+    isBand: true,
+    order: 3,
+  });
+  return [edge(mark.lows, false), edge(mark.highs, "-1")];
+}
+
+function datasets(plot, hidden) {
+  return plot.marks
+    .filter((mark) => !hidden.has(mark.label))
+    .flatMap((mark) => {
+      if (mark.kind === "bar") return [bars(plot, mark)];
+      return mark.lows ? [...band(plot, mark), line(plot, mark)] : [line(plot, mark)];
+    });
+}
+
+function day(ms) {
+  return new Intl.DateTimeFormat("en-CA", { timeZone: "UTC" }).format(ms);
+}
+
+function xAxis(plot) {
+  const common = {
+    title: { display: plot.x.label !== "", text: plot.x.label },
+    grid: { display: false },
+    border: { color: token("--line-strong") },
+  };
+  if (plot.x.kind === "category") {
+    // A comma in a name is where it may be broken.
+    const callback = (place) => String(plot.x.values[place]).split(", ");
+    const ticks = { callback, autoSkip: false, maxRotation: 0 };
+    return { ...common, type: "category", labels: plot.x.values, offset: true, ticks };
+  }
+  if (plot.x.kind === "time") return { ...common, ...timeRange(plot.x.values), type: "linear" };
+  const ticks = { maxTicksLimit: 8, maxRotation: 0 };
+  return { ...common, min: 0, max: plot.x.values.at(-1), type: "linear", ticks };
+}
+
+// From midnight to midnight, with a tick every so many whole days.
+function timeRange(values) {
+  const min = Math.floor(values[0] / DAY) * DAY;
+  const max = Math.ceil((values.at(-1) + 1) / DAY) * DAY;
+  const stepSize = Math.ceil((max - min) / DAY / 6) * DAY;
+  return { min, max, ticks: { stepSize, maxRotation: 0, callback: day } };
+}
+
+function yAxis(axis, position) {
+  const isLeft = position === "left";
+  return {
+    type: axis.isLog ? "logarithmic" : "linear",
+    position,
+    beginAtZero: axis.isFromZero && !axis.isLog,
+    suggestedMax: axis.most ?? undefined,
+    title: { display: true, text: axis.label },
+    grid: { display: isLeft, drawTicks: false },
+    border: { display: !isLeft, color: token("--line-strong") },
+    ticks: { padding: 6, maxTicksLimit: 7, callback: shortFigure },
+  };
+}
+
+function shortFigure(value) {
+  return Number(value).toLocaleString("en", { maximumSignificantDigits: 3, notation: value >= 1e5 ? "compact" : "standard" });
+}
+
+function tooltip(plot) {
+  const unit = (mark) => (mark.axis === "y2" ? plot.y2 : plot.y).label;
+  return {
+    filter: (item) => !item.dataset.isBand,
+    callbacks: {
+      title: ([item]) => (plot.x.kind === "time" ? day(item.parsed.x) : `${plot.x.label} ${plot.x.values[item.dataIndex]}`.trim()),
+      label: (item) => {
+        const mark = plot.marks.find(({ label }) => label === item.dataset.label);
+        return `${mark.label}: ${figure(item.parsed.y)} ${unit(mark)}`;
+      },
+    },
+  };
+}
+
+function levels(plot) {
+  const place = (index) => (index % 2 ? "start" : "end");
+  const made = plot.lines.map(({ value, label }, index) => referenceLine("y", value, label, place(index)));
+  return Object.fromEntries(made.map((one, index) => [`level${index}`, one]));
+}
+
+function drawPlot(canvas, plot, hidden) {
+  return new Chart(canvas, {
+    type: "line",
+    data: { datasets: datasets(plot, hidden) },
+    options: {
+      maintainAspectRatio: false,
+      interaction: { mode: "index", intersect: false },
+      scales: {
+        x: xAxis(plot),
+        y: yAxis(plot.y, "left"),
+        ...(plot.y2 ? { y2: yAxis(plot.y2, "right") } : {}),
+      },
+      plugins: { tooltip: tooltip(plot), annotation: { annotations: levels(plot) } },
+    },
+  });
+}
+
+function legendButton(mark, hidden, redraw) {
+  const number = mark.tone % SHAPES.length;
+  const hasShape = mark.kind === "dots" || (mark.kind === "line" && isDotted(mark));
+  const shape = hasShape ? "shape" : mark.kind;
+  const glyph = hasShape ? GLYPHS[mark.kind][number] : "";
+  const key = element("span", { class: `key ${shape} tone-${number}`, "aria-hidden": "true" }, glyph);
+  const button = element("button", { type: "button", class: "legend", "aria-pressed": "true" }, key, mark.label);
+  button.addEventListener("click", () => {
+    hidden.has(mark.label) ? hidden.delete(mark.label) : hidden.add(mark.label);
+    button.setAttribute("aria-pressed", String(!hidden.has(mark.label)));
+    redraw();
+  });
+  return element("li", {}, button);
+}
+
+/** Draws every plot of the page that is not drawn yet; returns a function that draws them anew. */
+export function drawPlots() {
+  const redraws = [...document.querySelectorAll("figure[data-plot]:not([data-is-drawn])")].map((box) => {
+    const plot = json(box.dataset.plot);
+    const hidden = new Set();
+    let chart = null;
+    const redraw = () => {
+      applyTheme();
+      chart?.destroy();
+      chart = box.isConnected ? drawPlot(box.querySelector("canvas"), plot, hidden) : null;
+    };
+    box.dataset.isDrawn = "";
+    if (plot.marks.length > 1) {
+      const buttons = plot.marks.map((mark) => legendButton(mark, hidden, redraw));
+      box.querySelector("ul.legends").replaceChildren(...buttons);
+    }
+    redraw();
+    return redraw;
+  });
+  return () => redraws.forEach((redraw) => redraw());
+}

@@ -1,0 +1,5 @@
+// Pages whose parts the server replaces while something goes on.
+import "../lib/base.js";
+import { keepDetailsOpen } from "../lib/partial.js";
+
+keepDetailsOpen();
