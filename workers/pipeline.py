@@ -1,144 +1,40 @@
 """What a run does on its target, over any transport; free of Django and of the database.
 
-Everything lives in one directory `${TMPDIR:-/tmp}/rackrate-<run id>` of mode 0700 and goes with it.
-Every script is sent on the standard input of /bin/sh, so that nothing shows in the process list.
+Everything lives in one directory `${TMPDIR:-/tmp}/rackrate-<run id>` of mode 0700 and goes with it;
+on the other end of the network tests it is called `rackrate-<run id>-peer`.
 """
 
 import asyncio
 import hashlib
+import math
+import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
-from backend.domain.cmips import is_disturbed
 from backend.domain.errors import ProbeError, Reason
-from backend.domain.parsing import ParsedSample, observe, runner_status
-from backend.domain.parsing.inventory import HostFacts
-from backend.domain.parsing.observe import Conditions
+from backend.domain.parsing import runner_status
 from backend.domain.parsing.runner_status import RunnerStatus
+from workers import scripts
 from workers.driver import DriverError, Transport
 from workers.probes import build
-from workers.probes.registry import PROBES
 
 SCRIPT_TIMEOUT_S = 20
+TEARDOWN_TIMEOUT_S = 75
+"""Packages that we installed are removed by the target's package manager."""
 PUT_TIMEOUT_S = 60
 NEEDED_KIB = 16 * 1024
 """The bundle, all results and some air; the files of dd are the runner's own concern."""
 ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
-EXIT_DISK_FULL = 5  # of the runner's functions
 MAX_RESULTS = 60
-MAX_FILE_BYTES = 2**20
-
-# The whole script is one function, read to its end before it starts: nothing it runs can eat it.
-WRAPPER = 'LC_ALL=C; export LC_ALL; umask 077\nmain() {{\n{}\n}}\nmain "$@" </dev/null\n'
-
-IDENTIFY = r"""
-directory=${TMPDIR:-/tmp}/$1
-probe=${TMPDIR:-/tmp}/$1.try
-printf 'directory %s\n' "$directory"
-printf 'arch %s\n' "$(uname -m)"
-printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
-df -Pk "${TMPDIR:-/tmp}" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
-for tool in sha256sum nohup readlink mkdir; do
-    command -v "$tool" >/dev/null || printf 'missing %s\n' "$tool"
-done
-if printf '#!/bin/sh\nexit 0\n' >"$probe" && chmod 700 "$probe"; then
-    "$probe" 2>/dev/null || echo 'noexec yes'
-fi
-rm -f "$probe"
-"""
-
-HASHES = r"""
-mkdir -p -m 700 "$1" "$1/bin" || exit 1
-[ -O "$1" ] || { echo "$1 belongs to somebody else" >&2; exit 1; }
-cd "$1" && sha256sum runner.sh plan.sh bin/* 2>/dev/null
-:
-"""
-
-# The lock of the machine is a link to the run's directory: made in one step, and its owner shows.
-START = r"""
-cd "$1" || exit 1
-lock=${1%/*}/rackrate-host.lock
-if ! ln -sn "$1" "$lock" 2>/dev/null; then
-    other=$(readlink "$lock")
-    if [ "$other" != "$1" ]; then
-        pid=$(cat "$other/pid" 2>/dev/null)
-        [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || { printf 'busy %s\n' "$other"; exit 0; }
-        ln -sfn "$1" "$lock" 2>/dev/null
-    fi
-fi
-detach=nohup
-command -v setsid >/dev/null && detach='setsid nohup'
-$detach /bin/sh runner.sh >>runner.log 2>&1 &
-tries=0
-until [ -e status.json ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
-[ -e status.json ] || { tail -n 3 runner.log >&2; exit 1; }
-echo started
-"""
-
-# Every item is framed as `@ name size`, a line feed, that many bytes and a line feed. This runs every
-# second beside a measurement: without news it starts one process besides its shell.
-READ = r"""
-text() { printf '@ %s %s\n%s\n' "$1" "${#2}" "$2"; }
-file() {
-    size=$(wc -c <"$2")
-    [ "$size" -le "$most" ] || size=$most
-    printf '@ %s %s\n' "$1" $((size)); head -c $((size)) "$2"; echo
-}
-directory=$1 after=$2 many=$3 most=$4
-shift 4
-read -r boot_id </proc/sys/kernel/random/boot_id
-text boot_id "$boot_id"
-cd "$directory" 2>/dev/null || return 0
-text directory "$directory"
-for name in "$@"; do : >"$name"; done
-pid= status= newest=
-[ ! -r pid ] || read -r pid <pid
-[ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || text alive "$pid"
-[ ! -r status.json ] || IFS= read -r status <status.json
-text status "$status"
-for path in results/*.json; do
-    [ -e "$path" ] || continue
-    name=${path##*/}
-    name=${name%.json}
-    [ "${name%%-*}" -gt "$after" ] || continue
-    many=$((many - 1))
-    [ $many -ge 0 ] || break
-    file "$name.out" "results/$name.out"
-    file "$name.err" "results/$name.err"
-    file "$name.json" "$path"
-    newest=results/$name.out
-done
-[ -z "$newest" ] || text tail "$(tail -n 8 "$newest" | tail -c 2000)"
-[ ! -e results/manifest.sha256 ] || file manifest results/manifest.sha256
-"""
-
-# Whatever of ours still runs has its working directory inside the run's.
-TEARDOWN = r"""
-directory=$1
-lock=${directory%/*}/rackrate-host.lock
-ours() {
-    ls -ld /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
-        case $line in
-        *" -> $real" | *" -> $real/"*) line=${line##* /proc/}; echo "${line%%/*}" ;;
-        esac
-    done
-}
-if real=$(cd "$directory" 2>/dev/null && pwd -P); then
-    pid=$(cat "$directory/pid" 2>/dev/null)
-    [ "$(readlink "/proc/${pid:-none}/cwd" 2>/dev/null)" != "$real" ] || kill -TERM "$pid" 2>/dev/null
-    tries=0
-    while [ -n "$(ours)" ] && [ $tries -lt 40 ]; do sleep 0.1; tries=$((tries + 1)); done
-    for pid in $(ours); do kill -KILL "$pid" 2>/dev/null; done
-    [ ! -r "$directory/files" ] || while IFS= read -r path; do rm -f -- "$path"; done <"$directory/files"
-    rm -rf -- "$directory" || { sleep 0.2; rm -rf -- "$directory"; }
-    [ -z "$(ours)" ] || { echo "processes remain: $(ours)" >&2; exit 1; }
-fi
-[ "$(readlink "$lock" 2>/dev/null)" != "$directory" ] || rm -f -- "$lock"
-if [ -e "$directory" ]; then echo "$directory remains" >&2; exit 1; fi
-echo gone
-"""
+MAX_FILE_BYTES = 2 * 2**20
+MAX_READ_BYTES = 6 * 2**20
+"""After this many no further result is begun: with its four files it stays under what a command
+may answer (workers.driver)."""
+PORTS = (20_000, 32_000)
+"""Below the range from which kernels take the ports of outgoing connections."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +44,22 @@ class Identity:
     arch: str
     boot_id: str
     directory: str
+    seen_from: str = ""
+    """Our own address as the target sees it; empty where it cannot tell."""
+    clock_s: int | None = None
+    """Its clock, in whole seconds since 1970."""
+    leftovers: tuple[str, ...] = ()
+    """Directories of earlier runs that nobody has touched for a day."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How far the other end of the network tests is: it listens, or says why it cannot."""
+
+    port: int | None = None
+    unavailable: str = ""
+    busy: str = ""
+    """The directory of another run that measures on that machine."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +73,8 @@ class RawResult:
     err: bytes
     record: bytes
     """The JSON line of `observe`."""
+    series: bytes = b""
+    """What `observe` saw once a second; empty for a short repeat."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +90,13 @@ class Snapshot:
     results: tuple[RawResult, ...]
     manifest: Mapping[str, str] | None
     """File name → sha256; None until the runner has finished."""
+    live: str | None = None
+    """Header and last lines of the running repeat's series, when it was asked for."""
+
+
+def text_of(content: bytes) -> str:
+    """What a machine printed, as text that a database takes: without NUL characters."""
+    return content.decode(errors="replace").replace("\0", "\ufffd")
 
 
 async def _script(
@@ -183,11 +104,11 @@ async def _script(
 ) -> bytes:
     output = await transport.run(
         "exec /bin/sh -s -- " + shlex.join(arguments),
-        stdin=WRAPPER.format(body).encode(),
+        stdin=scripts.WRAPPER.format(body).encode(),
         timeout_s=timeout_s,
     )
     if output.exit_code != 0:
-        said = output.stderr.decode(errors="replace").strip()[-300:]
+        said = text_of(output.stderr).strip()[-300:]
         is_full = "No space left" in said or "quota exceeded" in said.lower()
         raise DriverError(
             Reason.DISK_FULL if is_full else Reason.UNSUPPORTED,
@@ -197,34 +118,44 @@ async def _script(
     return output.stdout
 
 
-def run_directory(run_id: str) -> str:
+def run_directory(run_id: str, *, is_peer: bool = False) -> str:
     """Name of the run's directory below the target's temporary one."""
-    return f"rackrate-{run_id}"
+    return f"rackrate-{run_id}-peer" if is_peer else f"rackrate-{run_id}"
 
 
-async def identify(transport: Transport, run_id: str) -> Identity:
+async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) -> Identity:
     """Look at the target without leaving anything; DriverError when it cannot carry a run."""
-    text = (await _script(transport, IDENTIFY, run_directory(run_id))).decode(errors="replace")
-    facts = dict(line.partition(" ")[::2] for line in text.splitlines())
-    directory = facts.get("directory", "")
+    name = run_directory(run_id, is_peer=is_peer)
+    text = text_of(await _script(transport, scripts.IDENTIFY, name))
+    lines = [line.partition(" ")[::2] for line in text.splitlines()]
+    facts = dict(lines)
+    arch = facts.get("arch", "")
+    _check_able(arch, facts)
+    return Identity(
+        arch=ARCHITECTURES[arch],
+        boot_id=facts.get("boot_id", ""),
+        directory=facts.get("directory", ""),
+        seen_from=facts.get("seen_from", ""),
+        clock_s=int(said) if (said := facts.get("clock_s", "")).isdecimal() else None,
+        leftovers=tuple(value for name, value in lines if name == "leftover"),
+    )
+
+
+def _check_able(arch: str, facts: Mapping[str, str]) -> None:
+    parent = facts.get("directory", "").rpartition("/")[0]
+    reason = Reason.UNSUPPORTED
     if missing := facts.get("missing"):
-        raise DriverError(Reason.UNSUPPORTED, f"the host has no {missing}", retryable=False)
-    if facts.get("arch") not in ARCHITECTURES:
-        raise DriverError(
-            Reason.UNSUPPORTED, f"no probes for a {facts.get('arch')} machine", retryable=False
-        )
-    parent = directory.rpartition("/")[0]
-    if int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
-        raise DriverError(
-            Reason.DISK_FULL,
-            f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed",
-            retryable=False,
-        )
-    if "noexec" in facts:
-        raise DriverError(
-            Reason.UNSUPPORTED, f"programs cannot be run from {parent}", retryable=False
-        )
-    return Identity(ARCHITECTURES[facts["arch"]], facts.get("boot_id", ""), directory)
+        lacking = f"the host has no {missing}"
+    elif arch not in ARCHITECTURES:
+        lacking = f"no probes for a {arch} machine"
+    elif int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
+        reason = Reason.DISK_FULL
+        lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed"
+    elif "noexec" in facts:
+        lacking = f"programs cannot be run from {parent}"
+    else:
+        return
+    raise DriverError(reason, lacking, retryable=False)
 
 
 async def bundle(
@@ -240,20 +171,33 @@ async def bundle(
         raise DriverError(Reason.UNSUPPORTED, str(error), retryable=False) from error
     return {
         **{f"bin/{name}": built.binaries[name].path.read_bytes() for name in programs},
-        "runner.sh": built.runner.path.read_bytes(),
+        **{name: script.path.read_bytes() for name, script in built.scripts.items()},
         "plan.sh": plan_script.encode(),
     }
 
 
+def peer_files() -> dict[str, bytes]:
+    """The files that the other end of the network tests needs: scripts only."""
+    return {path.name: path.read_bytes() for path in sorted(build.NATIVE.glob("*.sh"))}
+
+
 async def prepare(transport: Transport, directory: str, files: Mapping[str, bytes]) -> None:
-    """Bring the files to the target; those already there with the right content stay."""
+    """Bring the files to the target; those already there with the right content stay.
+
+    All that is missing goes in one piece: a session of its own for each costs tenths of a second.
+    """
     wanted = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    found = await _hashes(transport, directory)
-    for name, content in files.items():
-        if found.get(name) != wanted[name]:
-            mode = 0o600 if name == "plan.sh" else 0o700
-            await transport.put(content, f"{directory}/{name}", mode=mode, timeout_s=PUT_TIMEOUT_S)
-    found = await _hashes(transport, directory)
+    found = _sums(await _script(transport, scripts.HASHES, directory))
+    missing = [name for name in files if found.get(name) != wanted[name]]
+    if not missing:
+        return
+    pack = f"{directory}/pack-{secrets.token_hex(4)}"  # a killed worker's own may still arrive
+    content = b"".join(files[name] for name in missing)
+    await transport.put(content, pack, mode=0o600, timeout_s=PUT_TIMEOUT_S)
+    parts = (
+        (name, str(len(files[name])), "600" if name == "plan.sh" else "700") for name in missing
+    )
+    found = _sums(await _script(transport, scripts.UNPACK, directory, pack, *chain(*parts)))
     wrong = [name for name in files if found.get(name) != wanted[name]]
     if wrong:
         raise DriverError(
@@ -261,8 +205,9 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
         )
 
 
-async def _hashes(transport: Transport, directory: str) -> dict[str, str]:
-    lines = (await _script(transport, HASHES, directory)).decode(errors="replace").splitlines()
+def _sums(content: bytes) -> dict[str, str]:
+    """File name → sha256, from what `sha256sum` printed."""
+    lines = content.decode(errors="replace").splitlines()
     return {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -271,19 +216,46 @@ async def start(transport: Transport, directory: str) -> str | None:
 
     Returns the directory of another run that is measuring on this machine, None once started.
     """
-    said = (await _script(transport, START, directory)).decode(errors="replace").split("\n")[0]
+    said = (
+        (await _script(transport, scripts.START, directory)).decode(errors="replace").split("\n")[0]
+    )
     return said.removeprefix("busy ") if said.startswith("busy ") else None
 
 
+async def serve(
+    transport: Transport, directory: str, *, seconds: float, is_installing: bool
+) -> Serving:
+    """Start the other end of the network tests, or adopt it; it never outlives the seconds.
+
+    With neither a port nor a reason it needs more time: ask again.
+    """
+    ports = [str(PORTS[0] + secrets.randbelow(PORTS[1] - PORTS[0])) for _ in range(10)]
+    install = "install" if is_installing else "-"
+    said = await _script(
+        transport, scripts.SERVE, directory, str(math.ceil(seconds)), install, *ports
+    )
+    word, _, rest = text_of(said).strip().rpartition("\n")[2].partition(" ")
+    return Serving(
+        port=int(rest) if word == "port" else None,
+        unavailable=rest if word == "unavailable" else "",
+        busy=rest if word == "busy" else "",
+    )
+
+
 async def read(
-    transport: Transport, directory: str, *, after: int = 0, orders: Sequence[str] = ()
+    transport: Transport,
+    directory: str,
+    *,
+    after: int = 0,
+    orders: Sequence[str] = (),
+    is_live: bool = False,
 ) -> Snapshot:
     """Create the ordered files (`cancel`, `stop/…`), then read status and results beyond `after`."""
-    output = await _script(
-        transport, READ, directory, str(after), str(MAX_RESULTS), str(MAX_FILE_BYTES), *orders
-    )
+    limits = (str(MAX_RESULTS), str(MAX_FILE_BYTES), str(MAX_READ_BYTES))
+    live = "live" if is_live else "-"
+    output = await _script(transport, scripts.READ, directory, str(after), *limits, live, *orders)
     frames = _frames(output)
-    status_text = frames.get("status", b"").decode(errors="replace")
+    status_text = text_of(frames.get("status", b""))
     results = [
         RawResult(
             number=int(name.split("-")[0]),
@@ -291,24 +263,27 @@ async def read(
             out=frames.get(f"{name}.out", b""),
             err=frames.get(f"{name}.err", b""),
             record=content,
+            series=frames.get(f"{name}.series", b""),
         )
         for name, content in ((key[:-5], frames[key]) for key in frames if key.endswith(".json"))
     ]
     manifest = frames.get("manifest")
     return Snapshot(
-        boot_id=frames.get("boot_id", b"").decode(errors="replace"),
+        boot_id=text_of(frames.get("boot_id", b"")),
         has_directory="directory" in frames,
         is_alive="alive" in frames,
         status=runner_status.parse(f"{status_text}\n") if status_text else None,
-        last_lines=tuple(frames.get("tail", b"").decode(errors="replace").splitlines()),
+        last_lines=tuple(text_of(frames.get("tail", b"")).splitlines()),
         results=tuple(sorted(results, key=lambda result: result.number)),
-        manifest=None if manifest is None else _manifest(manifest),
+        manifest=None if manifest is None else _sums(manifest),
+        live=_live(frames["live"]) if "live" in frames else None,
     )
 
 
-def _manifest(content: bytes) -> dict[str, str]:
-    lines = content.decode(errors="replace").splitlines()
-    return {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+def _live(content: bytes) -> str:
+    """The header once, and the rows; the dot keeps the shell from eating the last line feed."""
+    header, _, rows = text_of(content).removesuffix(".").partition("\n")
+    return f"{header}\n{rows.removeprefix(header + chr(10))}"
 
 
 def _frames(output: bytes) -> dict[str, bytes]:
@@ -332,10 +307,18 @@ async def read_all(transport: Transport, directory: str) -> Snapshot:
     """Every result and the manifest, in as many pieces as it takes."""
     snapshot = await read(transport, directory)
     results = list(snapshot.results)
-    while snapshot.results:
+    while snapshot.results and not _is_complete(snapshot, results):
         snapshot = await read(transport, directory, after=results[-1].number)
         results += snapshot.results
     return replace(snapshot, results=tuple(results))
+
+
+def _is_complete(snapshot: Snapshot, results: Sequence[RawResult]) -> bool:
+    """Whether these are all that the manifest lists."""
+    if snapshot.manifest is None:
+        return False
+    listed = {name.removesuffix(".json") for name in snapshot.manifest if name.endswith(".json")}
+    return listed <= {result.name for result in results}
 
 
 def damaged(snapshot: Snapshot) -> dict[str, str]:
@@ -345,6 +328,8 @@ def damaged(snapshot: Snapshot) -> dict[str, str]:
     wrong: dict[str, str] = {}
     for result in snapshot.results:
         parts = {".out": result.out, ".err": result.err, ".json": result.record}
+        if result.series or f"{result.name}.series" in snapshot.manifest:
+            parts[".series"] = result.series
         for suffix, content in parts.items():
             recorded = snapshot.manifest.get(result.name + suffix)
             if recorded != hashlib.sha256(content).hexdigest():
@@ -352,67 +337,6 @@ def damaged(snapshot: Snapshot) -> dict[str, str]:
     return wrong
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One repeat, read. With an error it carries no samples; the text stays as evidence."""
-
-    raw: RawResult
-    probe: str
-    variant: str
-    repeat: int
-    conditions: Conditions | None
-    samples: tuple[ParsedSample, ...] = ()
-    facts: HostFacts | None = None
-    reason: Reason | None = None
-    error: str = ""
-
-    @property
-    def is_disturbed(self) -> bool:
-        """Whether other work took CPU from the repeat (backend.domain.cmips.is_disturbed)."""
-        if self.conditions is None:
-            return False
-        shares = [sample.parameters.get("cpu_share") for sample in self.samples]
-        share = next((share for share in shares if isinstance(share, float)), None)
-        return is_disturbed(share, self.conditions.foreign_cpu_ratio)
-
-
-def reading(raw: RawResult, damage: str = "") -> Reading:
-    """What one repeat measured, or the named reason why it measured nothing."""
-    _, probe, variant, repeat = (*raw.name.split("-"), "", "", "", "")[:4]
-    place = f"{probe} {variant}, repeat {repeat}"
-    made = Reading(raw, probe, variant, int(repeat or 0), None)
-    try:
-        if damage:
-            raise ProbeError("runner", damage)
-        conditions = observe.parse(raw.record.decode())
-    except (ProbeError, UnicodeDecodeError) as error:
-        return replace(made, reason=Reason.INTERRUPTED, error=f"{place}: {error}")
-    made = replace(made, conditions=conditions)
-    if not conditions.is_complete:
-        reason, said = _incomplete(conditions, raw)
-        return replace(made, reason=reason, error=f"{place}: {said}")
-    try:
-        found = PROBES[probe].parse(raw.out.decode(), variant)
-    except (ProbeError, KeyError, UnicodeDecodeError) as error:
-        return replace(made, reason=Reason.BUG, error=f"{place}: {error}")
-    if isinstance(found, HostFacts):
-        return replace(made, facts=found)
-    return replace(made, samples=tuple(found))
-
-
-def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
-    said = (raw.err or raw.out).decode(errors="replace").strip().split("\n")[-1][:200]
-    if conditions.is_timed_out:
-        return Reason.TIMEOUT, f"took longer than allowed, {conditions.wall_s:.0f} s"
-    if conditions.is_cancelled:
-        return Reason.INTERRUPTED, "cancelled"
-    if conditions.signal is not None:
-        return Reason.INTERRUPTED, f"killed by signal {conditions.signal}"
-    if conditions.exit_code == EXIT_DISK_FULL:
-        return Reason.DISK_FULL, said
-    return Reason.UNSUPPORTED, f"ended with status {conditions.exit_code}: {said}"
-
-
 async def teardown(transport: Transport, directory: str) -> None:
     """End what still runs and remove the run's directory; returns once both are seen gone."""
-    await _script(transport, TEARDOWN, directory)
+    await _script(transport, scripts.TEARDOWN, directory, timeout_s=TEARDOWN_TIMEOUT_S)

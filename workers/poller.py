@@ -1,17 +1,15 @@
 """Follows running runs, many at once: one thread talks to the hosts, the caller's to the database.
 
 Each run is read about once a second. Its results are stored as they come, so that whatever happens
-to the host later, what was measured is kept.
+to the host later, what was measured is kept. What many runs say is written together.
 """
 
-import asyncio
 import logging
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from concurrent.futures import CancelledError, wait
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from django.conf import settings
@@ -20,15 +18,18 @@ from django.utils.dateparse import parse_datetime
 from backend.benchmarks.models import Run, RunState, Step
 from backend.benchmarks.transitions import StaleState
 from backend.common import clock
-from backend.domain.errors import ProbeError, Reason
+from backend.domain.errors import Reason
 from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.stats import is_settled
-from workers import engine, pipeline
-from workers.driver import DriverError, ProviderDriver, Target, Transport
-from workers.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release, renewed
-from workers.probes.registry import Plan, series
-from workers.registry import driver
-from workers.results import DISTURBED, readings_store
+from workers import engine
+from workers.connections import Connections, connections
+from workers.driver import DriverError
+from workers.followed import Followed, taken_up
+from workers.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release_all
+from workers.pipeline import Snapshot
+from workers.progress import Progress, progress_write
+from workers.readings import Reading, reading
+from workers.results import readings_store
+from workers.steps import Move, failed
 
 log = logging.getLogger(__name__)
 
@@ -41,27 +42,9 @@ END_S = 3
 SILENT_PERIOD_S = 5.0
 OVERDUE_S = 3
 """A second poller takes only what the first leaves lying, so that workers stay free for steps."""
-CLOSE_S = 2
-
-
-@dataclass
-class Followed:
-    """One run that we follow, and the open way to its host."""
-
-    claim: Claim
-    run_id: object
-    directory: str
-    after: int
-    plan: Plan
-    machine: ProviderDriver
-    target: Target
-    transport: Transport | None = None
-    reading: "Future[pipeline.Snapshot] | None" = None
-    next_at: float = 0
-    orders: set[str] = field(default_factory=set)
-    """Files to create on the target: `cancel`, `stop/<probe>-<variant>`."""
-    is_restarting: bool = False
-    """The runner is dead: starting it again makes it tidy up and say so."""
+WRITE_PERIOD_S = 0.5
+LAST_READINGS_S = 2.0
+"""Readings that are under way when the window closes are waited for this long."""
 
 
 def follow(
@@ -77,253 +60,268 @@ def follow(
     """
     if window_s is None:
         window_s = min(MAX_WINDOW_S, settings.LEASE_S / 2)
-    until = time.monotonic() + window_s
-    followed: dict[int, Followed] = {}
-    with _loop_thread() as loop:
-        try:
-            _follow_until(until, is_wanted, followed, loop, dispatch)
-        finally:
-            left = _let_go(followed, loop)
+    window = Window(dispatch, connections())
+    try:
+        window.run(time.monotonic() + window_s, is_wanted)
+    finally:
+        left = window.let_go()
     if left:
         dispatch(None)
     return left
 
 
-def _follow_until(
-    until: float,
-    is_wanted: Callable[[], bool],
-    followed: dict[int, Followed],
-    loop: asyncio.AbstractEventLoop,
-    dispatch: engine.Dispatch,
-) -> None:
-    claim_at = 0.0
-    overdue_s: float = OVERDUE_S if is_followed() else 0
-    while (now := time.monotonic()) < until and is_wanted():
-        if now >= claim_at:
-            claim_at = now + PERIOD_S
-            room = MAX_FOLLOWED - len(followed)
-            for claim in claim_due(is_polling=True, limit=room, overdue_s=overdue_s):
-                _take_up(claim, followed, dispatch)
-            overdue_s = 0
-        if not followed:
-            return
-        for one in followed.values():
-            if one.reading is None and one.next_at <= now:
-                one.reading = asyncio.run_coroutine_threadsafe(_read(one), loop)
-        _wait(followed, until=min(until, claim_at))
-        for one in list(followed.values()):
-            if one.reading is not None and one.reading.done():
-                _note(one, followed, loop, dispatch)
+class Window:
+    """The runs that are followed for a while, by the id of their step."""
 
+    def __init__(self, dispatch: engine.Dispatch, hosts: Connections) -> None:
+        self._dispatch = dispatch
+        self._hosts = hosts
+        self._followed: dict[int, Followed] = {}
+        self._read: SimpleQueue[Followed] = SimpleQueue()
+        """Runs whose reading is there."""
+        self._unwritten: dict[int, Progress] = {}
+        self._write_at = 0.0
 
-def _wait(followed: dict[int, Followed], *, until: float) -> None:
-    """Until a reading is there, or the next one is due."""
-    pending = [one.reading for one in followed.values() if one.reading is not None]
-    wakes = [one.next_at for one in followed.values() if one.reading is None]
-    seconds = max(0.0, min([until, *wakes]) - time.monotonic())
-    if pending:
-        wait(pending, timeout=seconds, return_when="FIRST_COMPLETED")
-    else:
-        time.sleep(seconds)
+    def run(self, until: float, is_wanted: Callable[[], bool]) -> None:
+        """Until nothing is left to follow, or that time."""
+        claim_at = 0.0
+        overdue_s: float = OVERDUE_S if is_followed() else 0
+        while (now := time.monotonic()) < until and is_wanted():
+            if now >= claim_at:
+                claim_at = now + PERIOD_S
+                self._claim(overdue_s)
+                overdue_s = 0
+            if not self._followed:
+                return
+            self._read_due(now)
+            self._wait(min(until, claim_at))
+            self._take_in_all()
 
-
-def _take_up(claim: Claim, followed: dict[int, Followed], dispatch: engine.Dispatch) -> None:
-    try:
-        step = renewed(claim)
-        run = step.run
-        last = run.evidence.order_by("n").values_list("n", flat=True).last()
-        followed[claim.step_id] = Followed(
-            claim=claim,
-            run_id=run.pk,
-            directory=run.live["directory"],
-            after=last or 0,
-            plan=engine.plan_of(run),
-            machine=driver(run.host.driver),
-            target=engine.target_of(run.host),
-        )
-    except LeaseLost as lost:
-        log.info("dropped: %s", lost)
-    except Exception as error:
-        log.exception("step %s failed", claim.step_id)
-        engine.crashed(claim, error, dispatch)
-
-
-# --- the thread that talks to the hosts -----------------------------------------------------------
-
-
-@contextmanager
-def _loop_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="hosts", daemon=True)
-    thread.start()
-    try:
-        yield loop
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
-
-
-async def _read(one: Followed) -> pipeline.Snapshot:
-    try:
-        if one.transport is None:
-            one.transport = await one.machine.connect(one.target)
-        if one.is_restarting:
-            await pipeline.start(one.transport, one.directory)
-        return await pipeline.read(
-            one.transport, one.directory, after=one.after, orders=sorted(one.orders)
-        )
-    except (DriverError, asyncio.CancelledError):
-        await _close(one)
-        raise
-    except ProbeError as error:
-        raise DriverError(Reason.BUG, str(error), retryable=True) from error
-
-
-async def _close(one: Followed) -> None:
-    transport, one.transport = one.transport, None
-    if transport is not None:
-        await transport.close()
-
-
-def _let_go(followed: dict[int, Followed], loop: asyncio.AbstractEventLoop) -> int:
-    """Close every connection and give every step back; returns how many there were."""
-    for one in followed.values():
-        if one.reading is not None:
-            one.reading.cancel()
-    for one in followed.values():
-        _run_in(loop, _close(one))
+    def _claim(self, overdue_s: float) -> None:
+        room = MAX_FOLLOWED - len(self._followed)
+        claims = claim_due(is_polling=True, limit=room, overdue_s=overdue_s)
+        found: list[Followed] = []
         try:
-            release(one.claim, is_progress=True)
-        except LeaseLost as lost:
-            log.info("dropped: %s", lost)
-    return len(followed)
+            found = taken_up(claims)
+        except Exception:  # one of them cannot be followed: find out which
+            log.exception("taking up %s runs at once failed", len(claims))
+            for claim in claims:
+                found += self._taken_up_alone(claim)
+        for number, one in enumerate(found):
+            # Apart from each other, so that they do not all come at the same moment.
+            one.next_at = time.monotonic() + PERIOD_S * number / len(found)
+            self._followed[one.claim.step_id] = one
 
+    def _taken_up_alone(self, claim: Claim) -> list[Followed]:
+        try:
+            return taken_up([claim])
+        except Exception as error:
+            log.exception("step %s failed", claim.step_id)
+            engine.crashed(claim, error, self._dispatch)
+            return []
 
-def _run_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> None:
-    wait([asyncio.run_coroutine_threadsafe(work, loop)], timeout=CLOSE_S)
+    def _read_due(self, now: float) -> None:
+        for one in self._followed.values():
+            if one.reading is None and one.next_at <= now:
+                one.next_at = PERIOD_S + (one.next_at if now < one.next_at + PERIOD_S else now)
+                one.sent = set(one.orders)
+                one.reading = self._hosts.submit(one.read(self._hosts))
+                one.reading.add_done_callback(partial(self._put, one))
 
+    def _put(self, one: Followed, _: object) -> None:
+        self._read.put(one)
 
-# --- what a reading means -------------------------------------------------------------------------
-
-
-def _note(
-    one: Followed,
-    followed: dict[int, Followed],
-    loop: asyncio.AbstractEventLoop,
-    dispatch: engine.Dispatch,
-) -> None:
-    """Write what was read, and stop following when the run goes on to its next state."""
-    reading, one.reading = one.reading, None
-    if reading is None:
-        return
-    one.next_at = time.monotonic() + PERIOD_S
-    try:
-        error = reading.exception()
-        if error is None:
-            outcome = _after_reading(one, reading.result())
-        elif isinstance(error, DriverError):
-            outcome = _after_silence(one, error)
-        else:
-            raise error
-        if outcome is None:
+    def _wait(self, until: float) -> None:
+        """Until a reading is there, the next one is due, or something is to be written."""
+        wakes = [one.next_at for one in self._followed.values() if one.reading is None]
+        if self._unwritten:
+            wakes.append(self._write_at)
+        try:
+            one = self._read.get(timeout=max(0.0, min([until, *wakes]) - time.monotonic()))
+        except Empty:
             return
-        engine.advance(one.claim, outcome, dispatch)
-    except (LeaseLost, StaleState, CancelledError) as lost:
-        log.info("dropped: %s", lost)
-    except Exception as error:
-        log.exception("run %s failed", one.run_id)
-        engine.crashed(one.claim, error, dispatch)
-    del followed[one.claim.step_id]
-    _run_in(loop, _close(one))
+        self._take_in(one)
+
+    def _take_in_all(self) -> None:
+        """Whatever else has come by now, and then what is to be written."""
+        while True:
+            try:
+                self._take_in(self._read.get_nowait())
+            except Empty:
+                break
+        if self._unwritten and time.monotonic() >= self._write_at:
+            self._write()
+
+    def let_go(self) -> int:
+        """Give every step back, its connection kept for who comes next; returns how many."""
+        reading = [one.reading for one in self._followed.values() if one.reading is not None]
+        wait(reading, timeout=LAST_READINGS_S)
+        self._write_at = 0
+        self._take_in_all()
+        for one in self._followed.values():
+            if one.reading is not None:
+                one.reading.cancel()
+            elif one.transport is not None:
+                self._hosts.keep(one.run.pk, one.target, one.transport)
+        release_all(one.claim for one in self._followed.values())
+        return len(self._followed)
+
+    # --- what a reading means ------------------------------------------------------------------
+
+    def _take_in(self, one: Followed) -> None:
+        """Note what was read, and stop following when the run goes on to its next state."""
+        read, one.reading = one.reading, None
+        if read is None or self._followed.get(one.claim.step_id) is not one:
+            self._hosts.submit(one.close())
+            return
+        try:
+            error = read.exception()
+            if error is None:
+                outcome = self._after_reading(one, read.result())
+            elif isinstance(error, DriverError):
+                self._write_now(one)
+                outcome = _after_silence(one, error)
+            else:
+                raise error
+            if outcome is None:
+                return
+            engine.advance(one.claim, outcome, self._dispatch)
+        except (LeaseLost, StaleState, CancelledError) as lost:
+            log.info("dropped: %s", lost)
+        except Exception as error:
+            log.exception("run %s failed", one.run.pk)
+            engine.crashed(one.claim, error, self._dispatch)
+        self._drop(one)
+
+    def _after_reading(self, one: Followed, snapshot: Snapshot) -> Move | None:
+        """What follows from a reading: the run's next state, or progress to be written."""
+        readings = [reading(result) for result in snapshot.results]
+        status = snapshot.status
+        one.orders_are_given()
+        if (
+            status is None
+            or status.is_over
+            or not (snapshot.has_directory and snapshot.is_alive)
+            or snapshot.boot_id != one.run.boot_id
+        ):
+            self._write_now(one)
+            return _after_end(one, snapshot, readings)
+        one.take_in(readings)
+        if one.is_late:
+            _give_up(one)
+        else:
+            one.order(one.settled(status))
+        before = self._unwritten.get(one.claim.step_id, Progress(one.claim, None))
+        self._unwritten[one.claim.step_id] = before.followed_by(
+            one.fields(snapshot, status), readings
+        )
+        _hurry(one, status)
+        return None
+
+    def _write(self) -> None:
+        """Write what has gathered; one run that cannot be written does not hold up the others."""
+        gathered, self._unwritten = list(self._unwritten.values()), {}
+        self._write_at = time.monotonic() + WRITE_PERIOD_S
+        try:
+            self._written(gathered)
+        except Exception:
+            log.exception("writing %s runs at once failed", len(gathered))
+            for progress in gathered:
+                self._write_alone(progress)
+
+    def _write_now(self, one: Followed) -> None:
+        """What the run said before, written before what comes next."""
+        progress = self._unwritten.pop(one.claim.step_id, None)
+        if progress is not None:
+            self._written([progress])
+
+    def _write_alone(self, progress: Progress) -> None:
+        one = self._followed[progress.claim.step_id]
+        try:
+            self._written([progress])
+        except Exception as error:
+            log.exception("run %s failed", one.run.pk)
+            engine.crashed(one.claim, error, self._dispatch)
+            self._drop(one)
+
+    def _written(self, gathered: list[Progress]) -> None:
+        cancelled = progress_write(gathered)
+        for progress in gathered:
+            one = self._followed[progress.claim.step_id]
+            if one.claim.step_id not in cancelled:
+                log.info("dropped: step %s is no longer ours", one.claim.step_id)
+                self._drop(one)
+            elif cancelled[one.claim.step_id] and "cancel" not in one.ordered:
+                one.order({"cancel"})
+                one.next_at = 0
+
+    def _drop(self, one: Followed) -> None:
+        self._followed.pop(one.claim.step_id, None)
+        self._unwritten.pop(one.claim.step_id, None)
+        if one.reading is None:
+            self._hosts.submit(one.close())
+        else:
+            one.reading.cancel()
 
 
-def _after_reading(one: Followed, snapshot: pipeline.Snapshot) -> engine.Move | None:
-    """Store results and progress, give orders, and say whether the runner is over."""
-    readings = [pipeline.reading(result) for result in snapshot.results]
+def _hurry(one: Followed, status: RunnerStatus) -> None:
+    """Look again soon, where the end is near or an order is to be given."""
+    is_last = status.step >= status.steps - 1
+    left_s = one.plan.expected_s * (1 - status.progress)
+    if one.orders or left_s < (3 * END_S if is_last else END_S):
+        one.next_at = min(one.next_at, time.monotonic() + END_PERIOD_S)
+
+
+def _give_up(one: Followed) -> None:
+    """The runner should have been over long ago: it is ended, and its results are kept."""
+    if "cancel" in one.ordered | one.orders:
+        return
+    with fenced(one.claim) as step:
+        detail = f"the runner did not finish within {one.plan.deadline_s:.0f} s"
+        fields = failed(step.run, Reason.TIMEOUT, detail)
+        if fields:
+            Run.objects.filter(pk=step.run_id).update(**fields)
+    one.order({"cancel"})
+
+
+def _after_end(one: Followed, snapshot: Snapshot, readings: list[Reading]) -> Move | None:
+    """The runner is over, or what it stood on has gone: keep the results and say which."""
+    status = snapshot.status
     with fenced(one.claim) as step:
         run = step.run
-        readings_store(run, readings)
-        if readings:
-            one.after = readings[-1].raw.number
+        readings_store([(run, readings)])
+        one.take_in(readings)
         if snapshot.boot_id != run.boot_id:
             return _lost_ground(run, Reason.REBOOTED, "the host was rebooted during the run")
-        if not snapshot.has_directory or snapshot.status is None:
+        if not snapshot.has_directory or status is None:
             return _lost_ground(run, Reason.INTERRUPTED, "the run's directory has vanished")
-        _progress_write(run, snapshot.status, snapshot.last_lines)
-        one.orders.clear()
-        if snapshot.status.is_over:
-            return _over(run, snapshot.status)
-        if not snapshot.is_alive:
-            if one.is_restarting:
-                return _lost_ground(run, Reason.INTERRUPTED, "the runner was killed")
-            one.is_restarting, one.next_at = True, 0
-            return None
-        one.orders |= _orders(step, one.plan, snapshot.status, has_news=bool(readings))
-    status = snapshot.status
-    is_last = status.step >= status.steps - 1
-    if is_last or one.orders or one.plan.expected_s * (1 - status.progress) < END_S:
-        one.next_at = time.monotonic() + END_PERIOD_S
+        run.probe = status.probe or ""
+        fields: dict[str, object] = {
+            "probe": run.probe,
+            "progress_ratio": max(run.progress_ratio, status.progress),
+            "runner_s": status.monotonic_s,
+            "live": _live(run, one.fields(snapshot, status)),
+        }
+        if status.is_over:
+            if status.state == "cancelled" and not run.failure_reason:
+                fields["outcome"] = RunState.CANCELLED
+            return Move(RunState.COLLECTING, fields)
+        if one.is_restarting:
+            return _lost_ground(run, Reason.INTERRUPTED, "the runner was killed")
+        one.is_restarting, one.next_at = True, 0
     return None
 
 
-def _lost_ground(run: Run, reason: Reason, detail: str) -> engine.Move:
-    return engine.Move(RunState.TEARING_DOWN, engine.failed(run, reason, detail), event=detail)
+def _live(run: Run, fields: dict[str, Any] | None) -> dict[str, Any]:
+    said = {**run.live, **(fields["live"] if fields else {})}
+    return {name: value for name, value in said.items() if name != "silent_since"}
 
 
-def _over(run: Run, status: RunnerStatus) -> engine.Move:
-    fields: dict[str, object] = {}
-    if status.state == "cancelled" and not run.failure_reason:
-        fields["outcome"] = RunState.CANCELLED
-    return engine.Move(RunState.COLLECTING, fields)
+def _lost_ground(run: Run, reason: Reason, detail: str) -> Move:
+    return Move(RunState.TEARING_DOWN, failed(run, reason, detail), event=detail)
 
 
-def _progress_write(run: Run, status: RunnerStatus, last_lines: Sequence[str]) -> None:
-    run.probe = status.probe or ""
-    run.progress_ratio = max(run.progress_ratio, status.progress)
-    run.runner_s = status.monotonic_s
-    run.live = {
-        **{key: value for key, value in run.live.items() if key != "silent_since"},
-        "state": status.state,
-        "variant": status.variant,
-        "repeat": status.repeat,
-        "step": status.step,
-        "steps": status.steps,
-        "quiet_wait_s": status.quiet_wait_s,
-        "last_lines": list(last_lines) or run.live.get("last_lines", []),
-        "read_at": clock.now().isoformat(),
-    }
-    run.save(update_fields=["probe", "progress_ratio", "runner_s", "live"])
-
-
-def _orders(step: Step, plan: Plan, status: RunnerStatus, *, has_news: bool) -> set[str]:
-    """What the runner is to do now: end, or leave out the rest of a series."""
-    run = step.run
-    if run.is_cancel_requested:
-        return {"cancel"}
-    if step.deadline_at is not None and clock.now() > step.deadline_at:
-        detail = f"the runner did not finish within {plan.deadline_s:.0f} s"
-        Run.objects.filter(pk=run.pk).update(**engine.failed(run, Reason.TIMEOUT, detail))
-        return {"cancel"}
-    if status.monotonic_s > plan.profile.time_cap_s:
-        return {f"stop/{probe}-{variant}" for probe, variant in plan.series}
-    if not has_news or not plan.rule:
-        return set()
-    values: dict[str, list[float]] = {}
-    for metric, value, flags in run.samples.order_by("repeat").values_list(
-        "metric", "value", "flags"
-    ):
-        if DISTURBED not in flags:
-            values.setdefault(metric, []).append(value)
-    return {
-        f"stop/{probe}-{variant}"
-        for (probe, variant), rule in plan.rule.items()
-        if is_settled(values.get(series(probe, variant).metric, []), rule)
-    }
-
-
-def _after_silence(one: Followed, error: DriverError) -> engine.Move | None:
+def _after_silence(one: Followed, error: DriverError) -> Move | None:
     """The host does not answer: wait for it, but not for ever. The runner does not need us."""
     one.next_at = time.monotonic() + SILENT_PERIOD_S
     with fenced(one.claim) as step:
@@ -334,10 +332,10 @@ def _after_silence(one: Followed, error: DriverError) -> engine.Move | None:
         if not error.retryable:
             return engine.refused(run, error)
         if run.is_cancel_requested:
-            return engine.Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
+            return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
         if clock.now() - since > engine.lost_after():
-            fields = engine.failed(run, error.reason, error.detail, outcome=RunState.LOST)
-            return engine.Move(RunState.TEARING_DOWN, fields, event=error.detail)
+            fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
+            return Move(RunState.TEARING_DOWN, fields, event=error.detail)
         run.live = {**run.live, "silent_since": since.isoformat()}
         run.save(update_fields=["live"])
         Step.objects.filter(pk=step.pk).update(last_error=str(error)[:2000])

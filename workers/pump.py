@@ -3,9 +3,10 @@
 import threading
 from queue import Empty, SimpleQueue
 
+from django.conf import settings
 from django.db import connection
 
-from workers import poller
+from workers import notices, poller, scheduler
 from workers.engine import run_step
 from workers.leases import Claim, claim_due
 
@@ -13,9 +14,13 @@ IDLE_S = 0.25
 
 
 class Pump:
-    """Steps in the caller's thread, running runs in a second one, so that neither waits."""
+    """Steps in the caller's thread, running runs in a second one, so that neither waits.
 
-    def __init__(self) -> None:
+    With `has_schedules` due campaigns are started and notices sent too, in a third thread.
+    """
+
+    def __init__(self, *, has_schedules: bool = False) -> None:
+        self._has_schedules = has_schedules
         self._claims: SimpleQueue[Claim] = SimpleQueue()
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -27,21 +32,28 @@ class Pump:
 
     def run(self) -> None:
         """Work until stopped."""
-        follower = threading.Thread(target=self._follow, name="follower")
-        follower.start()
+        works = [self._follow, *([self._attend] if self._has_schedules else [])]
+        threads = [threading.Thread(target=work, name=work.__name__) for work in works]
+        for thread in threads:
+            thread.start()
         try:
             while not self._stop.is_set():
                 self.steps(wait_s=IDLE_S)
         finally:
             self.stop()
-            follower.join()
+            for thread in threads:
+                thread.join()
             self.steps(wait_s=0)
 
     def once(self) -> None:
         """One pass: what is due, with running runs followed to their end or for one window."""
+        if self._has_schedules:
+            scheduler.start_due()
         self.steps(wait_s=0)
         poller.follow(self._dispatch)
         self.steps(wait_s=0)
+        if self._has_schedules:
+            notices.deliver_due()
 
     def steps(self, *, wait_s: float) -> None:
         """Do every due step, and what follows from each at once."""
@@ -65,5 +77,14 @@ class Pump:
                 self._wake.wait(IDLE_S)
                 self._wake.clear()
                 poller.follow(self._dispatch, is_wanted=lambda: not self._stop.is_set())
+        finally:
+            connection.close()
+
+    def _attend(self) -> None:
+        try:
+            while not self._stop.is_set():
+                scheduler.start_due()
+                notices.deliver_due(is_wanted=lambda: not self._stop.is_set())
+                self._stop.wait(settings.TICK_S)
         finally:
             connection.close()

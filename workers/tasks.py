@@ -1,14 +1,15 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
 from backend.config.celery import app
-from workers import engine, poller, scan
+from workers import engine, notices, poller, scan, scheduler
 from workers.leases import Claim
 
 
 @app.task(name="workers.tick")
 def tick() -> None:
-    """Send every due step to the workers."""
+    """Send every due step to the workers, and start campaigns that are due."""
     engine.tick()
+    scheduler.tick()
 
 
 @app.task(name="workers.run_step")
@@ -27,3 +28,9 @@ def poll_steps() -> None:
 def scan_host(host_id: str) -> None:
     """Look at the key that a host presents."""
     scan.scan_host(host_id)
+
+
+@app.task(name="workers.send_notices")
+def send_notices() -> None:
+    """Deliver the notices that are due."""
+    notices.deliver_due()

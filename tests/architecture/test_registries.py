@@ -13,8 +13,13 @@ def test_driver_loads_when_named_in_the_registry(slug):
     assert type(driver(slug)).__name__ == DRIVERS[slug].partition(":")[2]
 
 
-@pytest.mark.parametrize("name", sorted(PROBES))
+@pytest.mark.parametrize("name", sorted(name for name in PROBES if PROBES[name].parser))
 def test_parser_loads_when_a_probe_names_it(name):
     module, _, function = PROBES[name].parser.partition(":")
     assert callable(getattr(import_module(module), function))
     assert PROBES[name].name == name
+
+
+def test_only_packages_has_no_parser():
+    assert [name for name in PROBES if not PROBES[name].parser] == ["packages"]
+    assert PROBES["packages"].parse("nothing to do", "install") == ()

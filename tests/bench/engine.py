@@ -2,7 +2,9 @@
 
 - `overhead_local_s`, `overhead_ssh_s`: wall time of a short run that was not the runner's own;
 - `tick_s`: one tick over 10,000 runs that are due at once, and the claims that it sends;
-- `idle_tick_s`: one tick that finds 10,000 runs waiting for their host and nothing due.
+- `idle_tick_s`: one tick that finds 10,000 runs waiting for their host and nothing due;
+- `finish_s`: the end of a run with 10,000 others queued, one of them for the same host;
+- `followed`: one worker process that follows 200 SSH hosts (_farm.py, _follower.py).
 """
 
 # ruff: noqa: E402  (Django is set up before its models are imported)
@@ -10,31 +12,47 @@
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 django.setup()
 
+from django.db import connection
 from django.db.models.functions import Now
 from django.test.utils import setup_databases, teardown_databases
 
-from backend.benchmarks.models import Host, HostState, Run, RunState, Step
-from backend.benchmarks.services import host_create, host_local, run_create
+from backend.benchmarks.models import Host, HostState, Run, RunState, Sample, Step
+from backend.benchmarks.services import (
+    host_create,
+    host_local,
+    host_private_key_replace,
+    run_cancel,
+    run_create,
+)
+from backend.common import clock
 from backend.config.celery import app
 from tests import factories
+from tests.bench._farm import BOOT_ID
 from tests.fakes.sshd import FakeSshd
 from workers import engine
 from workers.pump import Pump
 
 RUNS = 5
 QUEUED = 10_000
+FOLLOWED = 200
+FOLLOWED_S = 60
+STEP_S = 4.0
+"""Every followed host brings a result this often."""
+HERE = Path(__file__).parent
 
 
 def overheads(host: Host) -> list[float]:
@@ -88,6 +106,70 @@ def queue_runs() -> None:
     Step.objects.bulk_create(Step(run=run, state=RunState.QUEUED) for run in runs)
 
 
+def followed() -> dict[str, Any]:
+    """What a worker process needs to follow 200 running runs."""
+    arguments = [sys.executable, str(HERE / "_farm.py"), str(FOLLOWED), str(STEP_S)]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as farm:
+        assert farm.stdout is not None
+        running_runs(json.loads(farm.stdout.readline()))
+        database = urlsplit(os.environ["DATABASE_URL"])
+        name = connection.settings_dict["NAME"]
+        done = subprocess.run(
+            [sys.executable, str(HERE / "_follower.py"), str(FOLLOWED_S)],
+            env={
+                **os.environ,
+                "DATABASE_URL": database._replace(path=f"/{name}").geturl(),
+                "SSH_ALLOW_PRIVATE": "1",
+                "PYTHONPATH": str(HERE.parents[1]),
+            },
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        farm.communicate()  # the end of its input ends it
+    Step.objects.filter(state=RunState.RUNNING).update(finished_at=Now())
+    return {**json.loads(done.stdout), "samples": Sample.objects.count()}
+
+
+def running_runs(farm: dict[str, Any]) -> None:
+    """A run on each of the farm's hosts whose runner has been started."""
+    offer, workspace = factories.offer(), factories.workspace()
+    hosts = [
+        Host(
+            workspace=workspace, offer=offer, name=f"farm-{port}", driver="static",
+            address="127.0.0.1", port=port, username="bench", state=HostState.TRUSTED,
+            host_key=farm["host_key"],
+        )
+        for port in farm["ports"]
+    ]  # fmt: skip
+    Host.objects.bulk_create(hosts)
+    for host in hosts:
+        host_private_key_replace(host=host, private_key=farm["private_key"], actor="bench")
+        run = Run.objects.create(
+            workspace=workspace, host=host, offer=offer, profile="standard", probes=["cmips"],
+            parameters={"seconds": 60}, state=RunState.RUNNING, boot_id=BOOT_ID.decode(),
+            live={"directory": "/tmp/rackrate-farm"}, started_at=clock.now(),
+        )  # fmt: skip
+        Step.objects.create(run=run, state=RunState.RUNNING, next_due_at=Now())
+
+
+def finishes() -> list[float]:
+    """Seconds to end a run and let the next one on its host begin."""
+    found = []
+    for run in Run.objects.filter(state=RunState.QUEUED).order_by("created_at")[:RUNS]:
+        waiting = Run.objects.create(
+            workspace=run.workspace, host=run.host, offer=run.offer, profile="quick"
+        )
+        Step.objects.create(run=waiting, state=RunState.QUEUED)
+        began = time.perf_counter()
+        run_cancel(run=run, actor="bench")
+        found.append(time.perf_counter() - began)
+        if waiting.steps.get().next_due_at is None:
+            raise SystemExit("the next run of the host was not woken")
+    return found
+
+
 def timed(work: Callable[[], int]) -> tuple[float, int]:
     began = time.perf_counter()
     count = work()
@@ -102,19 +184,23 @@ def figures(directory: Path) -> dict[str, Any]:
     sshd.start()
     remote = overheads(ssh_host(sshd))
     sshd.stop()
+    farm = followed()
     queue_runs()
     idle_s = [timed(engine.tick)[0] for _ in range(5)]
+    ends_s = finishes()
     Step.objects.filter(finished_at=None).update(next_due_at=Now())
     ticks = [timed(engine.tick) for _ in range(5)]
     return {
         "overhead_local_s": {"median": statistics.median(local), "max": max(local)},
         "overhead_ssh_s": {"median": statistics.median(remote), "max": max(remote)},
         "idle_tick_s": {"median": statistics.median(idle_s), "max": max(idle_s)},
+        "finish_s": {"median": statistics.median(ends_s), "max": max(ends_s)},
         "tick_s": {
             "median": statistics.median(seconds for seconds, _ in ticks),
             "max": max(seconds for seconds, _ in ticks),
             "claims": ticks[0][1],
         },
+        "followed": farm,
         "runs": RUNS,
         "queued": QUEUED,
     }

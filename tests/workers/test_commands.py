@@ -20,11 +20,13 @@ from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
 from backend.benchmarks.selectors import fingerprint
 from backend.benchmarks.services import host_private_key_replace
 from backend.common import clock
+from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
 from tests.workers.conftest import tiny_run
-from workers import engine
+from workers import engine, report
 from workers.management.commands import benchmark
 from workers.pump import Pump
+from workers.standin import is_worker_alive, pumped
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -86,7 +88,7 @@ PLACE = {
 
 
 def test_result_shows_interval_price_basis_and_place():
-    assert benchmark._place_lines(PLACE) == [
+    assert report.place_lines(PLACE) == [
         "  score: 2,277.30 CMIPS (95 % interval 2,100.00 … 2,400.00, repeats_widened)",
         "  price: 0.067123 EUR per hour (machine, monthly)",
         "  place: 3 of 18 by value per cost (plausibly 2 … 5)",
@@ -95,15 +97,15 @@ def test_result_shows_interval_price_basis_and_place():
 
 def test_result_says_why_there_is_no_place_or_interval():
     shown = {**PLACE, "score_ci95_low": None, "rank": None, "flags": "disturbed"}
-    assert benchmark._place_lines(shown)[0] == "  score: 2,277.30 CMIPS (interval unknown)"
-    assert benchmark._place_lines(shown)[2] == (
+    assert report.place_lines(shown)[0] == "  score: 2,277.30 CMIPS (interval unknown)"
+    assert report.place_lines(shown)[2] == (
         "  place: none, every repeat was disturbed by other work on this machine"
     )
 
 
 def test_result_gives_the_place_by_score_when_there_is_no_price():
     shown = {**PLACE, "price": None, "rank": None, "flags": "unstable"}
-    assert benchmark._place_lines(shown)[1:] == [
+    assert report.place_lines(shown)[1:] == [
         "  price: none known, so it has no rank by cost; state one with "
         "--price 49 EUR month (amount, currency, hour|month|year)",
         "  place: 7 of 18 by score",
@@ -185,6 +187,41 @@ def test_benchmark_says_in_one_line_what_is_wrong(arguments, words):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
+        ("seconds=0.5", ("seconds", 0.5)),
+        ("directory=/data/a,b", ("directory", "/data/a,b")),
+        ("directories=/a,/b c", ("directories", ["/a", "/b c"])),
+        ('directories=["/a,b", "/c"]', ("directories", ["/a,b", "/c"])),
+        ("matrix_depths=1,8,32", ("matrix_depths", [1, 8, 32])),
+        ("matrix_jobs=4", ("matrix_jobs", [4])),
+        ("install_tools=true", ("install_tools", True)),
+        ("install_tools=no", ("install_tools", False)),
+    ],
+)
+def test_parameter_is_read_with_its_type(text, found):
+    assert benchmark._assignment(text) == found
+
+
+def test_help_names_every_parameter_with_its_limits(capsys):
+    with pytest.raises(SystemExit):
+        benchmark.Command().create_parser("manage.py", "benchmark").parse_args(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for name in (*PARAMETERS, *OTHER_PARAMETERS):
+        assert name in shown
+    assert "network_s (One network test: 1 … 600 s)" in shown
+
+
+def test_peer_is_named_as_a_host_is(ssh_host):
+    with pytest.raises(CommandError, match="/parameters/peer: a host cannot be its own peer"):
+        benchmarked("Target", "--peer", "Target", *TINY)
+    with pytest.raises(CommandError, match="no host is named 'nobody'"):
+        benchmarked("Target", "--peer", "nobody", *TINY)
+    benchmarked("local", "--peer", "Target", *TINY, "--json")
+    assert Run.objects.get().peer == ssh_host
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
         ("me@host", ("me", "host", 22)),
         ("me@192.0.2.1:2200", ("me", "192.0.2.1", 2200)),
         ("me@2001:db8::1", ("me", "2001:db8::1", 22)),
@@ -210,9 +247,9 @@ def test_bar_is_drawn_on_a_terminal():
 
 def test_worker_is_alive_while_its_ticks_come(settings):
     Tick.objects.create(pk=1, at=clock.now())
-    assert benchmark._is_worker_alive()
+    assert is_worker_alive()
     Tick.objects.update(at=clock.now() - dt.timedelta(seconds=4 * settings.TICK_S))
-    assert not benchmark._is_worker_alive()
+    assert not is_worker_alive()
 
 
 def test_benchmark_is_cancelled_by_ctrl_c(monkeypatch):
@@ -260,7 +297,7 @@ def test_two_pumps_share_the_work_of_four_hosts(sshd, queued):
         host_private_key_replace(host=host, private_key=sshd.private_key, actor="tester")
         runs.append(tiny_run(host, probes=["inventory"]))
     pumps = [Pump(), Pump()]
-    threads = [threading.Thread(target=benchmark._pumped, args=(pump,)) for pump in pumps]
+    threads = [threading.Thread(target=pumped, args=(pump,)) for pump in pumps]
     for thread in threads:
         thread.start()
     try:

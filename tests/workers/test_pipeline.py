@@ -1,22 +1,31 @@
 """What a run does on its target, on this machine and with the real runner and probes."""
 
 import asyncio
+import hashlib
+import json
 import os
 import shutil
+import socket
 import subprocess
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from backend.domain.errors import ProbeError, Reason
+from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
-from workers import pipeline
+from workers import pipeline, scripts
 from workers.driver import DriverError, Output, Target
 from workers.drivers.local import LocalTransport
+from workers.pipeline import RawResult, Snapshot
 from workers.probes import build
-from workers.probes.registry import plan, plan_script
+from workers.probes.plan import plan, plan_script
+from workers.readings import reading
 from workers.registry import driver
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
 PARAMETERS = {"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0}
 
 
@@ -71,7 +80,8 @@ async def test_identify_names_why_a_host_cannot_carry_a_run(said, reason, words)
 async def test_prepare_sends_only_what_is_not_there(transport, tmp_path, monkeypatch):
     directory = f"{tmp_path}/rackrate-1"
     files = await files_of(directory)
-    assert set(files) == {"bin/cmips", "bin/observe", "runner.sh", "plan.sh"}
+    scripts = {path.name for path in build.NATIVE.glob("*.sh")}
+    assert set(files) == {"bin/cmips", "bin/observe", "plan.sh", *scripts}
     await pipeline.prepare(transport, directory, files)
     assert os.stat(directory).st_mode & 0o777 == 0o700
     Path(directory, "bin/observe").write_bytes(b"damaged")
@@ -80,12 +90,13 @@ async def test_prepare_sends_only_what_is_not_there(transport, tmp_path, monkeyp
     put = LocalTransport.put
 
     async def counted(self, content, path, **rest):
-        sent.append(Path(path).name)
+        sent.append(content)
         await put(self, content, path, **rest)
 
     monkeypatch.setattr(LocalTransport, "put", counted)
     await pipeline.prepare(transport, directory, files)
-    assert sent == ["observe"]
+    assert sent == [files["bin/observe"]]
+    assert not list(Path(directory).glob("pack-*"))
     for name, content in files.items():
         assert Path(directory, name).read_bytes() == content
 
@@ -112,8 +123,8 @@ async def test_run_leaves_verified_results_and_then_nothing(transport, tmp_path)
         "001-inventory-host-0", "002-cmips-all-0", "003-cmips-single-0",
     ]  # fmt: skip
     assert pipeline.damaged(snapshot) == {}
-    readings = [pipeline.reading(result) for result in snapshot.results]
-    assert [reading.error for reading in readings] == ["", "", ""]
+    readings = [reading(result) for result in snapshot.results]
+    assert [found.error for found in readings] == ["", "", ""]
     assert getattr(readings[0].facts, "vcpu_count", None) == os.cpu_count()
     assert readings[1].samples[0].metric == "cmips_score"
     await pipeline.teardown(transport, directory)
@@ -216,8 +227,8 @@ async def test_altered_result_is_named_and_gives_no_sample(transport, tmp_path):
     assert pipeline.damaged(snapshot) == {
         "002-cmips-all-0": "002-cmips-all-0.out does not match its checksum"
     }
-    reading = pipeline.reading(snapshot.results[1], "does not match its checksum")
-    assert (reading.samples, reading.reason) == ((), Reason.INTERRUPTED)
+    found = reading(snapshot.results[1], "does not match its checksum")
+    assert (found.samples, found.reason) == ((), Reason.INTERRUPTED)
     await pipeline.teardown(transport, directory)
 
 
@@ -246,11 +257,246 @@ async def test_scripts_need_nothing_but_busybox_or_dash(tmp_path):
         pytest.skip("neither dash nor busybox is installed")
     for shell in shells:
         for script in (
-            pipeline.IDENTIFY, pipeline.HASHES, pipeline.START, pipeline.READ, pipeline.TEARDOWN,
+            scripts.IDENTIFY, scripts.HASHES, scripts.UNPACK, scripts.START, scripts.SERVE,
+            scripts.READ, scripts.TEARDOWN,
         ):  # fmt: skip
-            text = pipeline.WRAPPER.format(script)
+            text = scripts.WRAPPER.format(script)
             done = subprocess.run([*shell, "-n"], input=text, capture_output=True, text=True)
             assert (done.returncode, done.stderr) == (0, "")
+
+
+async def test_read_brings_the_series_of_finished_and_running_repeats(transport, tmp_path):
+    results = tmp_path / "rackrate-1" / "results"
+    results.mkdir(parents=True)
+    series = (FIXTURES / "observe-series.txt").read_bytes()
+    (results / "001-cmips-all-0.out").write_bytes(b"x\n")
+    (results / "001-cmips-all-0.series").write_bytes(series)
+    (results / "001-cmips-all-0.json").write_bytes(b"{}\n")
+    header, row = series.splitlines(keepends=True)[:2]
+    rows = [row.replace(b"1.000", b"%d.000" % second) for second in range(1, 101)]
+    (results / "002-cmips-all-1.series").write_bytes(b"".join([header, *rows, b"101.0 0."]))
+    directory = str(tmp_path / "rackrate-1")
+    assert (await pipeline.read(transport, directory)).live is None
+    snapshot = await pipeline.read(transport, directory, is_live=True)
+    assert [result.series for result in snapshot.results] == [series]
+    assert snapshot.live is not None
+    assert snapshot.live.startswith(header.decode())
+    shown = observe.series(snapshot.live)
+    # the last sixty lines, of which the one that is being written does not count
+    assert (len(shown["t_s"]), shown["t_s"][-1]) == (59, 100.0)
+
+
+async def test_live_rows_of_a_short_series_have_the_header_once(transport, tmp_path):
+    results = tmp_path / "rackrate-1" / "results"
+    results.mkdir(parents=True)
+    series = (FIXTURES / "observe-series.txt").read_bytes()
+    (results / "001-cmips-all-0.series").write_bytes(series)
+    snapshot = await pipeline.read(transport, str(tmp_path / "rackrate-1"), is_live=True)
+    assert snapshot.live == series.decode()
+
+
+async def test_read_goes_on_after_a_full_answer(transport, tmp_path, monkeypatch):
+    monkeypatch.setattr(pipeline, "MAX_READ_BYTES", 5000)
+    results = tmp_path / "rackrate-1" / "results"
+    results.mkdir(parents=True)
+    numbers = [1, 2, 99, 100, 101, 999, 1000, 1001]
+    for number in numbers:
+        (results / f"{number:03d}-cmips-all-0.out").write_bytes(b"x" * 3000)
+        (results / f"{number:03d}-cmips-all-0.json").write_bytes(b"{}\n")
+    directory = str(tmp_path / "rackrate-1")
+    assert [r.number for r in (await pipeline.read(transport, directory)).results] == [1, 2]
+    assert [r.number for r in (await pipeline.read_all(transport, directory)).results] == numbers
+
+
+async def test_altered_series_is_named(transport, tmp_path):
+    raw = RawResult(1, "001-cmips-all-0", b"", b"", b"{}", series=b"t_s\n1\n")
+    empty = hashlib.sha256(b"").hexdigest()
+    manifest = {
+        "001-cmips-all-0.out": empty, "001-cmips-all-0.err": empty,
+        "001-cmips-all-0.json": hashlib.sha256(b"{}").hexdigest(),
+        "001-cmips-all-0.series": empty,
+    }  # fmt: skip
+    wrong = "001-cmips-all-0.series does not match its checksum"
+    snapshot = Snapshot("b", True, False, None, (), (raw,), manifest)
+    assert pipeline.damaged(snapshot) == {"001-cmips-all-0": wrong}
+    gone = replace(snapshot, results=(replace(raw, series=b""),))
+    assert pipeline.damaged(gone) == {}  # an empty one is as good as none
+    manifest["001-cmips-all-0.series"] = hashlib.sha256(raw.series).hexdigest()
+    assert pipeline.damaged(snapshot) == {}
+
+
+def finished(out, **record):
+    """A repeat as the target wrote it, with these fields of its record changed."""
+    said = {**json.loads((FIXTURES / "observe-complete.txt").read_text()), **record}
+    return RawResult(3, "003-fio-rand_read_qd1-0", out, b"", f"{json.dumps(said)}\n".encode())
+
+
+def test_what_is_not_available_here_is_no_failure():
+    found = reading(finished(b"=== failure unavailable: fio is not there\n", exit_code=7))
+    assert (found.reason, found.error, found.unavailable) == (None, "", "fio is not there")
+    assert reading(finished(b"", exit_code=7)).unavailable == "the host cannot run it"
+    # only the exit code says so
+    assert reading(finished(b"=== failure unavailable: x\n", exit_code=2)).reason is not None
+
+
+def test_series_that_cannot_be_read_is_a_warning_and_the_repeat_counts():
+    out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
+    found = reading(replace(finished(out), series=b"t_s cpu\n1 x\n"))
+    assert (found.reason, found.series) == (None, None)
+    assert found.error.startswith("fio rand_read_qd1, repeat 0: observe")
+    assert found.samples
+    good = (FIXTURES / "observe-series.txt").read_bytes()
+    shown = reading(replace(finished(out), series=good)).series
+    assert shown is not None
+    assert shown["t_s"][:2] == [1.0, 2.0]
+
+
+LEFT = "rackrate-00000000-0000-4000-8000-00000000000"
+
+
+async def test_identify_names_what_dead_runs_left_a_day_ago(transport, tmp_path):
+    old = time.time() - 2 * 86_400
+    for name in (f"{LEFT}1", f"{LEFT}2-peer", f"{LEFT}3", f"{LEFT}4", "rackrate-host.lock"):
+        (tmp_path / name).mkdir()
+    (tmp_path / f"{LEFT}3" / "pid").write_text("x")
+    os.symlink(tmp_path, tmp_path / f"{LEFT}5")
+    sleeper = subprocess.Popen(["sleep", "60"], cwd=tmp_path / f"{LEFT}3")
+    (tmp_path / f"{LEFT}3" / "pid").write_text(f"{sleeper.pid}\n")
+    for name in (f"{LEFT}1", f"{LEFT}2-peer", f"{LEFT}3", "rackrate-host.lock"):
+        os.utime(tmp_path / name, (old, old))
+    try:
+        found = await pipeline.identify(transport, "1234")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    # one is in use, one is young, one is a link, one has another name
+    assert found.leftovers == (f"{tmp_path}/{LEFT}1", f"{tmp_path}/{LEFT}2-peer")
+
+
+async def test_teardown_removes_test_files_of_ours_only(transport, tmp_path):
+    directory = tmp_path / "rackrate-1"
+    directory.mkdir()
+    ours, small = tmp_path / "disk" / "rackrate-1.dd", tmp_path / "disk" / "rackrate-1.small"
+    small.mkdir(parents=True)
+    (small / "a").write_text("x")
+    ours.write_text("x")
+    foreign = tmp_path / "disk" / "kept"
+    foreign.write_text("x")
+    (directory / "files").write_text(f"{ours}\n{small}\n{foreign}\n/\n")
+    await pipeline.teardown(transport, str(directory))
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "disk", foreign]
+
+
+async def test_teardown_has_what_was_installed_removed(transport, tmp_path):
+    directory = tmp_path / "rackrate-1"
+    directory.mkdir()
+    (directory / "installed").write_text("fio\n")
+    (directory / "packages.sh").write_text(f'echo "$@" >{tmp_path}/asked\n')
+    await pipeline.teardown(transport, str(directory))
+    assert (tmp_path / "asked").read_text() == "remove 40\n"
+    assert not directory.exists()
+
+
+async def test_runner_is_a_unit_where_systemd_lets_us(transport, tmp_path, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root starts units")
+    tools, running = tmp_path / "tools", tmp_path / "running"
+    tools.mkdir()
+    running.mkdir()
+    stand_in = tools / "systemd-run"
+    stand_in.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >{tmp_path}/asked\n'
+        'while [ "${1#--}" != "$1" ]; do shift; done\n"$@" &\n'
+    )
+    stand_in.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setattr(
+        scripts, "START", scripts.START.replace("/run/systemd/system", str(running))
+    )
+    directory = f"{tmp_path}/rackrate-1"
+    await pipeline.prepare(transport, directory, await files_of(directory, seconds=60))
+    assert await pipeline.start(transport, directory) is None
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert "--unit=rackrate-1" in asked
+    assert f"--working-directory={directory}" in asked
+    assert (await pipeline.read(transport, directory)).is_alive
+    await pipeline.teardown(transport, directory)
+    assert not _processes_below(directory)
+
+    stand_in.write_text("#!/bin/sh\nexit 1\n")  # a systemd that does not take it
+    await pipeline.prepare(transport, directory, await files_of(directory, seconds=60))
+    assert await pipeline.start(transport, directory) is None
+    assert (await pipeline.read(transport, directory)).is_alive
+    await pipeline.teardown(transport, directory)
+
+
+# --- the other end of the network tests -----------------------------------------------------------
+
+
+async def served(transport, directory, **files):
+    await pipeline.prepare(transport, directory, {**pipeline.peer_files(), **files})
+    return await pipeline.serve(transport, directory, seconds=60, is_installing=False)
+
+
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="needs iperf3")
+async def test_peer_listens_is_adopted_and_ends_with_its_directory(transport, tmp_path):
+    directory = f"{tmp_path}/rackrate-1-peer"
+    first = await served(transport, directory)
+    assert first.port is not None
+    with socket.create_connection(("127.0.0.1", first.port), timeout=5):
+        pass
+    assert (await served(transport, directory)).port == first.port
+    other = await served(transport, f"{tmp_path}/rackrate-2-peer")
+    assert (other.port, other.busy) == (None, directory)
+    await pipeline.teardown(transport, f"{tmp_path}/rackrate-2-peer")
+    await pipeline.teardown(transport, directory)
+    assert list(tmp_path.iterdir()) == []
+    assert not _processes_below(directory)
+
+
+async def test_peer_says_why_it_cannot_serve(transport, tmp_path):
+    script = b"echo '=== failure unavailable: iperf3 is not installed'\nexit 7\n"
+    found = await served(transport, f"{tmp_path}/rackrate-1-peer", **{"network.sh": script})
+    assert found == pipeline.Serving(unavailable="iperf3 is not installed")
+    broken = b"echo oops >&2\nexit 3\n"
+    with pytest.raises(DriverError, match="oops"):
+        await served(transport, f"{tmp_path}/rackrate-1-peer", **{"network.sh": broken})
+
+
+async def test_peer_that_still_installs_is_waited_for(transport, tmp_path, monkeypatch):
+    monkeypatch.setattr(scripts, "SERVE", scripts.SERVE.replace("-ge 100", "-ge 3"))
+    directory = f"{tmp_path}/rackrate-1-peer"
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    files = {
+        "packages.sh": f'echo "$@" >asked\nread -r _ <{gate}\n'.encode(),
+        "network.sh": b"touch ready\nexec sleep 60\n",
+    }
+    await pipeline.prepare(transport, directory, {**pipeline.peer_files(), **files})
+    found = await pipeline.serve(transport, directory, seconds=60, is_installing=True)
+    assert found == pipeline.Serving()
+    assert Path(directory, "asked").read_text() == "install iperf3\n"
+    gate.write_text("go\n")
+    while (found := await pipeline.serve(transport, directory, seconds=60, is_installing=True)) == (
+        pipeline.Serving()
+    ):
+        pass
+    assert found.port is not None
+    await pipeline.teardown(transport, directory)
+
+
+async def test_one_machine_can_be_both_ends_of_a_run(transport, tmp_path):
+    peer, directory = f"{tmp_path}/rackrate-1-peer", f"{tmp_path}/rackrate-1"
+    stand_in = {"network.sh": b"touch ready\nexec sleep 60\n"}
+    assert (await served(transport, peer, **stand_in)).port is not None
+    await pipeline.prepare(transport, directory, await files_of(directory, seconds=60))
+    assert await pipeline.start(transport, directory) is None
+    assert os.readlink(tmp_path / "rackrate-host.lock") == directory
+    assert (await served(transport, peer, **stand_in)).port is not None
+    await pipeline.teardown(transport, peer)
+    assert (await pipeline.read(transport, directory)).is_alive
+    await pipeline.teardown(transport, directory)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- this machine ---------------------------------------------------------------------------------

@@ -7,25 +7,54 @@ import pytest
 
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PROBE_SERIES, PROFILES
-from workers.probes.registry import INVENTORY, PROBES, plan, plan_script, seconds_of, series
+from workers.probes.plan import plan, plan_script, seconds_of
+from workers.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
 
 
-def steps(planned):
-    lines = [shlex.split(line) for line in plan_script(planned).splitlines()]
+def steps(made):
+    lines = [shlex.split(line) for line in plan_script(made).splitlines()]
     return [words[1:] for words in lines if words[0] == "step"]
+
+
+EVERYTHING = {
+    "peer": "5f0c4b6e-0000-4000-8000-000000000000",
+    "directories": ["/data/a", "/data/b c"],
+    "device": "/dev/sdb",
+    "install_tools": True,
+}
+
+
+def planned(profile="quick", probes=None, peer_port=5201, **parameters):
+    return plan(
+        PROFILES[profile],
+        probes,
+        parameters,
+        run_directory="/tmp/r",
+        peer_address="192.0.2.9",
+        peer_port=peer_port,
+    )
 
 
 def test_registry_has_every_series_that_a_run_may_ask_for():
     assert {name: tuple(s.variant for s in probe.series) for name, probe in PROBES.items()} == {
+        PACKAGES: ("install",),
         INVENTORY: ("host",),
         **PROBE_SERIES,
+        MATRIX: (),  # made for every depth and number of jobs
     }
 
 
 def test_every_series_names_a_metric_that_its_probe_measures():
     for name in PROBE_SERIES:
-        assert {s.metric for s in PROBES[name].series} == set(PROBES[name].metrics)
+        assert {s.metric for s in PROBES[name].series} <= set(PROBES[name].metrics)
         assert set(PROBES[name].metrics) <= set(METRICS)
+    for variant in ("read_qd1_jobs1", "write_qd64_jobs4"):
+        assert series(MATRIX, variant).metric in PROBES[MATRIX].metrics
+
+
+def test_variants_fit_into_the_names_of_result_files():
+    every = [pair for profile in PROFILES for pair in planned(profile, **EVERYTHING).series]
+    assert not any("-" in word for pair in every for word in pair)
 
 
 def test_unknown_series_is_a_key_error():
@@ -34,21 +63,86 @@ def test_unknown_series_is_a_key_error():
 
 
 def test_plan_goes_round_by_round_with_the_inventory_first():
-    planned = plan(PROFILES["quick"], None, {}, run_directory="/tmp/r")
     rounds = [("cmips", "all"), ("cmips", "single"), ("memory", "bandwidth"),
-              ("memory", "latency"), ("dd", "write"), ("dd", "read")]  # fmt: skip
+              ("memory", "latency"), ("dd", "write"), ("dd", "read"), ("small_files", "create"),
+              ("fio", "rand_read_qd32"), ("fio", "rand_write_qd32")]  # fmt: skip
     expected = [("inventory", "host", "0")]
     expected += [(*pair, str(repeat)) for repeat in range(3) for pair in rounds]
-    assert [tuple(words[:3]) for words in steps(planned)] == expected
+    assert [tuple(words[:3]) for words in steps(planned())] == expected
+
+
+def test_series_that_need_a_parameter_are_left_out_without_it():
+    def variants(**parameters):
+        return {pair for pair in planned(**parameters).series if pair[0] in {"dd", "network"}}
+
+    assert variants() == {("dd", "write"), ("dd", "read")}
+    devices = {("dd", "read_outer"), ("dd", "read_inner")}
+    assert variants(device="/dev/sdb") == variants() | devices
+    network = {("network", variant) for variant in PROBE_SERIES["network"]}
+    assert variants(peer=EVERYTHING["peer"]) == variants() | network
+    assert variants(peer=EVERYTHING["peer"], peer_port=0) == variants()  # nobody serves them
+
+
+def test_list_of_directories_becomes_as_many_words():
+    words = next(w for w in steps(planned(**EVERYTHING)) if w[1] == "write_parallel")
+    assert words[4:] == [
+        "disk.sh", "dd_parallel", "write", "1073741824", "3", "/data/a", "/data/b c",
+    ]  # fmt: skip
+
+
+def test_network_steps_name_address_and_port_of_the_peer():
+    given = {"peer": EVERYTHING["peer"], "network_s": 4, "network_streams": 6}
+    words = {w[1]: w[4:] for w in steps(planned(probes=["network"], **given))}
+    assert words["tcp_parallel_reverse"] == [
+        "network.sh", "tcp", "192.0.2.9", "5201", "4", "6", "reverse",
+    ]  # fmt: skip
+    assert words["tcp_single"][-2:] == ["1", "forward"]
+    assert words["udp"] == ["network.sh", "udp", "192.0.2.9", "5201", "4", "100000000", "forward"]
+    assert words["ping"] == ["network.sh", "ping", "192.0.2.9", "50"]
+    other = planned(probes=["network"], peer_address="10.0.0.7", **given)
+    assert steps(other)[1][6] == "10.0.0.7"
+
+
+def test_matrix_has_each_depth_with_each_number_of_jobs_once():
+    chosen = planned(probes=["fio_matrix"], matrix_depths=[1, 8], matrix_jobs=[2], matrix_s=3)
+    names = ["read_qd1_jobs2", "read_qd8_jobs2", "write_qd1_jobs2", "write_qd8_jobs2"]
+    assert [words[:3] for words in steps(chosen)] == [
+        ["inventory", "host", "0"], *(["fio_matrix", name, "0"] for name in names),
+    ]  # fmt: skip
+    assert steps(chosen)[2][4:] == [
+        "disk.sh", "fio_run", "/tmp/r", "268435456", "randread", "4k", "8", "2", "3", "0.5",
+    ]  # fmt: skip
+
+
+def test_tools_are_installed_first_and_only_when_asked():
+    assert steps(planned(install_tools=True))[0][4:] == ["packages.sh", "install", "fio", "iperf3"]
+    assert steps(planned(install_tools=False))[0][0] == INVENTORY
+
+
+def test_sustained_test_is_taken_once_in_a_full_run():
+    taken = [words[:3] for words in steps(planned("full")) if words[0] == "sustained"]
+    assert taken == [["sustained", "all", "0"]]
+    assert ("sustained", "all") not in planned("full").rule
 
 
 def test_quick_takes_at_most_ninety_seconds_in_all():
-    planned = plan(PROFILES["quick"], None, {}, run_directory="/tmp/r")
-    # inventory 1, and three times: cmips 4.5 + 4.5, memory 2 + 3, dd 4 + 4
-    assert planned.expected_s == 1 + 3 * (4.5 + 4.5 + 2 + 3 + 4 + 4)
-    assert planned.expected_s + planned.profile.quiet_budget_s <= 90
-    # after the cap no repeat is begun, and a copy is cut off
-    assert planned.profile.time_cap_s + int(planned.values["disk_s"]) <= 90
+    quick = planned()
+    # inventory 1, and three times: cmips 3.5 + 3.5, memory 2 + 3, dd 3 + 3, small files 0.75,
+    # fio 2.5 + 2.5
+    assert quick.expected_s == 1 + 3 * (3.5 + 3.5 + 2 + 3 + 3 + 3 + 0.75 + 2.5 + 2.5)
+    assert quick.expected_s + float(str(quick.values["quiet_budget_s"])) <= 90
+    # after the cap no repeat is begun
+    assert quick.profile.time_cap_s + 3.5 <= 90
+
+
+def test_likely_time_is_bounded_by_the_cap_of_the_profile():
+    assert planned().likely_s == planned().expected_s
+    standard = planned("standard")
+    # at 780 s at most one of the longest tests is under way: 10.5 s of fio
+    assert (standard.likely_s, standard.expected_s > 1000) == (780 + 10.5, True)
+    # one round that takes longer than the cap is taken all the same
+    long = planned("standard", ["sustained"], sustained_s=5000)
+    assert long.likely_s == long.expected_s == 1 + 5001
 
 
 def test_copy_takes_as_long_as_a_size_asked_for_needs():
@@ -69,35 +163,37 @@ def test_quick_takes_three_repeats_and_standard_stops_by_the_rule():
 
 def test_only_what_is_needed_is_sent():
     def programs(*probes):
-        return plan(PROFILES["quick"], probes, {}, run_directory="/tmp/r").programs
+        return planned(probes=probes).programs
 
     assert programs("inventory") == ("observe",)
     assert programs("cmips") == ("observe", "cmips")
     assert programs("dd") == ("observe", "memory")
+    assert programs("small_files", "fio") == ("observe", "small_files")
 
 
 def test_every_word_of_the_plan_is_quoted(tmp_path):
     nasty = "/data/$(touch x) `id`; 'a' \"b\" &"
-    planned = plan(PROFILES["quick"], ["dd"], {"directory": nasty}, run_directory="/tmp/r")
-    shown = 'step() { printf "%s\\n" "$6"; }; expected() { :; }; quiet_budget() { :; }\n'
+    text = plan_script(planned(probes=["dd"], directory=nasty, directories=[nasty, "/b"]))
+    shown = 'step() { for word; do printf "%s\\n" "$word"; done; }; expected() { :; }\n'
     done = subprocess.run(
-        ["sh"], input=shown + plan_script(planned), capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.stdout.splitlines() == [nasty] * 7
-    assert list(tmp_path.iterdir()) == []
+        ["sh"], input=f"{shown}quiet_budget() {{ :; }}\n{text}", capture_output=True, text=True,
+        cwd=tmp_path,
+    )  # fmt: skip
+    # the inventory, and in each of three rounds write, read and both in parallel
+    assert done.stdout.splitlines().count(nasty) == 1 + 3 * 4
+    assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
 
 
 def test_slow_disk_is_cut_off_by_time_not_by_failure():
-    planned = plan(PROFILES["quick"], ["dd"], {"file_bytes": 320 * 2**20}, run_directory="/tmp/r")
-    words = next(words for words in steps(planned) if words[0] == "dd")
+    words = next(w for w in steps(planned(probes=["dd"], file_bytes=320 * 2**20)) if w[0] == "dd")
     # 320 MiB at 32 MiB/s are 10 s for the copy, and a minute more before it is given up
-    assert words == ["dd", "write", "0", "70", "dd_write", "/tmp/r", "335544320", "10"]
+    assert words == ["dd", "write", "0", "70", "disk.sh", "dd_write", "/tmp/r", "335544320", "10"]
 
 
 def test_deadline_is_beyond_the_plan():
-    for profile in PROFILES.values():
-        planned = plan(profile, None, {}, run_directory="/tmp/r")
-        assert planned.deadline_s > planned.expected_s + profile.quiet_budget_s
+    for name, profile in PROFILES.items():
+        made = planned(name)
+        assert made.deadline_s > made.expected_s + profile.values["quiet_budget_s"]
 
 
 @pytest.mark.parametrize(("formula", "found"), [("20", 20), ("seconds+0.5", 3.5)])

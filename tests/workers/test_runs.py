@@ -2,7 +2,9 @@
 
 import gzip
 import os
+import re
 import subprocess
+import time
 
 import asyncssh
 import pytest
@@ -12,7 +14,7 @@ from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
 from backend.benchmarks.services import host_private_key_replace, run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers import poller
-from workers.probes import registry
+from workers.probes import plan as plans
 from workers.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -138,7 +140,7 @@ def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, b
 def test_probe_over_its_time_ends_in_timeout_with_the_rest_kept(
     ssh_host, broken_probes, monkeypatch
 ):
-    monkeypatch.setattr(registry, "_step", _with_timeout(registry._step, "1"))
+    monkeypatch.setattr(plans, "_step", _with_timeout(plans._step, "1"))
     broken_probes("cmips", '[ "$count" -eq 0 ] && sleep 100\nexec "$real" "$@"')
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "timeout")
@@ -164,6 +166,46 @@ def test_killed_runner_ends_in_interrupted_with_the_measured_kept(ssh_host, sshd
     assert sorted(values(run)) == [0]
     assert sorted(values(run, "cmips_single_score")) == [0]
     assert is_clean(sshd)
+
+
+def test_probe_that_is_not_available_here_fails_nothing_and_is_not_repeated(
+    ssh_host, sshd, broken_probes
+):
+    broken_probes("memory", "echo '=== failure unavailable: too little memory'; exit 7")
+    run = driven(tiny_run(ssh_host, probes=["memory", "cmips"], repeats=5, seconds=0.7))
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert run_view(run).warnings == ["memory: not available: too little memory"]
+    assert len(values(run)) == 5
+    assert run.evidence.filter(probe="memory").count() < 10
+    assert set(run.evidence.filter(probe="memory").values_list("exit_code", flat=True)) == {7}
+    assert is_clean(sshd)
+
+
+def test_what_dead_runs_left_on_the_host_is_removed_with_an_event(ssh_host, sshd):
+    left = sshd.temporary / "rackrate-00000000-0000-4000-8000-000000000000"
+    left.mkdir()
+    (left / "bin").mkdir()
+    old = time.time() - 2 * 86_400
+    os.utime(left, (old, old))
+    run = driven(tiny_run(ssh_host, probes=["inventory"]))
+    assert run.state == RunState.DONE
+    assert run.events.get(kind="swept").detail == (
+        f"{left} was left by an earlier run and is removed"
+    )
+    assert is_clean(sshd)
+
+
+def test_clock_that_is_off_is_a_warning_and_no_more(ssh_host, tmp_path, monkeypatch):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    late = tools / "date"
+    late.write_text(f"#!/bin/sh\necho {int(time.time()) - 3600}\n")
+    late.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    run = driven(tiny_run(ssh_host, probes=["inventory"]))
+    assert run.state == RunState.DONE
+    (warning,) = [w for w in run_view(run).warnings if w.startswith("the clock")]
+    assert re.fullmatch(r"the clock is -3[56]\d\d s off; durations are not affected", warning)
 
 
 @pytest.fixture

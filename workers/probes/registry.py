@@ -3,23 +3,23 @@
 What a run may ask for (names, profiles, parameters) is in backend.domain.profiles.
 """
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.metrics import METRICS
-from backend.domain.profiles import DIRECTORY, PROBE_SERIES, Profile
-from backend.domain.stats import StoppingRule
-
 INVENTORY = "inventory"
+PACKAGES = "packages"
+MATRIX = "fio_matrix"
+SIZE = ("{file_bytes}", "{disk_s}")
 
 
 @dataclass(frozen=True)
 class Series:
-    """One variant of a probe, repeated. Placeholders in the command are the plan's values."""
+    """One variant of a probe, repeated. Placeholders in the command are the plan's values; one
+    that stands for a list becomes as many words."""
 
     variant: str
     command: tuple[str, ...]
@@ -29,6 +29,8 @@ class Series:
     metric: str
     """The metric whose repeats end the series when their interval is narrow enough."""
     parser_arguments: Mapping[str, Any] = field(default_factory=dict)
+    is_once: bool = False
+    """Whether one repeat is all, whatever the profile says."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,62 @@ class Probe:
     version: str
     series: tuple[Series, ...]
     parser: str
-    """Dotted path `module:function` of text → samples."""
+    """Dotted path `module:function` of text → samples; empty where the output is evidence only."""
     metrics: tuple[str, ...]
     needs: tuple[str, ...]
-    """What of the bundle it runs, beside the runner itself."""
+    """What of the bundle it runs, beside the runner's own scripts."""
 
     def parse(self, text: str, variant: str) -> Any:
         """Samples of one output, host facts of the inventory; raises ProbeError."""
+        if not self.parser:
+            return ()
         module, _, function = self.parser.partition(":")
         parser = getattr(import_module(module), function)
         return parser(text, **series(self.name, variant).parser_arguments)
+
+
+def _dd(variant: str, *command: str) -> Series:
+    direction = "write" if variant.startswith("write") else "read"
+    return Series(
+        variant,
+        ("disk.sh", *command),
+        "usual_disk_s+0",
+        "disk_s+60",
+        f"disk_{direction}_bytes_per_s",
+    )
+
+
+def _fio(variant: str, work: str, block: str, depth: int, jobs: int, *, metric: str) -> Series:
+    return Series(
+        variant,
+        (
+            *("disk.sh", "fio_run", "{directory}", "{fio_file_bytes}", work, block),
+            *(str(depth), str(jobs), "{fio_s:g}", "{fio_ramp_s:g}"),
+        ),
+        "fio_cell_s+0.5",
+        "fio_cell_s+180",  # the first one writes the whole file before it begins
+        metric,
+    )
+
+
+def _network(variant: str, function: str, *words: str, metric: str) -> Series:
+    return Series(
+        variant,
+        ("network.sh", function, "{peer_address}", *words),
+        "ping_s+1" if function == "ping" else "network_s+1",
+        "ping_s+30" if function == "ping" else "network_s+30",
+        metric,
+    )
+
+
+def _tcp(variant: str, streams: str, direction: str) -> Series:
+    words = ("{peer_port}", "{network_s}", streams, direction)
+    return _network(variant, "tcp", *words, metric="net_tcp_bits_per_s")
+
+
+def _udp(variant: str, direction: str) -> Series:
+    words = ("{peer_port}", "{network_s}", "{udp_bits_per_s}", direction)
+    return _network(variant, "udp", *words, metric="net_udp_jitter_ns")
 
 
 PROBES: Mapping[str, Probe] = MappingProxyType(
@@ -56,9 +104,21 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
         probe.name: probe
         for probe in (
             Probe(
-                name=INVENTORY,
+                name=PACKAGES,
                 version="1",
-                series=(Series("host", ("inventory", "{directory}"), "1", "20", ""),),
+                series=(
+                    Series("install", ("packages.sh", "install", "fio", "iperf3"), "20", "600", ""),
+                ),
+                parser="",
+                metrics=(),
+                needs=(),
+            ),
+            Probe(
+                name=INVENTORY,
+                version="2",
+                series=(
+                    Series("host", ("inventory.sh", "inventory", "{directory}"), "1", "20", ""),
+                ),
                 parser="backend.domain.parsing.inventory:parse",
                 metrics=(),
                 needs=(),
@@ -113,153 +173,133 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
             ),
             Probe(
                 name="dd",
-                version="1",
+                version="2",
                 series=(
-                    Series(
-                        "write",
-                        ("dd_write", "{directory}", "{file_bytes}", "{disk_s}"),
-                        "usual_disk_s+0",
-                        "disk_s+60",
-                        "disk_write_bytes_per_s",
-                    ),
-                    Series(
-                        "read",
-                        ("dd_read", "{directory}", "{file_bytes}", "{disk_s}"),
-                        "usual_disk_s+0",
-                        "disk_s+60",
-                        "disk_read_bytes_per_s",
-                    ),
+                    _dd("write", "dd_write", "{directory}", *SIZE),
+                    _dd("read", "dd_read", "{directory}", *SIZE),
+                    _dd("write_parallel", "dd_parallel", "write", *SIZE, "{directories}"),
+                    _dd("read_parallel", "dd_parallel", "read", *SIZE, "{directories}"),
+                    _dd("read_outer", "dd_device", "outer", "{device}", *SIZE),
+                    _dd("read_inner", "dd_device", "inner", "{device}", *SIZE),
                 ),
                 parser="backend.domain.parsing.dd:parse",
                 metrics=("disk_write_bytes_per_s", "disk_read_bytes_per_s"),
                 needs=("memory",),  # makes the incompressible source
             ),
+            Probe(
+                name="small_files",
+                version="1",
+                series=(
+                    Series(
+                        "create",
+                        ("disk.sh", "small_files", "{directory}", "{small_files}"),
+                        "small_files_s+0.5",
+                        "small_files_s+300",
+                        "small_files_per_s",
+                    ),
+                ),
+                parser="backend.domain.parsing.small_files:parse",
+                metrics=("small_files_per_s", "fsync_p99_ns"),
+                needs=("small_files",),
+            ),
+            Probe(
+                name="fio",
+                version="1",
+                series=(
+                    _fio("rand_read_qd1", "randread", "4k", 1, 1, metric="disk_rand_read_p99_ns"),
+                    _fio("rand_read_qd32", "randread", "4k", 32, 1, metric="disk_rand_read_iops"),
+                    _fio(
+                        "rand_write_qd1", "randwrite", "4k", 1, 1, metric="disk_rand_write_p99_ns"
+                    ),
+                    _fio(
+                        "rand_write_qd32", "randwrite", "4k", 32, 1, metric="disk_rand_write_iops"
+                    ),
+                    _fio("mixed_qd32", "randrw70", "4k", 32, 1, metric="disk_rand_read_iops"),
+                    _fio("seq_read_qd8", "read", "1m", 8, 1, metric="disk_read_bytes_per_s"),
+                    _fio("seq_write_qd8", "write", "1m", 8, 1, metric="disk_write_bytes_per_s"),
+                ),
+                parser="backend.domain.parsing.fio:parse",
+                metrics=(
+                    *("disk_rand_read_iops", "disk_rand_write_iops", "disk_rand_read_p99_ns"),
+                    *("disk_rand_write_p99_ns", "disk_read_bytes_per_s", "disk_write_bytes_per_s"),
+                ),
+                needs=(),
+            ),
+            Probe(
+                name=MATRIX,
+                version="1",
+                series=(),  # made by series() for every depth and number of jobs
+                parser="backend.domain.parsing.fio:parse",
+                metrics=("disk_rand_read_iops", "disk_rand_write_iops"),
+                needs=(),
+            ),
+            Probe(
+                name="sustained",
+                version="1",
+                series=(
+                    Series(
+                        "all",
+                        (
+                            *("bin/cmips", "--threads", "all", "--seconds", "{sustained_s}"),
+                            *("--window", "{sustained_window_s}"),
+                        ),
+                        "sustained_s+1",
+                        "sustained_s+60",
+                        "cmips_sustained_ratio",
+                        is_once=True,
+                    ),
+                ),
+                parser="backend.domain.parsing.sustained:parse",
+                metrics=("cmips_sustained_ratio",),
+                needs=("cmips",),
+            ),
+            Probe(
+                name="network",
+                version="1",
+                series=(
+                    _tcp("tcp_parallel", "{network_streams}", "forward"),
+                    _tcp("tcp_parallel_reverse", "{network_streams}", "reverse"),
+                    _tcp("tcp_single", "1", "forward"),
+                    _tcp("tcp_single_reverse", "1", "reverse"),
+                    _udp("udp", "forward"),
+                    _udp("udp_reverse", "reverse"),
+                    _network("ping", "ping", "{ping_count}", metric="net_rtt_ns"),
+                ),
+                parser="backend.domain.parsing.network:parse",
+                metrics=(
+                    *("net_tcp_bits_per_s", "net_udp_jitter_ns", "net_udp_loss_ratio"),
+                    "net_rtt_ns",
+                ),
+                needs=(),
+            ),
         )
     }
 )
-LEAST_BYTES_PER_DISK_S = 32 * 2**20
-"""A file size that a person asked for is copied whole unless the disk is slower than this."""
-USUAL_BYTES_PER_DISK_S = 256 * 2**20
-"""What the progress and the remaining time reckon with."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One run in full: its series, how often, and with which values."""
-
-    profile: Profile
-    series: tuple[tuple[str, str], ...]
-    """Pairs (probe, variant) in the order of a round."""
-    repeats: int
-    rule: Mapping[tuple[str, str], StoppingRule]
-    """Empty where the number of repeats is fixed."""
-    values: Mapping[str, float | int | str]
-
-    @property
-    def programs(self) -> tuple[str, ...]:
-        """Binaries the target needs; `observe` records every step."""
-        needed = {name for probe, _ in self.series for name in PROBES[probe].needs}
-        return ("observe", *sorted(needed))
-
-    @property
-    def expected_s(self) -> float:
-        """Planned seconds of the runner when every repeat is taken."""
-        total_s = seconds_of(PROBES[INVENTORY].series[0].expected_s, self.values)
-        for probe, variant in self.series:
-            total_s += self.repeats * seconds_of(series(probe, variant).expected_s, self.values)
-        return total_s
-
-    @property
-    def deadline_s(self) -> float:
-        """Seconds after which a runner that has not finished is given up."""
-        slowest_s = max(
-            (seconds_of(series(*pair).timeout_s, self.values) for pair in self.series), default=20
-        )
-        return (
-            max(self.expected_s, self.profile.time_cap_s)
-            + float(self.values["quiet_budget_s"])
-            + (2 * slowest_s + 30)
-        )
+_CELL = re.compile(r"(read|write)_qd([0-9]{1,4})_jobs([0-9]{1,4})")
 
 
 def series(probe: str, variant: str) -> Series:
     """KeyError for a pair that does not exist."""
+    cell = _CELL.fullmatch(variant) if probe == MATRIX else None
+    if cell is not None:
+        return _cell(variant, cell[1], int(cell[2]), int(cell[3]))
     for candidate in PROBES[probe].series:
         if candidate.variant == variant:
             return candidate
     raise KeyError((probe, variant))
 
 
-def seconds_of(formula: str, values: Mapping[str, float | int | str]) -> float:
-    """A number, or `value+number` with the name of a plan value."""
-    name, plus, number = formula.rpartition("+")
-    return float(values[name]) + float(number) if plus else float(number)
-
-
-def plan(
-    profile: Profile,
-    probes: Iterable[str] | None,
-    parameters: Mapping[str, float | int | str],
-    *,
-    run_directory: str,
-) -> Plan:
-    """The plan of a run: all probes, or those named, under the profile and the parameters."""
-    chosen = tuple(
-        (probe, variant)
-        for probe, variants in PROBE_SERIES.items()
-        for variant in variants
-        if probes is None or probe in probes
+def _cell(variant: str, direction: str, depth: int, jobs: int) -> Series:
+    """One test of the fio matrix, taken once."""
+    made = _fio(
+        variant, f"rand{direction}", "4k", depth, jobs, metric=f"disk_rand_{direction}_iops"
     )
-    fixed = parameters.get("repeats")
-    file_bytes = int(parameters.get("file_bytes", profile.file_bytes))
-    disk_s = profile.disk_s
-    if "file_bytes" in parameters:
-        disk_s = max(disk_s, file_bytes // LEAST_BYTES_PER_DISK_S)
-    values: dict[str, float | int | str] = {
-        "seconds": float(parameters.get("seconds", profile.seconds)),
-        "file_bytes": file_bytes,
-        "quiet_budget_s": int(parameters.get("quiet_budget_s", profile.quiet_budget_s)),
-        "disk_s": disk_s,
-        "usual_disk_s": min(disk_s, max(1, file_bytes // USUAL_BYTES_PER_DISK_S)),
-        DIRECTORY: parameters.get(DIRECTORY, run_directory),
-    }
-    is_fixed = fixed is not None or profile.min_repeats == profile.max_repeats
-    return Plan(
-        profile=profile,
-        series=chosen,
-        repeats=int(fixed) if fixed is not None else profile.max_repeats,
-        rule={} if is_fixed else {pair: _rule(profile, pair) for pair in chosen},
-        values=values,
+    command = tuple(word.replace("{fio_s:g}", "{matrix_s:g}") for word in made.command)
+    return replace(
+        made,
+        command=command,
+        expected_s="matrix_cell_s+0.5",
+        timeout_s="matrix_cell_s+180",
+        parser_arguments={"prefix": "matrix"},
+        is_once=True,
     )
-
-
-def _rule(profile: Profile, pair: tuple[str, str]) -> StoppingRule:
-    target = METRICS[series(*pair).metric].target_half_width_ratio
-    return StoppingRule(profile.min_repeats, profile.max_repeats, target)
-
-
-def plan_script(plan: Plan) -> str:
-    """The text of plan.sh, in rounds: repeat 0 of every series, then repeat 1 of every series, …
-
-    Drift of the machine then meets all series alike. Every word is quoted.
-    """
-    lines = [f"quiet_budget {plan.values['quiet_budget_s']}"]
-    for probe, variant in ((INVENTORY, "host"), *plan.series):
-        expected_s = seconds_of(series(probe, variant).expected_s, plan.values)
-        lines.append(shlex.join(("expected", probe, variant, f"{expected_s:g}")))
-    lines += (shlex.join(words) for words in _steps(plan))
-    return "\n".join(lines) + "\n"
-
-
-def _steps(plan: Plan) -> Iterator[tuple[str, ...]]:
-    yield _step(plan, INVENTORY, "host", 0)
-    for repeat in range(plan.repeats):
-        for probe, variant in plan.series:
-            yield _step(plan, probe, variant, repeat)
-
-
-def _step(plan: Plan, probe: str, variant: str, repeat: int) -> tuple[str, ...]:
-    found = series(probe, variant)
-    timeout_s = seconds_of(found.timeout_s, plan.values)
-    command = (word.format(**plan.values) for word in found.command)
-    return ("step", probe, variant, str(repeat), f"{timeout_s:g}", *command)

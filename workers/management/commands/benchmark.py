@@ -2,22 +2,18 @@
 
 import json
 import logging
-import threading
 import time
 from argparse import ArgumentTypeError
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
 from django.db.models import Q
 
 from backend.accounts.selectors import default_workspace
-from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
+from backend.benchmarks.models import Host, HostState, Run, RunState
 from backend.benchmarks.selectors import RunView, fingerprint, hosts_visible, run_view
 from backend.benchmarks.services import (
     host_approve,
@@ -29,20 +25,17 @@ from backend.benchmarks.services import (
 )
 from backend.catalog.models import Kind
 from backend.catalog.services import PriceInput, price_observation_create
-from backend.common import clock
 from backend.domain.errors import DomainError
-from backend.domain.profiles import PROBE_SERIES, PROFILES
-from backend.domain.stats import kept_repeats
-from workers.pump import Pump
+from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROBE_SERIES, PROFILES
+from workers import report
 from workers.scan import scan_host
+from workers.standin import StandIn
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
 LOOK_S = 1.0
 """Looking more often would be foreign work beside what is measured on this very machine."""
 BAR_CHARS = 30
-TICKS_OF_SILENCE = 3
-"""A worker that missed this many ticks is not there; the command then works by itself."""
 
 
 class Command(BaseCommand):
@@ -66,7 +59,10 @@ class Command(BaseCommand):
             default=[],
             type=_assignment,
             metavar="NAME=VALUE",
-            help="a parameter of the run: seconds, repeats, file_bytes, directory",
+            help=f"a parameter of the run (several times; lists with commas): {_known()}",
+        )
+        parser.add_argument(
+            "--peer", metavar="NAME", help="host at the other end of the network tests"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         ssh = parser.add_argument_group("a machine that is not known yet")
@@ -89,6 +85,9 @@ class Command(BaseCommand):
             logging.getLogger("workers").setLevel(logging.WARNING)
         try:
             host = self._host(options)
+            parameters = dict(options["set"])
+            if options["peer"] is not None:
+                parameters["peer"] = str(self._named(options["peer"]).pk)
             if price is not None:
                 price_observation_create(offer=host.offer, price=price, source=PRICE_SOURCE)
             host = self._trusted(host, options["fingerprint"])
@@ -96,17 +95,17 @@ class Command(BaseCommand):
                 host=host,
                 profile=options["profile"],
                 probes=options["probe"],
-                parameters=dict(options["set"]),
+                parameters=parameters,
                 actor=ACTOR,
             )
         except DomainError as error:
             raise CommandError(str(error)) from error
         view = self._follow(run)
-        document = _document(view)
+        document = report.document(view)
         if options["json"]:
             self.stdout.write(json.dumps(document, default=str))
         else:
-            self.stdout.write("\n".join(_lines(document)))
+            self.stdout.write("\n".join(report.lines(document)))
         if view.run.state != RunState.DONE:
             reason, detail = view.failure or (view.run.state, "asked for")
             raise CommandError(f"the run {view.run.state}: {reason}: {detail}")
@@ -114,11 +113,14 @@ class Command(BaseCommand):
     # --- the host ---------------------------------------------------------------------------
 
     def _host(self, options: dict[str, Any]) -> Host:
-        wanted, workspace = options["host"], default_workspace()
+        wanted = options["host"]
+        return self._ssh_host(wanted, options) if "@" in wanted else self._named(wanted)
+
+    def _named(self, wanted: str) -> Host:
+        """This machine, or a host by its name or id."""
+        workspace = default_workspace()
         if wanted == "local":
             return host_local(workspace=workspace)
-        if "@" in wanted:
-            return self._ssh_host(wanted, options)
         try:
             host = hosts_visible(workspace).filter(Q(name=wanted)).first()
             host = host or hosts_visible(workspace).filter(pk=wanted).first()
@@ -188,14 +190,13 @@ class Command(BaseCommand):
 
     def _follow(self, run: Run) -> RunView:
         """Show the run until it ends; without a live worker its steps are done here."""
-        pump, shown = Pump(), ""
-        thread = threading.Thread(target=_pumped, args=(pump,), name="pump")
-        try:
+        shown = ""
+        with StandIn() as stand_in:
             while True:
                 try:
                     run.refresh_from_db()
-                    if not run.is_finished and not thread.ident and not _is_worker_alive():
-                        thread.start()
+                    if not run.is_finished:
+                        stand_in.look()
                     shown = self._show(run_view(run), shown)
                     if run.is_finished:
                         return run_view(run)
@@ -204,10 +205,6 @@ class Command(BaseCommand):
                     if run.is_cancel_requested:
                         raise
                     run_cancel(run=run, actor=ACTOR)
-        finally:
-            pump.stop()
-            if thread.ident:
-                thread.join()
 
     def _show(self, view: RunView, shown: str) -> str:
         """Draw the bar on a terminal, else a line for every new stage; returns what is shown."""
@@ -226,32 +223,35 @@ class Command(BaseCommand):
         return text
 
 
-def _pumped(pump: Pump) -> None:
-    try:
-        pump.run()
-    finally:
-        connection.close()
-
-
-def _is_worker_alive() -> bool:
-    tick = Tick.objects.filter(pk=1).first()
-    if tick is None:
-        return False
-    silent_s = (clock.now() - tick.at).total_seconds()
-    return silent_s < TICKS_OF_SILENCE * settings.TICK_S
-
-
 # --- arguments ------------------------------------------------------------------------------------
+
+
+def _known() -> str:
+    """The parameters of a run with their limits, for the help."""
+    numbers = (
+        f"{name} ({parameter.label}: {parameter.low:.12g} … {parameter.high:.12g}"
+        f"{' ' * bool(parameter.unit)}{parameter.unit})"
+        for name, parameter in PARAMETERS.items()
+    )
+    return ", ".join((*numbers, *OTHER_PARAMETERS)).replace("%", "%%")
 
 
 def _assignment(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    if name in LISTS and not value.startswith("["):
+        return name, [_value(item) for item in value.split(",")]
+    return name, _value(value)
+
+
+def _value(text: str) -> object:
+    if text in {"yes", "no"}:
+        return text == "yes"
     try:
-        return name, json.loads(value)
+        return json.loads(text)
     except ValueError:
-        return name, value
+        return text
 
 
 def _login(text: str) -> tuple[str, str, int]:
@@ -279,107 +279,3 @@ def _price(words: list[str] | None) -> PriceInput | None:
         return PriceInput(amount=Decimal(words[0]), currency=words[1].upper(), unit=words[2])
     except InvalidOperation:
         raise CommandError(f"{words[0]!r} is not an amount") from None
-
-
-# --- the result -----------------------------------------------------------------------------------
-
-
-def _document(view: RunView) -> dict[str, Any]:
-    """What was measured and what it is worth, as one JSON document."""
-    run = view.run
-    series: dict[tuple[str, str, str], list[tuple[float, bool]]] = {}
-    for sample in view.samples:
-        key = (sample.metric, sample.variant, sample.unit)
-        series.setdefault(key, []).append((sample.value, "disturbed" in sample.flags))
-    return {
-        "run": str(run.pk),
-        "state": run.state,
-        "failure": None
-        if view.failure is None
-        else {"reason": view.failure[0], "detail": view.failure[1]},
-        "host": run.host.name,
-        "offer": run.offer.slug,
-        "profile": run.profile,
-        "url": f"{settings.PUBLIC_URL}/runs/{run.pk}/",
-        "runner_s": run.runner_s,
-        "overhead_s": run.overhead_s,
-        "results": [
-            {"metric": metric, "variant": variant, "unit": unit, **_summary(repeats)}
-            for (metric, variant, unit), repeats in sorted(series.items())
-        ],
-        "warnings": view.warnings,
-        "ranking": _place(run) if series else None,
-    }
-
-
-def _summary(repeats: list[tuple[float, bool]]) -> dict[str, Any]:
-    """Number of repeats, how many were disturbed, and the median of those that count."""
-    kept, _ = kept_repeats({"this run": repeats})
-    disturbed = sum(is_disturbed for _, is_disturbed in repeats)
-    return {"median": median(kept["this run"]), "repeats": len(repeats), "disturbed": disturbed}
-
-
-def _place(run: Run) -> dict[str, Any] | None:
-    """The offer's row of the default ranking and its place by score; None where not listed."""
-    from backend.rankings.selectors import query_from, ranking
-
-    query, _ = query_from({})
-    listed = ranking(query)
-    for row in listed.rows:
-        if row.offer_id == run.offer.slug:
-            names = (
-                *("metric", "score", "score_ci95_low", "score_ci95_high", "interval_basis"),
-                *("price", "currency", "period", "price_basis", "price_term", "cup"),
-                *("value_per_cost", "rank", "rank_low", "rank_high", "flags", "missing"),
-            )
-            better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
-            counts = {"count": listed.count, "place_by_score": better + 1}
-            return {**{name: getattr(row, name) for name in names}, **counts}
-    return None
-
-
-def _lines(document: dict[str, Any]) -> list[str]:
-    lines = [f"{document['host']} ({document['offer']}), profile {document['profile']}:"]
-    lines += [
-        f"  {found['metric']:30} {found['median']:>18,.2f} {found['unit']}"
-        f"   ({found['variant']}, {found['repeats']} repeats"
-        + (f", {found['disturbed']} disturbed)" if found["disturbed"] else ")")
-        for found in document["results"]
-    ]
-    if (place := document["ranking"]) is not None:
-        lines += _place_lines(place)
-    lines += [f"  warning: {warning}" for warning in document["warnings"]]
-    lines.append(f"  evidence: {document['url']}")
-    return lines
-
-
-def _place_lines(place: dict[str, Any]) -> list[str]:
-    interval = "interval unknown"
-    if place["score_ci95_low"] is not None:
-        interval = (
-            f"95 % interval {place['score_ci95_low']:,.2f} … {place['score_ci95_high']:,.2f}, "
-            f"{place['interval_basis']}"
-        )
-    lines = [f"  score: {place['score']:,.2f} CMIPS ({interval})"]
-    if place["price"] is None:
-        lines.append(
-            "  price: none known, so it has no rank by cost; state one with "
-            "--price 49 EUR month (amount, currency, hour|month|year)"
-        )
-    else:
-        basis = f"{place['price_basis']}, {place['price_term']}"
-        lines.append(
-            f"  price: {place['price']:.6f} {place['currency']} per {place['period']} ({basis})"
-        )
-    if place["rank"] is not None:
-        lines.append(
-            f"  place: {place['rank']} of {place['count']} by value per cost "
-            f"(plausibly {place['rank_low']} … {place['rank_high']})"
-        )
-    elif "disturbed" in place["flags"].split():
-        lines.append("  place: none, every repeat was disturbed by other work on this machine")
-    else:
-        lines.append(f"  place: {place['place_by_score']} of {place['count']} by score")
-    if "unstable" in place["flags"].split():
-        lines.append("  the repeats spread more than they should: measure again when it is quiet")
-    return lines

@@ -10,8 +10,9 @@ from workers.pump import Pump
 
 class Command(BaseCommand):
     help = (
-        "Do the workers' work in this process: claim due steps and follow running runs. Needs "
-        "PostgreSQL only, and may run beside any number of workers."
+        "Do the workers' work in this process: claim due steps, follow running runs, start "
+        "scheduled campaigns, send notices. Needs PostgreSQL only, and may run beside any number "
+        "of workers."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,7 +21,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        pump = Pump()
+        pump = Pump(has_schedules=True)
         if options["once"]:
             pump.once()
             return

@@ -1,0 +1,93 @@
+"""One worker process that follows running runs, and what that costs it.
+
+`python tests/bench/_follower.py SECONDS` prints one JSON document:
+
+- `late_s`: how much later than a period after the one before a reading of a run was there;
+- `written_s`: time between two writes of a run's progress;
+- `max_rss_mb`, `cpu_ratio`: of the whole process.
+"""
+
+# ruff: noqa: E402  (Django is set up before its models are imported)
+
+import json
+import os
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from statistics import quantiles
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
+django.setup()
+
+from workers import poller
+from workers.connections import Connections
+from workers.followed import Followed
+from workers.pipeline import Snapshot
+from workers.progress import Progress, progress_write
+
+SETTLE_S = 10
+"""The first seconds are for logging in."""
+times: dict[str, dict[Any, list[float]]] = {"read": defaultdict(list), "write": defaultdict(list)}
+
+
+def noting() -> None:
+    """Note when a run was read and when it was written."""
+    read = Followed.read
+
+    async def noted_read(self: Followed, connections: Connections) -> Snapshot:
+        snapshot = await read(self, connections)
+        times["read"][self.run.pk].append(time.monotonic())
+        return snapshot
+
+    def noted_write(runs: Iterable[Progress]) -> dict[int, bool]:
+        gathered = list(runs)
+        written = progress_write(gathered)
+        for one in gathered:
+            if one.fields is not None:
+                times["write"][one.claim.step_id].append(time.monotonic())
+        return written
+
+    Followed.read = noted_read  # type: ignore[method-assign]
+    poller.progress_write = noted_write
+
+
+def spread(name: str, since: float, less_s: float = 0) -> dict[str, float]:
+    """p50, p95 and max of the time between two of a run."""
+    gaps = [
+        max(0.0, after - before - less_s)
+        for moments in times[name].values()
+        for before, after in pairwise(moments)
+        if after > since
+    ]
+    cuts = quantiles(gaps, n=20)
+    return {"p50": cuts[9], "p95": cuts[18], "max": max(gaps), "count": len(gaps)}
+
+
+def main(seconds: float) -> None:
+    noting()
+    began = time.monotonic()
+    cpu_s = 0.0
+    while (left_s := began + seconds - time.monotonic()) > 0:
+        if not cpu_s and time.monotonic() > began + SETTLE_S:
+            cpu_s, cpu_since = time.process_time(), time.monotonic()
+        poller.follow(lambda claim: None, window_s=min(left_s, poller.MAX_WINDOW_S / 3))
+    used_ratio = (time.process_time() - cpu_s) / (time.monotonic() - cpu_since)
+    since = began + SETTLE_S
+    found = {
+        "runs": len(times["read"]),
+        "late_s": spread("read", since, poller.PERIOD_S),
+        "written_s": spread("write", since),
+        "max_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu_ratio": used_ratio,
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]))

@@ -1,0 +1,157 @@
+"""What of a run is kept: evidence, samples, warnings, and what could not be measured."""
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from backend.benchmarks.models import Campaign, RunState
+from backend.benchmarks.selectors import evidence_series, run_cost, run_view
+from backend.common import clock
+from backend.domain.errors import Reason
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.runner_status import RunnerStatus
+from tests import factories
+from workers.pipeline import RawResult, Snapshot
+from workers.readings import Reading, reading
+from workers.results import readings_store, run_failure
+
+pytestmark = pytest.mark.django_db
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
+RECORD = json.loads((FIXTURES / "observe-clocks.txt").read_text())
+STATUS = RunnerStatus(
+    state="finished", probe=None, variant=None, repeat=None, step=3, steps=3, progress=1,
+    monotonic_s=30, boot_id="b", pid=1, quiet_wait_s=0, failure=None,
+)  # fmt: skip
+
+
+def repeat(number, name, out=b"", series=b"", **record):
+    text = f"{json.dumps({**RECORD, **record})}\n".encode()
+    return reading(RawResult(number, f"{number:03d}-{name}", out, b"", text, series))
+
+
+def unavailable(number, repeat_number, why=b"fio is not installed"):
+    said = b"=== failure unavailable: " + why + b"\n"
+    return repeat(number, f"fio-rand_read_qd1-{repeat_number}", said, exit_code=7)
+
+
+def test_what_is_not_available_is_said_once_and_kept_as_evidence():
+    run = factories.run()
+    found = [unavailable(2, 0), unavailable(3, 1), unavailable(4, 0, b"no asynchronous engine")]
+    readings_store([(run, found[:1])])
+    readings_store([(run, found)])
+    assert run_view(run).warnings == [
+        "fio: not available: fio is not installed",
+        "fio: not available: no asynchronous engine",
+    ]
+    assert [item.n for item in run.evidence.all()] == [2, 3, 4]
+    first = run.evidence.get(n=2)
+    assert (first.exit_code, first.error) == (7, "not available: fio is not installed")
+
+
+def test_run_with_probes_that_are_not_available_is_no_failure():
+    snapshot = Snapshot("b", True, False, STATUS, (), (), {})
+    assert run_failure(snapshot, [unavailable(2, 0)]) is None
+    assert run_failure(snapshot, [repeat(2, "cmips-all-0", b"{", exit_code=2)]) is not None
+    failed = replace(unavailable(2, 0), probe="packages", reason=Reason.TIMEOUT, error="late")
+    assert run_failure(snapshot, [failed]) is None  # what is missing then says so by itself
+
+
+def test_run_says_what_was_installed():
+    run = factories.run()
+    said = b"=== packages\ninstalling fio by apt-get\n\n=== end packages rc=0\n"
+    readings_store([(run, [repeat(1, "packages-install-0", said)])])
+    assert run.events.get(kind="packages").detail == "installing fio by apt-get"
+    refused = b"=== failure unavailable: neither root nor sudo without a password\n"
+    readings_store([(run, [repeat(2, "packages-install-0", refused, exit_code=7)])])
+    assert run_view(run).warnings == [
+        "packages: not available: neither root nor sudo without a password"
+    ]
+
+
+def test_series_is_kept_beside_its_repeat_and_left_out_of_lists():
+    run = factories.run()
+    out = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    series = (FIXTURES / "observe-series.txt").read_bytes()
+    header = series.splitlines(keepends=True)[0]  # of a repeat that was over within a second
+    found = [repeat(1, "cmips-all-0", out, series), repeat(2, "cmips-all-1", out, header)]
+    readings_store([(run, found)])
+    kept = evidence_series(run.evidence.get(n=1))
+    assert kept is not None
+    assert kept["t_s"][:2] == [1.0, 2.0]
+    assert evidence_series(run.evidence.get(n=2)) is None
+    listed = run_view(run).evidence
+    assert [getattr(item, "has_series", None) for item in listed] == [True, False]
+    assert all({"series", "raw_gzip"} <= item.get_deferred_fields() for item in listed)
+
+
+def test_text_with_nul_characters_is_stored(django_assert_num_queries):
+    run = factories.run()
+    readings_store([(run, [unavailable(1, 0, b"a\0b"), repeat(2, "cmips-all-0", b"\0")])])
+    assert "a\ufffdb" in run_view(run).warnings[0]
+    assert run.evidence.count() == 2
+
+
+def test_repeats_of_many_runs_are_stored_in_a_few_statements(django_assert_max_num_queries):
+    runs = [factories.run() for _ in range(5)]
+    sample = ParsedSample("cmips_score", "all", 100.0, "CMIPS", {}, ())
+    raw = RawResult(1, "001-cmips-all-0", b"x", b"", b"")
+    found = Reading(raw, "cmips", "all", 0, None, (sample,))
+    with django_assert_max_num_queries(6):  # of which some are savepoints
+        readings_store([(run, [found]) for run in runs])
+    assert [run.samples.get().value for run in runs] == [100.0] * 5
+
+
+# --- time and money -------------------------------------------------------------------------------
+
+
+def test_time_that_remains_is_that_of_earlier_runs_of_the_same_kind():
+    host = factories.host()
+    given = {"profile": "quick", "probes": ["cmips"], "parameters": {"seconds": 5}}
+    live = {"expected_s": 100, "likely_s": 80}
+    now = factories.run(
+        host, **given, state=RunState.RUNNING, runner_s=10, progress_ratio=0.2, live=live
+    )
+    assert run_view(now).remaining_s == 70  # of the plan, with the profile's cap
+    for seconds in (40, 50, 60):
+        factories.run(host, **given, state=RunState.DONE, runner_s=seconds, finished_at=clock.now())
+    others = [
+        {"host": factories.host()}, {"profile": "full"}, {"probes": None}, {"parameters": {}},
+        {"state": RunState.FAILED},
+    ]  # fmt: skip
+    for other in others:
+        fields = {"host": host, **given, "state": RunState.DONE, "runner_s": 5, **other}
+        factories.run(fields.pop("host"), **fields, finished_at=clock.now())
+    assert run_view(now).remaining_s == 40  # 50 less the 10 that have gone
+
+
+def test_run_that_has_ended_expects_nothing():
+    run = factories.run(state=RunState.DONE, live={"expected_s": 60}, finished_at=clock.now())
+    assert run_view(run).remaining_s is None
+
+
+def test_cost_of_a_run_is_its_time_at_the_price_in_force():
+    host = factories.host()
+    price = factories.price(host.offer, "49", currency="EUR", unit="month")
+    of = Campaign.objects.create(
+        workspace=host.workspace, name="c", profile="quick", budget_amount=Decimal("2.50"),
+        budget_currency="EUR",
+    )  # fmt: skip
+    at = factories.AT
+    run = factories.run(host, price=price, campaign=of, started_at=at, finished_at=at)
+    run.finished_at = at.replace(hour=at.hour + 1)
+    # 49 / 730 hours
+    assert run_cost(run) == {"so_far": "0.067123", "currency": "EUR", "cap": "2.5"}
+    of.budget_currency = "USD"
+    assert run_view(run).cost == {"so_far": "0.067123", "currency": "EUR", "cap": None}
+
+
+def test_cost_is_unknown_without_a_price_by_time_or_a_start():
+    host = factories.host()
+    bought = factories.price(host.offer, "2000", unit="once", purchase_model="purchase")
+    assert run_cost(factories.run(host, started_at=factories.AT)) is None
+    assert run_cost(factories.run(factories.host(), price=bought)) is None
+    assert run_cost(factories.run(host, price=bought, started_at=factories.AT)) is None

@@ -1,0 +1,67 @@
+"""The thread that talks to the hosts of running runs, and the connections it keeps.
+
+There is one in a process. A connection outlives the window in which it was used for a little
+while, so that the next window goes on with it: logging in to hundreds of hosts at once takes
+seconds of computing.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from functools import cache
+from typing import Any, TypeVar
+
+from workers.driver import ProviderDriver, Target, Transport
+
+T = TypeVar("T")
+CONNECTS = 16
+"""Logins under way at once."""
+KEEP_S = 10.0
+
+
+class Connections:
+    """An event loop in a thread of its own. All that is kept is touched in that thread only."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._connects = asyncio.Semaphore(CONNECTS)
+        self._kept: dict[object, tuple[Target, Transport, asyncio.TimerHandle]] = {}
+        threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Do the work in the thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def connected(self, key: object, machine: ProviderDriver, target: Target) -> Transport:
+        """The kept connection of that key, or a new one; raises DriverError."""
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            known, transport, end = kept
+            end.cancel()
+            if known == target:
+                return transport
+            await transport.close()
+        async with self._connects:
+            return await machine.connect(target)
+
+    def keep(self, key: object, target: Target, transport: Transport) -> None:
+        """Keep a connection for whoever asks for the key soon, else close it."""
+        self._loop.call_soon_threadsafe(self._keep, key, target, transport)
+
+    def _keep(self, key: object, target: Target, transport: Transport) -> None:
+        if key in self._kept:
+            self._kept[key][2].cancel()
+            self._end(key)
+        end = self._loop.call_later(KEEP_S, self._end, key)
+        self._kept[key] = (target, transport, end)
+
+    def _end(self, key: object) -> None:
+        _, transport, _ = self._kept.pop(key)
+        self._closing = self._loop.create_task(transport.close())
+
+
+@cache
+def connections() -> Connections:
+    """Those of this process, made on first use: after a worker has forked."""
+    return Connections()

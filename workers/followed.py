@@ -1,0 +1,213 @@
+"""One running run as the poller sees it: what it knows, what it reads, what it decides."""
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.benchmarks.models import Evidence, Run, Sample, Step
+from backend.benchmarks.selectors import run_cost
+from backend.common import clock
+from backend.domain.errors import ProbeError, Reason
+from backend.domain.parsing import observe
+from backend.domain.parsing.runner_status import RunnerStatus
+from backend.domain.stats import is_settled
+from workers import pipeline
+from workers.connections import Connections
+from workers.driver import DriverError, ProviderDriver, Target, Transport
+from workers.leases import RELATED, Claim
+from workers.probes.plan import Plan
+from workers.probes.registry import series
+from workers.readings import Reading
+from workers.registry import driver
+from workers.results import CACHED, DISTURBED, flags_of
+from workers.steps import plan_of, target_of
+
+LIVE_PERIOD_S = 3.0
+"""How often the series of the running repeat is read for the page that shows it."""
+UNCHANGED_S = 5.0
+"""A reading that says what the one before said is written this seldom."""
+Pair = tuple[str, str]
+
+
+@dataclass
+class Followed:
+    """A run with the open way to its host. The poller's thread owns it; `read` is the exception,
+    which runs in the thread of the connections while nobody else touches it."""
+
+    claim: Claim
+    run: Run
+    """As it was when we took it up; state and progress go on in the database."""
+    deadline_at: dt.datetime | None
+    plan: Plan
+    machine: ProviderDriver
+    target: Target
+    after: int = 0
+    """Number of the last result that is stored."""
+    measured: set[Pair] = field(default_factory=set)
+    """Series with a result."""
+    values: dict[Pair, list[float]] = field(default_factory=dict)
+    """What the stopping rule judges: undisturbed and uncached, in the order of the repeats."""
+    transport: Transport | None = None
+    reading: "Future[pipeline.Snapshot] | None" = None
+    next_at: float = 0
+    orders: set[str] = field(default_factory=set)
+    """Files to create on the target next: `cancel`, `stop/<probe>-<variant>`."""
+    sent: set[str] = field(default_factory=set)
+    """Orders that go with the reading that is under way."""
+    ordered: set[str] = field(default_factory=set)
+    is_restarting: bool = False
+    """The runner is dead: starting it again makes it tidy up and say so."""
+    live_at: float = 0
+    written: tuple[object, ...] = ()
+    written_at: float = 0
+
+    @property
+    def directory(self) -> str:
+        return str(self.run.live["directory"])
+
+    async def read(self, connections: Connections) -> pipeline.Snapshot:
+        """Give the orders and read the run's directory; raises DriverError."""
+        now = time.monotonic()
+        is_live = now >= self.live_at + LIVE_PERIOD_S
+        if is_live:
+            self.live_at = now
+        try:
+            if self.transport is None:
+                self.transport = await connections.connected(self.run.pk, self.machine, self.target)
+            if self.is_restarting:
+                await pipeline.start(self.transport, self.directory)
+            return await pipeline.read(
+                self.transport,
+                self.directory,
+                after=self.after,
+                orders=sorted(self.sent),
+                is_live=is_live,
+            )
+        except ProbeError as error:
+            raise DriverError(Reason.BUG, str(error), retryable=True) from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Let go of the host."""
+        transport, self.transport = self.transport, None
+        if transport is not None:
+            await transport.close()
+
+    # --- what was read -------------------------------------------------------------------------
+
+    def take_in(self, readings: Sequence[Reading]) -> None:
+        """Remember what new results mean for the rest of the run."""
+        for reading in readings:
+            pair = (reading.probe, reading.variant)
+            self.after = reading.raw.number
+            self.measured.add(pair)
+            for sample in reading.samples:
+                self.take_in_value(pair, sample.metric, sample.value, flags_of(reading, sample))
+            if reading.unavailable:  # it stays so for the other repeats
+                self.order({f"stop/{reading.probe}-{reading.variant}"})
+
+    def take_in_value(self, pair: Pair, metric: str, value: float, flags: Iterable[str]) -> None:
+        is_judged = pair in self.plan.rule and metric == series(*pair).metric
+        if is_judged and not {DISTURBED, CACHED} & set(flags):
+            self.values.setdefault(pair, []).append(value)
+
+    def order(self, wanted: set[str]) -> None:
+        """What the target is to be told with the next reading, each once."""
+        self.orders |= wanted - self.ordered
+
+    def orders_are_given(self) -> None:
+        """The last reading brought its orders to the target."""
+        self.ordered |= self.sent
+        self.orders -= self.sent
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the runner should have been over by now."""
+        return self.deadline_at is not None and clock.now() > self.deadline_at
+
+    def settled(self, status: RunnerStatus) -> set[str]:
+        """Orders to leave out the rest of each series that needs no more repeats: its interval
+        is narrow enough, or the profile's time is over and it has one."""
+        if status.monotonic_s > self.plan.profile.time_cap_s:
+            ended = self.measured & set(self.plan.series)
+        else:
+            ended = {
+                pair
+                for pair, rule in self.plan.rule.items()
+                if is_settled(self.values.get(pair, []), rule)
+            }
+        return {f"stop/{probe}-{variant}" for probe, variant in ended}
+
+    # --- what is shown -------------------------------------------------------------------------
+
+    def fields(self, snapshot: pipeline.Snapshot, status: RunnerStatus) -> dict[str, Any] | None:
+        """What is to be written of a reading (progress.Progress.fields); None for nothing."""
+        now = time.monotonic()
+        said = (status.state, status.probe, status.variant, status.step, status.progress)
+        rows = _rows(snapshot.live)
+        is_same = said == self.written and rows is None and not snapshot.last_lines
+        if is_same and now < self.written_at + UNCHANGED_S:
+            return None
+        self.written, self.written_at = said, now
+        live: dict[str, Any] = {
+            "state": status.state,
+            "variant": status.variant,
+            "repeat": status.repeat,
+            "step": status.step,
+            "steps": status.steps,
+            "quiet_wait_s": status.quiet_wait_s,
+            "read_at": clock.now().isoformat(),
+            "cost": run_cost(self.run),
+        }
+        if snapshot.last_lines:
+            live["last_lines"] = list(snapshot.last_lines)
+        if rows is not None:
+            live["series"] = rows
+        return {
+            "probe": status.probe or "",
+            "progress_ratio": status.progress,
+            "runner_s": status.monotonic_s,
+            "live": live,
+        }
+
+
+def _rows(live: str | None) -> dict[str, list[float | None]] | None:
+    """The last rows of the running series, column → values; None when there is no new one."""
+    if live is None:
+        return None
+    try:
+        return dict(observe.series(live))
+    except ProbeError:  # it is only shown; what is kept is judged when the repeat is over
+        return None
+
+
+def taken_up(claims: Iterable[Claim]) -> list[Followed]:
+    """All that is needed to follow the claimed runs, in three queries whatever their number."""
+    by_step = {claim.step_id: claim for claim in claims}
+    steps = Step.objects.filter(pk__in=by_step).select_related(*RELATED)
+    found = {
+        step.run_id: Followed(
+            claim=by_step[step.pk],
+            run=step.run,
+            deadline_at=step.deadline_at,
+            plan=plan_of(step.run),
+            machine=driver(step.run.host.driver),
+            target=target_of(step.run.host),
+        )
+        for step in steps
+    }
+    evidence = Evidence.objects.filter(run__in=found).order_by("n")
+    for run_id, n, *pair in evidence.values_list("run_id", "n", "probe", "variant"):
+        found[run_id].after = n
+        found[run_id].measured.add((pair[0], pair[1]))
+    samples = Sample.objects.filter(run__in=found).order_by("repeat")
+    names = ("run_id", "evidence__probe", "evidence__variant", "metric", "value", "flags")
+    for run_id, probe, variant, metric, value, flags in samples.values_list(*names):
+        if run_id is not None:
+            found[run_id].take_in_value((str(probe), str(variant)), metric, value, flags)
+    return list(found.values())

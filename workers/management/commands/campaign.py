@@ -1,0 +1,214 @@
+"""Start a campaign, follow it, end it, or show where it stands."""
+
+import json
+import logging
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.campaigns import campaign_cancel, campaign_start
+from backend.benchmarks.costs import Cost, shown
+from backend.benchmarks.matrix import CampaignView, campaign_view
+from backend.benchmarks.models import TERMINAL_STATES, Campaign, RunState
+from backend.domain.errors import DomainError
+from workers.standin import StandIn
+
+ACTOR = "command"
+LOOK_S = 1.0
+"""Looking more often would be foreign work beside what is measured on this very machine."""
+BAR_CHARS = 30
+
+
+class Command(BaseCommand):
+    help = "Start a campaign and follow it to its end (run), end it (cancel), or show it (status)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=["run", "cancel", "status"])
+        parser.add_argument("campaign", help="identifier or name of the campaign")
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        campaign = _named(options["campaign"])
+        if self._is_terminal():  # the bar says what the engine's log would
+            logging.getLogger("workers").setLevel(logging.WARNING)
+        if options["action"] == "run":
+            try:
+                campaign = campaign_start(campaign=campaign, actor=ACTOR)
+            except DomainError as error:
+                raise CommandError(str(error)) from error
+            seen = self._follow(campaign)
+        else:
+            if options["action"] == "cancel":
+                campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
+            seen = campaign_view(campaign)
+        if options["json"]:
+            self.stdout.write(json.dumps(_document(seen), default=str))
+        else:
+            self.stdout.write("\n".join(_lines(seen)))
+        if options["action"] == "run" and (bad := _not_done(seen)):
+            raise CommandError(f"{bad} of {len(seen.runs)} runs did not end as done")
+
+    def _is_terminal(self) -> bool:
+        return bool(self.stderr.isatty())
+
+    def _follow(self, campaign: Campaign) -> CampaignView:
+        """Show the round until all its runs ended; without a live worker they are done here."""
+        text, is_cancelled = "", False
+        with StandIn() as stand_in:
+            while True:
+                try:
+                    campaign.refresh_from_db()
+                    seen = campaign_view(campaign)
+                    is_over = all(run.is_finished for run in seen.runs)
+                    text = self._show(seen, text, is_over=is_over)
+                    if is_over:
+                        return seen
+                    stand_in.look()
+                    time.sleep(LOOK_S)
+                except KeyboardInterrupt:
+                    if is_cancelled:
+                        raise
+                    is_cancelled = True
+                    campaign_cancel(campaign=campaign, actor=ACTOR)
+
+    def _show(self, seen: CampaignView, before: str, *, is_over: bool) -> str:
+        """Draw the bar on a terminal, else a line for every change; returns what is shown."""
+        text = _counts(seen)
+        if self._is_terminal():
+            line = f"\r{_bar(seen)}  {text:50.50} {_left(seen):20.20}"
+            self.stderr.write(line, style_func=str, ending="\n" if is_over else "")
+            self.stderr.flush()
+        elif text != before:
+            self.stderr.write(f"{seen.progress_ratio:4.0%}  {text}", style_func=str)
+        return text
+
+
+def _named(wanted: str) -> Campaign:
+    campaigns = Campaign.objects.filter(workspace=default_workspace())
+    is_named = Q(name=wanted)
+    try:
+        found = campaigns.filter(is_named | Q(pk=wanted)).first()
+    except (ValueError, ValidationError):
+        found = campaigns.filter(is_named).first()
+    if found is None:
+        raise CommandError(f"no campaign has the name or identifier {wanted!r}")
+    return found
+
+
+def _bar(seen: CampaignView) -> str:
+    filled = int(seen.progress_ratio * BAR_CHARS)
+    return f"[{'#' * filled}{'.' * (BAR_CHARS - filled)}] {seen.progress_ratio:4.0%}"
+
+
+def _left(seen: CampaignView) -> str:
+    if seen.remaining_s is None:
+        return ""
+    minutes, seconds = divmod(round(seen.remaining_s), 60)
+    return f"about {minutes} min left" if minutes else f"about {seconds} s left"
+
+
+def _not_done(seen: CampaignView) -> int:
+    return sum(run.state != RunState.DONE for run in seen.runs)
+
+
+def _counts(seen: CampaignView) -> str:
+    """`12 runs: 3 done, 1 failed, 2 active, 6 waiting`."""
+    states = [run.state for run in seen.runs]
+    waiting = states.count(RunState.QUEUED)
+    ended = {str(state): states.count(state) for state in TERMINAL_STATES}
+    counts = {
+        **ended,
+        "active": len(states) - waiting - sum(ended.values()),
+        "waiting": waiting,
+    }
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"{len(states)} runs: {told}" if told else "no runs yet"
+
+
+def _url(campaign: Campaign) -> str:
+    return f"{settings.PUBLIC_URL}/campaigns/{campaign.pk}/"
+
+
+def _amount(cost: Cost) -> str:
+    if cost.amount is None:
+        return f"unknown ({cost.note})"
+    return f"{shown(cost.amount)} {cost.currency}"
+
+
+def _lines(seen: CampaignView) -> list[str]:
+    campaign = seen.campaign
+    lines = [
+        f"{campaign.name}, profile {campaign.profile}: {campaign.state}, round {campaign.round}",
+        f"  {_bar(seen)}  {_counts(seen)}  {_left(seen)}".rstrip(),
+        f"  expected cost of a round: {_amount(seen.cost_estimate)}",
+        f"  cost so far: {_amount(seen.cost_so_far)}",
+    ]
+    if seen.matrix:
+        lines += ["", *_table(seen), ""]
+    lines += [
+        f"  {run.host.name}: {run.state}, {run.failure_reason}: {run.failure_detail}"
+        for run in seen.runs
+        if run.failure_reason
+    ]
+    return [*lines, f"  page: {_url(campaign)}"]
+
+
+def _table(seen: CampaignView) -> list[str]:
+    """The matrix, a line a target."""
+    states = {(cell.target, cell.probe): cell.state for cell in seen.matrix}
+    targets = list(dict.fromkeys(cell.target for cell in seen.matrix))
+    first = max(len(target) for target in targets)
+    widths = {
+        probe: max(len(probe), *(len(states.get((target, probe), "")) for target in targets))
+        for probe in seen.probes
+    }
+    rows = [("", {probe: probe for probe in seen.probes})]
+    rows += [
+        (target, {probe: states.get((target, probe), "") for probe in seen.probes})
+        for target in targets
+    ]
+    return [
+        f"  {name:{first}}  {'  '.join(f'{cells[p]:{widths[p]}}' for p in seen.probes)}".rstrip()
+        for name, cells in rows
+    ]
+
+
+def _document(seen: CampaignView) -> dict[str, Any]:
+    campaign = seen.campaign
+    return {
+        "id": str(campaign.pk),
+        "name": campaign.name,
+        "state": campaign.state,
+        "round": campaign.round,
+        "progress": seen.progress_ratio,
+        "remaining_s": seen.remaining_s,
+        "cost_estimate": _money(seen.cost_estimate),
+        "cost_so_far": _money(seen.cost_so_far),
+        "url": _url(campaign),
+        "runs": [
+            {
+                "id": str(run.pk),
+                "host": run.host.name,
+                "peer": run.peer.name if run.peer else None,
+                "state": run.state,
+                "failure": {"reason": run.failure_reason, "detail": run.failure_detail}
+                if run.failure_reason
+                else None,
+            }
+            for run in seen.runs
+        ],
+        "matrix": [
+            {"target": cell.target, "probe": cell.probe, "state": cell.state}
+            for cell in seen.matrix
+        ],
+    }
+
+
+def _money(cost: Cost) -> dict[str, Any]:
+    amount = None if cost.amount is None else shown(cost.amount)
+    return {"amount": amount, "currency": cost.currency, "note": cost.note}

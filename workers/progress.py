@@ -1,0 +1,62 @@
+"""Writes how far running runs are: many of them in few statements, each behind its fence."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+
+from workers.leases import Claim, fenced_all
+from workers.readings import Reading
+from workers.results import readings_store
+
+WRITE = """
+UPDATE benchmarks_run AS run
+SET probe = given.probe,
+    progress_ratio = greatest(run.progress_ratio, given.progress_ratio),
+    runner_s = given.runner_s,
+    live = (run.live - 'silent_since') || given.live
+FROM jsonb_to_recordset(%s::jsonb) AS given(
+    id uuid, probe text, progress_ratio float8, runner_s float8, live jsonb)
+WHERE run.id = given.id
+"""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one reading of a running run brought: `fields` are probe, progress_ratio, runner_s and
+    what changes in live; None when nothing is to be written."""
+
+    claim: Claim
+    fields: Mapping[str, Any] | None
+    readings: Sequence[Reading] = ()
+
+    def followed_by(
+        self, fields: Mapping[str, Any] | None, readings: Sequence[Reading]
+    ) -> "Progress":
+        """This and what the next reading brought, as one."""
+        merged = self.fields if fields is None else dict(fields)
+        if self.fields is not None and fields is not None:
+            merged = {**fields, "live": {**self.fields["live"], **fields["live"]}}
+        return replace(self, fields=merged, readings=[*self.readings, *readings])
+
+
+def progress_write(runs: Iterable[Progress]) -> dict[int, bool]:
+    """Write it all in one transaction.
+
+    Returns step id → whether the run is to be cancelled, of those that are still ours: nothing is
+    written of the others.
+    """
+    given = {one.claim.step_id: one for one in runs}
+    with fenced_all(one.claim for one in given.values()) as steps:
+        readings_store([(step.run, given[pk].readings) for pk, step in steps.items()])
+        rows = [
+            {"id": str(step.run_id), **fields}
+            for pk, step in steps.items()
+            if (fields := given[pk].fields) is not None
+        ]
+        if rows:
+            with connection.cursor() as cursor:
+                cursor.execute(WRITE, [json.dumps(rows)])
+        return {pk: step.run.is_cancel_requested for pk, step in steps.items()}

@@ -1,0 +1,113 @@
+"""A run's result for the terminal: what was measured, and what it is worth."""
+
+from statistics import median
+from typing import Any
+
+from django.conf import settings
+
+from backend.benchmarks.models import Run
+from backend.benchmarks.selectors import RunView
+from backend.domain.stats import kept_repeats
+
+
+def document(view: RunView) -> dict[str, Any]:
+    """What was measured and what it is worth, as one JSON document."""
+    run = view.run
+    series: dict[tuple[str, str, str], list[tuple[float, bool]]] = {}
+    for sample in view.samples:
+        key = (sample.metric, sample.variant, sample.unit)
+        series.setdefault(key, []).append((sample.value, "disturbed" in sample.flags))
+    return {
+        "run": str(run.pk),
+        "state": run.state,
+        "failure": None
+        if view.failure is None
+        else {"reason": view.failure[0], "detail": view.failure[1]},
+        "host": run.host.name,
+        "offer": run.offer.slug,
+        "profile": run.profile,
+        "url": f"{settings.PUBLIC_URL}/runs/{run.pk}/",
+        "runner_s": run.runner_s,
+        "overhead_s": run.overhead_s,
+        "results": [
+            {"metric": metric, "variant": variant, "unit": unit, **_summary(repeats)}
+            for (metric, variant, unit), repeats in sorted(series.items())
+        ],
+        "warnings": view.warnings,
+        "ranking": _place(run) if series else None,
+    }
+
+
+def _summary(repeats: list[tuple[float, bool]]) -> dict[str, Any]:
+    """Number of repeats, how many were disturbed, and the median of those that count."""
+    kept, _ = kept_repeats({"this run": repeats})
+    disturbed = sum(is_disturbed for _, is_disturbed in repeats)
+    return {"median": median(kept["this run"]), "repeats": len(repeats), "disturbed": disturbed}
+
+
+def _place(run: Run) -> dict[str, Any] | None:
+    """The offer's row of the default ranking and its place by score; None where not listed."""
+    from backend.rankings.selectors import query_from, ranking
+
+    query, _ = query_from({})
+    listed = ranking(query)
+    for row in listed.rows:
+        if row.offer_id == run.offer.slug:
+            names = (
+                *("metric", "score", "score_ci95_low", "score_ci95_high", "interval_basis"),
+                *("price", "currency", "period", "price_basis", "price_term", "cup"),
+                *("value_per_cost", "rank", "rank_low", "rank_high", "flags", "missing"),
+            )
+            better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
+            counts = {"count": listed.count, "place_by_score": better + 1}
+            return {**{name: getattr(row, name) for name in names}, **counts}
+    return None
+
+
+def lines(document: dict[str, Any]) -> list[str]:
+    """The document for people."""
+    lines = [f"{document['host']} ({document['offer']}), profile {document['profile']}:"]
+    lines += [
+        f"  {found['metric']:30} {found['median']:>18,.2f} {found['unit']}"
+        f"   ({found['variant']}, {found['repeats']} repeats"
+        + (f", {found['disturbed']} disturbed)" if found["disturbed"] else ")")
+        for found in document["results"]
+    ]
+    if (place := document["ranking"]) is not None:
+        lines += place_lines(place)
+    lines += [f"  warning: {warning}" for warning in document["warnings"]]
+    lines.append(f"  evidence: {document['url']}")
+    return lines
+
+
+def place_lines(place: dict[str, Any]) -> list[str]:
+    """Score, price and place of an offer's row in the ranking."""
+    interval = "interval unknown"
+    if place["score_ci95_low"] is not None:
+        interval = (
+            f"95 % interval {place['score_ci95_low']:,.2f} … {place['score_ci95_high']:,.2f}, "
+            f"{place['interval_basis']}"
+        )
+    lines = [f"  score: {place['score']:,.2f} CMIPS ({interval})"]
+    if place["price"] is None:
+        lines.append(
+            "  price: none known, so it has no rank by cost; state one with "
+            "--price 49 EUR month (amount, currency, hour|month|year)"
+        )
+    else:
+        basis = f"{place['price_basis']}, {place['price_term']}"
+        lines.append(
+            f"  price: {place['price']:.6f} {place['currency']} per {place['period']} ({basis})"
+        )
+    if place["rank"] is not None:
+        lines.append(
+            f"  place: {place['rank']} of {place['count']} by value per cost "
+            f"(plausibly {place['rank_low']} … {place['rank_high']})"
+        )
+    elif "disturbed" in place["flags"].split():
+        lines.append("  place: none, every repeat was disturbed by other work on this machine")
+    else:
+        lines.append(f"  place: {place['place_by_score']} of {place['count']} by score")
+    if "unstable" in place["flags"].split():
+        lines.append("  the repeats spread more than they should: measure again when it is quiet")
+    return lines

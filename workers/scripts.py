@@ -1,0 +1,223 @@
+"""The shell texts that a run sends to its machines: POSIX sh, for dash, bash and busybox ash.
+
+Every script is sent on the standard input of /bin/sh, so that nothing shows in the process list;
+its values come as arguments, never within the text.
+"""
+
+# The whole script is one function, read to its end before it starts: nothing it runs can eat it.
+WRAPPER = 'LC_ALL=C; export LC_ALL; umask 077\nmain() {{\n{}\n}}\nmain "$@" </dev/null\n'
+
+# IDENTIFY NAME. A leftover is a directory of a run that has not been touched for a day.
+IDENTIFY = r"""
+parent=${TMPDIR:-/tmp}
+directory=$parent/$1
+probe=$parent/$1.try
+printf 'directory %s\n' "$directory"
+printf 'arch %s\n' "$(uname -m)"
+printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
+printf 'seen_from %s\n' "${SSH_CONNECTION%% *}"
+printf 'clock_s %s\n' "$(date +%s)"
+df -Pk "$parent" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
+for tool in sha256sum nohup readlink mkdir; do
+    command -v "$tool" >/dev/null || printf 'missing %s\n' "$tool"
+done
+if printf '#!/bin/sh\nexit 0\n' >"$probe" && chmod 700 "$probe"; then
+    "$probe" 2>/dev/null || echo 'noexec yes'
+fi
+rm -f "$probe"
+for old in "$parent"/rackrate-????????-????-????-????-????????????*; do
+    [ -d "$old" ] && [ ! -L "$old" ] && [ -O "$old" ] && [ "$old" != "$directory" ] || continue
+    pid=
+    [ ! -r "$old/pid" ] || read -r pid <"$old/pid"
+    [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$old" ] || continue
+    [ -z "$(find "$old" -prune -mtime +0 2>/dev/null)" ] || printf 'leftover %s\n' "$old"
+done
+"""
+
+# HASHES DIRECTORY
+HASHES = r"""
+mkdir -p -m 700 "$1" "$1/bin" || exit 1
+[ -O "$1" ] || { echo "$1 belongs to somebody else" >&2; exit 1; }
+cd "$1" && sha256sum -- *.sh bin/* 2>/dev/null
+:
+"""
+
+# UNPACK DIRECTORY PACK (NAME BYTES MODE)…: the pack is the files one after the other.
+UNPACK = r"""
+cd "$1" || exit 1
+pack=$2
+shift 2
+place=1
+while [ $# -gt 0 ]; do
+    tail -c "+$place" "$pack" | head -c "$2" >"$1.part" || exit 1
+    chmod "$3" "$1.part" && mv -f "$1.part" "$1" || exit 1
+    place=$((place + $2))
+    shift 3
+done
+rm -f "$pack"
+sha256sum -- *.sh bin/* 2>/dev/null
+:
+"""
+
+# The lock of the machine is a link to the run's directory: made in one step, and its owner shows.
+# One machine may be both ends of a run: both directories then count as one.
+_BEGIN = r"""
+take_lock() {
+    lock=${1%/*}/rackrate-host.lock
+    ! ln -sn "$1" "$lock" 2>/dev/null || return 0
+    other=$(readlink "$lock")
+    case $other in "$1" | "${1%-peer}") return ;; esac
+    if [ "$other" != "$1-peer" ]; then
+        pid=$(cat "$other/pid" 2>/dev/null)
+        [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || { printf 'busy %s\n' "$other"; exit 0; }
+    fi
+    ln -sfn "$1" "$lock" 2>/dev/null
+}
+
+# Out of this session, so that it outlives the connection: a unit where systemd lets us.
+detached() {
+    if [ -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ] && systemd-run --quiet --collect \
+        --unit="${PWD##*/}" --working-directory="$PWD" --setenv=LC_ALL=C --setenv="PATH=$PATH" \
+        /bin/sh -c 'umask 077; exec "$@" >>runner.log 2>&1 </dev/null' sh "$@" 2>/dev/null
+    then return; fi
+    detach=nohup
+    command -v setsid >/dev/null && detach='setsid nohup'
+    $detach "$@" >>runner.log 2>&1 &
+}
+cd "$1" || exit 1
+take_lock "$1"
+"""
+
+# START DIRECTORY: the runner.
+START = (
+    _BEGIN
+    + r"""
+detached /bin/sh runner.sh
+tries=0
+until [ -e status.json ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+[ -e status.json ] || { tail -n 3 runner.log >&2; exit 1; }
+echo started
+"""
+)
+
+# SERVE DIRECTORY SECONDS install|- PORT…: the other end of the network tests, on the first port
+# that nobody uses. Says `port N` once it listens, `waiting` while it is not that far.
+SERVE = (
+    _BEGIN
+    + r"""
+limit_s=$2 install=$3
+shift 3
+is_ours() {
+    pid=
+    [ ! -r pid ] || read -r pid <pid
+    [ -n "$pid" ] && [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$(pwd -P)" ]
+}
+is_used() {
+    cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null |
+        grep -q "^ *[0-9]*: [0-9A-F]*:$(printf %04X "$1") "
+}
+if ! is_ours; then
+    rm -f ready pid
+    : >runner.log
+    for port in "$@"; do is_used "$port" || break; done
+    echo "$port" >port
+    detached /bin/sh -c '
+        echo $$ >pid
+        [ "$1" != install ] || sh packages.sh install iperf3
+        exec sh network.sh serve "$2" "$3"' serve "$install" "$port" "$limit_s"
+    tries=0
+    until [ -s pid ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+fi
+tries=0
+until [ -e ready ] || ! is_ours || [ $tries -ge 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+if [ -e ready ] && is_ours; then
+    read -r port <port
+    echo "port $port"
+elif is_ours; then
+    echo waiting
+elif grep -q '^=== failure unavailable: ' runner.log; then
+    sed -n 's/^=== failure unavailable: /unavailable /p' runner.log | tail -n 1
+else
+    tail -n 3 runner.log >&2
+    exit 1
+fi
+"""
+)
+
+# READ DIRECTORY AFTER MANY MOST ROOM live|- ORDER…: every item is framed as `@ name size`, a line
+# feed, that many bytes and a line feed. This runs every second beside a measurement: without news
+# it starts one process besides its shell, and one more when the running series is asked for.
+READ = r"""
+text() { printf '@ %s %s\n%s\n' "$1" "${#2}" "$2"; }
+file() {
+    [ -s "$2" ] || return 0
+    size=$(wc -c <"$2")
+    [ "$size" -le "$most" ] || size=$most
+    room=$((room - size))
+    printf '@ %s %s\n' "$1" $((size)); head -c $((size)) "$2"; echo
+}
+directory=$1 after=$2 many=$3 most=$4 room=$5 wanted=$6
+shift 6
+read -r boot_id </proc/sys/kernel/random/boot_id
+text boot_id "$boot_id"
+cd "$directory" 2>/dev/null || return 0
+text directory "$directory"
+for name in "$@"; do : >"$name"; done
+pid= status= newest=
+[ ! -r pid ] || read -r pid <pid
+[ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || text alive "$pid"
+[ ! -r status.json ] || IFS= read -r status <status.json
+text status "$status"
+for path in results/[0-9][0-9][0-9]-*.json results/[0-9][0-9][0-9][0-9]-*.json; do
+    [ -e "$path" ] || continue
+    name=${path##*/}
+    name=${name%.json}
+    [ "${name%%-*}" -gt "$after" ] || continue
+    many=$((many - 1))
+    [ $many -ge 0 ] && [ $room -gt 0 ] || break
+    file "$name.out" "results/$name.out"
+    file "$name.err" "results/$name.err"
+    file "$name.series" "results/$name.series"
+    file "$name.json" "$path"
+    newest=results/$name.out
+done
+[ -z "$newest" ] || text tail "$(tail -n 8 "$newest" | tail -c 2000)"
+[ ! -e results/manifest.sha256 ] || file manifest results/manifest.sha256
+[ "$wanted" = live ] || return 0
+for path in results/*.series; do
+    [ -s "$path" ] && [ ! -e "${path%.series}.json" ] && read -r header <"$path" || continue
+    text live "$header
+$(tail -n 60 "$path"; echo .)"
+done
+"""
+
+# TEARDOWN DIRECTORY. Whatever of ours still runs has its working directory inside the run's.
+TEARDOWN = r"""
+directory=$1
+lock=${directory%/*}/rackrate-host.lock
+ours() {
+    ls -ld /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
+        case $line in
+        *" -> $real" | *" -> $real/"*) line=${line##* /proc/}; echo "${line%%/*}" ;;
+        esac
+    done
+}
+if real=$(cd "$directory" 2>/dev/null && pwd -P); then
+    pid=$(cat "$directory/pid" 2>/dev/null)
+    [ "$(readlink "/proc/${pid:-none}/cwd" 2>/dev/null)" != "$real" ] || kill -TERM "$pid" 2>/dev/null
+    tries=0
+    while [ -n "$(ours)" ] && [ $tries -lt 40 ]; do sleep 0.1; tries=$((tries + 1)); done
+    for pid in $(ours); do kill -KILL "$pid" 2>/dev/null; done
+    if [ -e "$directory/installed" ] || [ -e "$directory/working" ]; then
+        sh "$directory/packages.sh" remove 40 >/dev/null 2>&1
+    fi
+    [ ! -r "$directory/files" ] || while IFS= read -r path; do
+        case ${path##*/} in "${directory##*/}".*) rm -rf -- "$path" ;; esac
+    done <"$directory/files"
+    rm -rf -- "$directory" || { sleep 0.2; rm -rf -- "$directory"; }
+    [ -z "$(ours)" ] || { echo "processes remain: $(ours)" >&2; exit 1; }
+fi
+[ "$(readlink "$lock" 2>/dev/null)" != "$directory" ] || rm -f -- "$lock"
+if [ -e "$directory" ]; then echo "$directory remains" >&2; exit 1; fi
+echo gone
+"""

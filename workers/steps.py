@@ -1,0 +1,326 @@
+"""What each state of a run does, on its host and on the other end of its network tests."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from django.conf import settings
+
+from backend.benchmarks.models import Host, HostState, Run, RunState, Step
+from backend.benchmarks.services import host_private_key
+from backend.common import clock
+from backend.domain.errors import Reason
+from backend.domain.profiles import NETWORK, PROFILES
+from workers import pipeline
+from workers.driver import DriverError, HostKeyChanged, Target, Transport
+from workers.probes.plan import Plan, plan, plan_script
+from workers.readings import reading
+from workers.registry import driver
+from workers.results import (
+    offer_facts_record,
+    readings_store,
+    run_failure,
+    unavailable_note,
+)
+
+T = TypeVar("T")
+BUSY_RETRY_S = 2
+PEER_RETRY_S = 3
+PEER_READY_S = 600
+"""A package manager that waits for its lock may take this long to bring iperf3."""
+SERVED_S = 300
+"""The other end listens for this long beyond the deadline of the run, and then ends by itself."""
+MAX_SKEW_S = 2
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Move:
+    """The outcome of a step: the next state, and what else is written about the run."""
+
+    target: RunState
+    fields: Mapping[str, object] = field(default_factory=dict)
+    event: str = ""
+    """A warning."""
+    effect: Callable[[], None] | None = None
+    """Further rows to write, in the same fenced transaction."""
+    events: tuple[tuple[str, str], ...] = ()
+    """Pairs of kind and detail."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The outcome of a step that found nothing to do yet."""
+
+    seconds: float
+    why: str
+    is_progress: bool = False
+    """Whether nothing went wrong, so that the attempts start anew."""
+
+
+# --- the machines of a run ----------------------------------------------------------------------
+
+
+def step_seconds() -> float:
+    """How long one step may work: well within its lease."""
+    return 0.75 * settings.LEASE_S
+
+
+def target_of(host: Host) -> Target:
+    """How to log in to the host."""
+    return Target(
+        address=host.address,
+        port=host.port,
+        username=host.username,
+        private_key=host_private_key(host=host),
+        host_key=host.host_key,
+        is_private_allowed=settings.SSH_ALLOW_PRIVATE,
+    )
+
+
+def on_host(
+    host: Host, work: Callable[[Transport], Coroutine[Any, Any, T]], *, seconds: float
+) -> T:
+    """Log in, do the work, let go; DriverError(timeout) when the time is over."""
+    machine, target = driver(host.driver), target_of(host)
+
+    async def connected() -> T:
+        async with asyncio.timeout(seconds):
+            transport = await machine.connect(target)
+            try:
+                return await work(transport)
+            finally:
+                await transport.close()
+
+    try:
+        return asyncio.run(connected())
+    except HostKeyChanged as error:
+        distrust(host, error.presented)
+        raise
+    except TimeoutError:
+        raise DriverError(
+            Reason.TIMEOUT, f"the step took more than {seconds:g} s", retryable=True
+        ) from None
+
+
+def on_peer(
+    peer: Host, work: Callable[[Transport], Coroutine[Any, Any, T]], *, seconds: float
+) -> T:
+    """As `on_host`; what goes wrong there names the peer."""
+    try:
+        return on_host(peer, work, seconds=seconds)
+    except DriverError as error:
+        detail = f"the peer {peer.name}: {error.detail}"
+        raise DriverError(error.reason, detail, retryable=error.retryable) from error
+
+
+def distrust(host: Host, presented: str | None) -> None:
+    """The host is refused until a person approves the key that it shows now."""
+    changed: dict[str, object] = {"state": HostState.KEY_CHANGED}
+    if presented is not None:
+        changed |= {"scanned_key": presented, "scanned_at": clock.now()}
+    Host.objects.filter(pk=host.pk).update(**changed)
+
+
+def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
+    """What the run measures, once its target was looked at; without the network tests while
+    nobody serves them."""
+    return plan(
+        PROFILES[run.profile],
+        run.probes,
+        run.parameters,
+        run_directory=run.live["directory"],
+        peer_address=str(run.live.get("peer_address", "")),
+        peer_port=peer_port or int(run.live.get("peer_port", 0)),
+    )
+
+
+def _paired(run: Run) -> Host | None:
+    """The other end of the run's network tests, if it has any."""
+    chosen = PROFILES[run.profile].series if run.probes is None else run.probes
+    return run.peer if NETWORK in chosen else None
+
+
+def failed(
+    run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED
+) -> dict[str, object]:
+    """Fields that record why a run fails; the first reason stays."""
+    if run.failure_reason:
+        return {}
+    return {"outcome": outcome, "failure_reason": reason, "failure_detail": detail[:2000]}
+
+
+# --- what each state does -----------------------------------------------------------------------
+
+
+def begin(run: Run, step: Step) -> Move:
+    """The hosts are free and trusted: take them. Machines of one's own need no budget and no
+    launch."""
+    for host in filter(None, (run.host, run.peer)):
+        if host.state != HostState.TRUSTED:
+            detail = f"the host key of {host.name} is not approved"
+            return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+    return Move(RunState.REACHABLE, {"started_at": clock.now()})
+
+
+def identify(run: Run, step: Step) -> Move:
+    """Look at the machines: architecture, boot, space, whether programs may run; what earlier
+    runs left there goes."""
+    peer = _paired(run)
+    seconds = step_seconds() / (1 if peer is None else 2)
+    found, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
+    live = {"directory": found.directory, "arch": found.arch}
+    if peer is not None:
+        other, more = on_peer(peer, lambda t: _looked_at(t, run, seconds, True), seconds=seconds)
+        address = peer.address or found.seen_from or LOOPBACK
+        live |= {"peer_directory": other.directory, "peer_address": address}
+        swept += more
+    return Move(RunState.PREPARED, {"boot_id": found.boot_id, "live": live}, events=tuple(swept))
+
+
+async def _looked_at(
+    transport: Transport, run: Run, seconds: float, is_peer: bool = False
+) -> tuple[pipeline.Identity, list[tuple[str, str]]]:
+    """What the machine is, and the events of clearing up there. That fails no run."""
+    before = clock.now().timestamp()
+    found = await pipeline.identify(transport, str(run.pk), is_peer=is_peer)
+    events = _clock_events(found, before, clock.now().timestamp())
+    for directory in found.leftovers:
+        try:
+            async with asyncio.timeout(seconds / 3):
+                await pipeline.teardown(transport, directory)
+            events.append(("swept", f"{directory} was left by an earlier run and is removed"))
+        except (DriverError, TimeoutError) as error:
+            events.append(("warning", f"{directory} of an earlier run remains: {error}"))
+    return found, events
+
+
+def _clock_events(
+    found: pipeline.Identity, before_s: float, after_s: float
+) -> list[tuple[str, str]]:
+    """A warning when the machine's clock was not between our two looks at ours."""
+    if found.clock_s is None:
+        return []
+    # It tells whole seconds only.
+    skew_s = max(found.clock_s - after_s, 0) + min(found.clock_s + 1 - before_s, 0)
+    if abs(skew_s) <= MAX_SKEW_S:
+        return []
+    return [("warning", f"the clock is {skew_s:+.0f} s off; durations are not affected")]
+
+
+def prepare(run: Run, step: Step) -> Move | Wait:
+    """Bring runner, probes and plan, and start the runner detached; before that, its peer."""
+    began = time.monotonic()
+    peer = _paired(run)
+    unavailable = ""
+    if peer is not None:
+        serving = on_peer(peer, lambda t: _served(t, run), seconds=step_seconds() / 2)
+        if serving.busy:
+            why = f"{serving.busy} is measuring on the peer {peer.name}"
+            return Wait(BUSY_RETRY_S, why, is_progress=True)
+        unavailable = serving.unavailable
+        if serving.port is not None:
+            run.live = {**run.live, "peer_port": serving.port}
+        elif not unavailable and (clock.now() - step.created_at).total_seconds() < PEER_READY_S:
+            return Wait(PEER_RETRY_S, f"the peer {peer.name} gets ready", is_progress=True)
+    planned = plan_of(run)
+    seconds = step_seconds() - (time.monotonic() - began)
+    other = on_host(run.host, lambda t: _started(t, run, planned), seconds=seconds)
+    if other is not None:
+        if peer is not None:  # it would grow old meanwhile
+            clean = partial(pipeline.teardown, directory=run.live["peer_directory"])
+            on_peer(peer, clean, seconds=step_seconds() / 2)
+        return Wait(BUSY_RETRY_S, f"{other} is measuring on this machine", is_progress=True)
+    live = {**run.live, "expected_s": planned.expected_s, "likely_s": planned.likely_s}
+    effect = None
+    if peer is not None and "peer_port" not in live:
+        why = f"{unavailable or 'it did not get ready in time'} (the peer {peer.name})"
+        effect = lambda: unavailable_note(run, NETWORK, why)  # noqa: E731
+    return Move(RunState.RUNNING, {"live": live}, effect=effect)
+
+
+async def _started(transport: Transport, run: Run, planned: Plan) -> str | None:
+    """None once the runner runs, else the directory of the run that is in the way."""
+    directory = run.live["directory"]
+    files = await pipeline.bundle(
+        run.live["arch"],
+        planned.programs,
+        plan_script(planned),
+        build_dir=settings.PROBE_BUILD_DIR,
+    )
+    await pipeline.prepare(transport, directory, files)
+    return await pipeline.start(transport, directory)
+
+
+async def _served(transport: Transport, run: Run) -> pipeline.Serving:
+    directory = run.live["peer_directory"]
+    await pipeline.prepare(transport, directory, pipeline.peer_files())
+    return await pipeline.serve(
+        transport,
+        directory,
+        seconds=plan_of(run, peer_port=1).deadline_s + SERVED_S,
+        is_installing=bool(run.parameters.get("install_tools")),
+    )
+
+
+def collect(run: Run, step: Step) -> Move:
+    """Take over every result that is not stored yet, and judge the run."""
+    snapshot = on_host(
+        run.host, lambda t: pipeline.read_all(t, run.live["directory"]), seconds=step_seconds()
+    )
+    damage = pipeline.damaged(snapshot)
+    readings = [reading(result, damage.get(result.name, "")) for result in snapshot.results]
+    fields: dict[str, object] = {}
+    if snapshot.status is not None:
+        fields["runner_s"] = snapshot.status.monotonic_s
+    failure = run_failure(snapshot, readings)
+    if failure is not None:
+        fields |= failed(run, *failure)
+    return Move(RunState.PARSED, fields, effect=lambda: readings_store([(run, readings)]))
+
+
+def conclude(run: Run, step: Step) -> Move:
+    """What the inventory said about a machine of one's own becomes its offer's figures."""
+    return Move(RunState.TEARING_DOWN, effect=lambda: offer_facts_record(run))
+
+
+def tear_down(run: Run, step: Step) -> Move:
+    """End what still runs on the machines, remove our directories, and see that both are gone.
+
+    Each is cleaned also when the other does not answer; then all of it is tried again.
+    """
+    places = [(run.host, run.live.get("directory")), (run.peer, run.live.get("peer_directory"))]
+    known = [(host, directory) for host, directory in places if host and directory]
+    errors = []
+    for host, directory in known:
+        on = on_host if host == run.host else on_peer
+        try:
+            on(
+                host,
+                partial(pipeline.teardown, directory=directory),
+                seconds=step_seconds() / len(known),
+            )
+        except DriverError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return Move(RunState.VERIFIED_GONE)
+
+
+def finish(run: Run, step: Step) -> Move:
+    """The end that the run was heading for."""
+    return Move(RunState(run.outcome))
+
+
+HANDLERS: Mapping[RunState, Callable[[Run, Step], Move | Wait]] = {
+    RunState.QUEUED: begin,
+    RunState.REACHABLE: identify,
+    RunState.PREPARED: prepare,
+    RunState.COLLECTING: collect,
+    RunState.PARSED: conclude,
+    RunState.TEARING_DOWN: tear_down,
+    RunState.VERIFIED_GONE: finish,
+}
