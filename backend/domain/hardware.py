@@ -1,0 +1,269 @@
+"""What servers of one's own cost a month: a bill of materials and its assumptions, as a price.
+
+Per month, for the whole set of N servers (M = what all items cost, s = spare servers):
+
+    capital + spares   (M + s·M/N) · CRF(i, n)
+    − residual         (M + s·M/N) · residual ratio · CRF(i, n) · (1 + i/12)^−n
+    + energy           PUE · watts / 1000 · hours · price of a kWh
+    + space            rack units · price of a unit
+    + support          M · ratio / 12
+    + staff            hours · wage
+    + network          as stated
+
+CRF(i, n) = (i/12) / (1 − (1 + i/12)^−n) is the capital recovery factor, 1/n at 0 %: the equal
+payment at the end of each of n months that is worth 1 today. The residual value is received at the
+end of the life and spread over it in the same way. Spares lie on the shelf: they are bought and
+sold again, but need no power, room or support contract.
+
+What a document means. `items` are the bill of materials of the whole set and `count` is the total
+number, so that switches, cables and half a storage box can be listed beside the servers; `watts` is
+the mean draw of one piece. `rack_units`, `staff_hours_per_month` and `network_price_per_month` are
+those of the whole set too. A **price** is what one server of the set costs, because it is compared
+with prices of single servers and joined with the score of one: the set's cost / N. The costs of the
+whole set stand beside it under names that begin with `set_`.
+"""
+
+from dataclasses import dataclass, fields
+from decimal import Decimal, localcontext
+
+from backend.domain.errors import InvalidValue
+from backend.domain.hardware_assumptions import ASSUMPTIONS
+from backend.domain.money import Money
+from backend.domain.pricing import price_per_period
+from backend.domain.units import EXACT, MONTHS_PER_YEAR
+
+HOURS_PER_MONTH = Decimal(730)
+SERVICE_LEVEL = Decimal("0.99")
+DAYS_PER_YEAR = 365
+WATTS_PER_KILOWATT = 1000
+
+MAX_SERVERS = 100_000
+MAX_ITEMS = 1_000
+MAX_COUNT = 1_000_000
+MAX_PRICE = Decimal(9_999_999_999)  # what a column of money holds
+MAX_WATTS = Decimal(1_000_000)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A line of the bill of materials: `count` pieces in the whole set, mean watts of one."""
+
+    name: str
+    count: int
+    unit_price: Decimal
+    watts: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A set of servers of one's own; the fields of the document, defaults from ASSUMPTIONS.
+
+    Amounts are in `currency`. Ratios are 0 to 1.
+    """
+
+    name: str
+    currency: str
+    servers: int
+    items: tuple[Item, ...]
+    life_months: int = int(ASSUMPTIONS["life_months"].default)
+    residual_ratio: Decimal = ASSUMPTIONS["residual_ratio"].default
+    discount_rate_per_year: Decimal = ASSUMPTIONS["discount_rate_per_year"].default
+    pue: Decimal = ASSUMPTIONS["pue"].default
+    energy_price_per_kwh: Decimal = ASSUMPTIONS["energy_price_per_kwh"].default
+    rack_units: Decimal = ASSUMPTIONS["rack_units"].default
+    rack_price_per_unit_month: Decimal = ASSUMPTIONS["rack_price_per_unit_month"].default
+    support_ratio_per_year: Decimal = ASSUMPTIONS["support_ratio_per_year"].default
+    staff_hours_per_month: Decimal = ASSUMPTIONS["staff_hours_per_month"].default
+    staff_price_per_hour: Decimal = ASSUMPTIONS["staff_price_per_hour"].default
+    network_price_per_month: Decimal = ASSUMPTIONS["network_price_per_month"].default
+    annual_failure_rate: Decimal = ASSUMPTIONS["annual_failure_rate"].default
+    repair_days: Decimal = ASSUMPTIONS["repair_days"].default
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Cost per month by its parts; the residual value is what comes back, so never above 0."""
+
+    capital: Decimal
+    spares: Decimal
+    residual: Decimal
+    energy: Decimal
+    space: Decimal
+    support: Decimal
+    staff: Decimal
+    network: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        with localcontext(EXACT):
+            return sum(self.amounts.values(), Decimal(0))
+
+    @property
+    def amounts(self) -> dict[str, Decimal]:
+        """Amount by name, in the order of a stack."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def divided(self, divisor: int) -> "Breakdown":
+        with localcontext(EXACT):
+            return Breakdown(**{name: part / divisor for name, part in self.amounts.items()})
+
+
+@dataclass(frozen=True)
+class HardwareCost:
+    """Cost of a set: prices and `breakdown` are those of one server, `set_…` those of all.
+
+    `capital_total` is the cash that buys the set and its spares, `residual_total` what they are
+    worth at the end of the life. Amounts carry 34 digits and are not rounded.
+    """
+
+    currency: str
+    price_per_month: Decimal
+    price_per_hour: Decimal
+    breakdown: Breakdown
+    set_price_per_month: Decimal
+    set_price_per_hour: Decimal
+    set_breakdown: Breakdown
+    spares: int
+    capital_total: Decimal
+    residual_total: Decimal
+    set_watts: Decimal
+    set_energy_kwh_per_month: Decimal
+
+
+def monthly_cost(hardware: Hardware, *, hours_per_month: Decimal = HOURS_PER_MONTH) -> HardwareCost:
+    """Cost of the hardware per month and per hour of such a month.
+
+    Raises InvalidValue with the field as a JSON pointer into the document.
+    """
+    check(hardware)
+    spares = spares_needed(hardware.servers, hardware.annual_failure_rate, hardware.repair_days)
+    with localcontext(EXACT):
+        bought = sum((item.count * item.unit_price for item in hardware.items), Decimal(0))
+        # A spare costs what one server of the set does, with its share of everything else.
+        shelved = spares * bought / hardware.servers
+        watts = sum((item.count * item.watts for item in hardware.items), Decimal(0))
+        energy_kwh = hardware.pue * watts * hours_per_month / WATTS_PER_KILOWATT
+        residual = (bought + shelved) * hardware.residual_ratio
+        whole = _set_breakdown(hardware, bought, shelved, residual, energy_kwh)
+        single = whole.divided(hardware.servers)
+        return HardwareCost(
+            currency=hardware.currency,
+            price_per_month=single.total,
+            price_per_hour=price_per_period(single.total, "month", "hour", hours_per_month),
+            breakdown=single,
+            set_price_per_month=whole.total,
+            set_price_per_hour=price_per_period(whole.total, "month", "hour", hours_per_month),
+            set_breakdown=whole,
+            spares=spares,
+            capital_total=bought + shelved,
+            residual_total=residual,
+            set_watts=watts,
+            set_energy_kwh_per_month=energy_kwh,
+        )
+
+
+def _set_breakdown(
+    hardware: Hardware, bought: Decimal, shelved: Decimal, residual: Decimal, energy_kwh: Decimal
+) -> Breakdown:
+    """To be called in the context EXACT."""
+    worth = annuity(hardware.discount_rate_per_year, hardware.life_months)
+    today = _monthly_discount(hardware.discount_rate_per_year) ** hardware.life_months
+    return Breakdown(
+        capital=bought / worth,
+        spares=shelved / worth,
+        residual=-residual * today / worth,
+        energy=energy_kwh * hardware.energy_price_per_kwh,
+        space=hardware.rack_units * hardware.rack_price_per_unit_month,
+        support=bought * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
+        staff=hardware.staff_hours_per_month * hardware.staff_price_per_hour,
+        network=hardware.network_price_per_month,
+    )
+
+
+def annuity(rate_per_year: Decimal, months: int) -> Decimal:
+    """Worth today of 1 at the end of each month, at `rate_per_year` / 12 a month: 1 / CRF.
+
+    The sum Σ (1 + i/12)^−k over k = 1 … months equals the closed form, needs no case for 0 % and
+    loses no digits near it.
+    """
+    with localcontext(EXACT):
+        discount = _monthly_discount(rate_per_year)
+        worth, factor = Decimal(0), Decimal(1)
+        for _ in range(months):
+            factor *= discount
+            worth += factor
+        return worth
+
+
+def _monthly_discount(rate_per_year: Decimal) -> Decimal:
+    """What 1 in a month is worth today; to be called in the context EXACT."""
+    return 1 / (1 + rate_per_year / MONTHS_PER_YEAR)
+
+
+def spares_needed(
+    servers: int,
+    annual_failure_rate: Decimal,
+    repair_days: Decimal,
+    service_level: Decimal = SERVICE_LEVEL,
+) -> int:
+    """The fewest spares that cover the servers under repair with the probability asked for.
+
+    Smallest s with P(X ≤ s) ≥ `service_level` (below 1) for X Poisson with the mean
+    N · AFR · repair / year.
+    """
+    with localcontext(EXACT):
+        under_repair = servers * annual_failure_rate * repair_days / DAYS_PER_YEAR
+        term = (-under_repair).exp()
+        covered, spares = term, 0
+        while covered < service_level:
+            spares += 1
+            term *= under_repair / spares
+            covered += term
+        return spares
+
+
+def average_watts(idle_watts: Decimal, peak_watts: Decimal, utilisation: Decimal) -> Decimal:
+    """Mean draw at a utilisation (0 to 1), on the line from idle to peak (an assumption)."""
+    with localcontext(EXACT):
+        return idle_watts + (peak_watts - idle_watts) * utilisation
+
+
+def check(hardware: Hardware) -> None:
+    """Raise InvalidValue, by JSON pointer, for the first field outside its range."""
+    if not hardware.name.strip():
+        raise InvalidValue("/name", "a name is needed")
+    try:
+        Money(Decimal(0), hardware.currency)
+    except InvalidValue as error:
+        raise InvalidValue("/currency", error.detail) from None
+    _check_whole("/servers", hardware.servers, 1, MAX_SERVERS)
+    _check_items(hardware.items)
+    for name, assumption in ASSUMPTIONS.items():
+        value = getattr(hardware, name)
+        if name == "life_months":
+            _check_whole("/life_months", value, int(assumption.low), int(assumption.high))
+        else:
+            _check_decimal(f"/{name}", value, assumption.low, assumption.high)
+
+
+def _check_items(items: tuple[Item, ...]) -> None:
+    if not 1 <= len(items) <= MAX_ITEMS:
+        raise InvalidValue("/items", f"1 to {MAX_ITEMS} items are needed, not {len(items)}")
+    for index, item in enumerate(items):
+        place = f"/items/{index}"
+        if not item.name.strip():
+            raise InvalidValue(f"{place}/name", "a name is needed")
+        _check_whole(f"{place}/count", item.count, 1, MAX_COUNT)
+        _check_decimal(f"{place}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
+        _check_decimal(f"{place}/watts", item.watts, Decimal(0), MAX_WATTS)
+
+
+def _check_whole(place: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidValue(place, f"{value} is not a whole number from {low} to {high}")
+
+
+def _check_decimal(place: str, value: object, low: Decimal, high: Decimal) -> None:
+    # A float would carry its binary error into every sum.
+    if not isinstance(value, Decimal) or not value.is_finite() or not low <= value <= high:
+        raise InvalidValue(place, f"{value} is not a decimal number from {low:f} to {high:f}")

@@ -1,0 +1,128 @@
+"""What a cost of own hardware assumes, and what others have published: every figure with a source.
+
+A default is a figure that somebody published or, where nobody did for a case like the reader's, one
+of our own that says so. All of them are meant to be changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+
+D = Decimal
+OWN = "our own assumption"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A field of the document: its default, and the range [low, high] that is accepted.
+
+    `currency` in a unit is that of the document.
+    """
+
+    name: str
+    default: Decimal
+    unit: str
+    low: Decimal
+    high: Decimal
+    source: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that somebody stands for, to choose instead of a default or to compare with."""
+
+    name: str
+    value: Decimal
+    unit: str
+    source: str
+
+
+_TABLE = (
+    Assumption(
+        "life_months", D(60), "months", D(1), D(240), "37signals: five years"
+    ),
+    Assumption(
+        "residual_ratio", D(0), "ratio of the purchase price", D(0), D(1),
+        f"{OWN}: old servers are given away",
+    ),
+    Assumption(
+        "discount_rate_per_year", D("0.05"), "ratio per year, a twelfth each month", D(0), D(1),
+        f"{OWN}: what money costs a company",
+    ),
+    Assumption(
+        "pue", D("1.56"), "power drawn by the site / by the machines", D(1), D(5),
+        "mean of the Uptime Institute's survey of data centres, 2024",
+    ),
+    Assumption(
+        "energy_price_per_kwh", D("0.20"), "currency per kWh", D(0), D(1_000_000),
+        "Eurostat: mean of the EU for users other than households, second half of 2023, in EUR "
+        "without VAT (countries: 0.089 to 0.276)",
+    ),
+    Assumption(
+        "rack_units", D(1), "rack units of the whole set", D(0), D(1_000_000),
+        f"{OWN}: one flat server",
+    ),
+    Assumption(
+        "rack_price_per_unit_month", D(30), "currency per rack unit and month",
+        D(0), D(1_000_000_000),
+        f"{OWN}: the middle of 500 to 2,000 USD a month asked for cabinets of 42 units",
+    ),
+    Assumption(
+        "support_ratio_per_year", D("0.05"), "ratio of the purchase price per year", D(0), D(1),
+        f"{OWN}: parts on the next working day",
+    ),
+    Assumption(
+        "staff_hours_per_month", D(2), "hours per month for the whole set", D(0), D(1_000_000),
+        f"{OWN}: time that a rented server would not take",
+    ),
+    Assumption(
+        "staff_price_per_hour", D(60), "currency per hour", D(0), D(1_000_000_000),
+        f"{OWN}: wage with everything that comes on top",
+    ),
+    Assumption(
+        "network_price_per_month", D(0), "currency per month for the whole set",
+        D(0), D(9_999_999_999), f"{OWN}: the port comes with the rack",
+    ),
+    Assumption(
+        "annual_failure_rate", D("0.024"), "failures per server and year", D(0), D(1),
+        "OSDI 2023, quoted by GreenSKU (ISCA 2024): a server without its memory and disks; "
+        "each DIMM adds 0.001 and each SSD 0.002",
+    ),
+    Assumption(
+        "repair_days", D(7), "days from a failure to the server's return", D(0), D(365),
+        f"{OWN}: found, ordered and fitted within a week",
+    ),
+)  # fmt: skip
+
+ASSUMPTIONS: Mapping[str, Assumption] = MappingProxyType({one.name: one for one in _TABLE})
+
+PUBLISHED = (
+    Published("pue", D("1.56"), "ratio", "survey mean 2024 (Uptime Institute)"),
+    Published("pue", D("1.58"), "ratio", "survey mean 2023 (Uptime Institute)"),
+    Published("pue", D("1.42"), "ratio", "Equinix, 2023"),
+    Published("pue", D("1.12"), "ratio", "Azure, in the GreenSKU data (ISCA 2024)"),
+    Published("life_months", D(72), "months", "Azure, in the GreenSKU data (ISCA 2024)"),
+    Published("life_months", D(60), "months", "37signals"),
+    Published("life_months", D(36), "months", "Hamilton, 2010"),
+    Published("facility_life_years", D(10), "years", "least of the published models"),
+    Published("facility_life_years", D(15), "years", "most of the published models"),
+    Published("annual_failure_rate", D("0.024"), "per server and year", "OSDI 2023: without parts"),
+    Published("dimm_failure_rate", D("0.001"), "per DIMM and year", "OSDI 2023"),
+    Published("ssd_failure_rate", D("0.002"), "per SSD and year", "OSDI 2023"),
+    Published("carbon_kg_per_kwh", D("0.35"), "kg of CO2 per kWh", "GreenSKU data (ISCA 2024)"),
+    Published("share_servers", D("0.57"), "ratio of the cost at scale", "Hamilton, 2010"),
+    Published("share_network", D("0.08"), "ratio of the cost at scale", "Hamilton, 2010"),
+    Published("share_plant", D("0.18"), "ratio of the cost at scale", "Hamilton, 2010"),
+    Published("share_energy", D("0.13"), "ratio of the cost at scale", "Hamilton, 2010"),
+    Published("share_other", D("0.04"), "ratio of the cost at scale", "Hamilton, 2010"),
+)
+
+_PER_DIMM = D("0.001")
+_PER_SSD = D("0.002")
+
+
+def failure_rate(dimm_count: int, ssd_count: int) -> Decimal:
+    """Failures per year of a server with these parts, by the published rates."""
+    rest = ASSUMPTIONS["annual_failure_rate"].default
+    return rest + dimm_count * _PER_DIMM + ssd_count * _PER_SSD

@@ -1,0 +1,146 @@
+"""Speeds of disks and links to begin with, and how much of a sum was really seen; with sources.
+
+"NAS and Gigabit", "DRAID rebuilds" and "2.3 GB/s with 16 drives" are articles that their authors
+measured for; each figure is as printed there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from types import MappingProxyType
+
+from backend.domain.errors import InvalidValue
+from backend.domain.units import BITS_PER_BYTE
+
+MB = 10**6
+GIGABIT = 10**9 / BITS_PER_BYTE
+MAX_LINKS = 1_000
+
+NAS = "NAS and Gigabit (2013)"
+REBUILDS = "Performance degradation on ZFS (DRAID) rebuilds (2019)"
+SIXTEEN = "Achieving 2.3 GB/s with 16 × 4 TB drives (2013)"
+MULTIPATH = "Improving iSCSI native multipathing round robin performance (2013)"
+LINE_RATE = "line rate: bits per second / 8"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A disk's or a link's speed. `kind` is disk or link."""
+
+    label: str
+    kind: str
+    bytes_per_s: float
+    source: str
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "sata": Preset("SATA disk, mean sequential read", "disk", 50 * MB, NAS),
+        "hdd_4tb": Preset("4 TB disk, 7,200 rpm", "disk", 160 * MB, SIXTEEN),
+        "hdd_14tb_outer": Preset("14 TB disk, outermost tracks", "disk", 265 * MB, REBUILDS),
+        "hdd_14tb_inner": Preset("14 TB disk, innermost tracks", "disk", 145 * MB, REBUILDS),
+        "ssd": Preset("SATA SSD", "disk", 550 * MB, NAS),
+        "raid5_ssd": Preset("RAID 5 of SSDs behind a controller", "disk", 900 * MB, NAS),
+        "sas_controller": Preset("SAS-3 controller, peak", "link", 6_000 * MB, REBUILDS),
+        "gigabit": Preset("Gigabit Ethernet", "link", GIGABIT, LINE_RATE),
+        "gigabit_usable": Preset("Gigabit Ethernet, usable", "link", 100 * MB, NAS),
+        "2_5_gigabit": Preset("2.5 Gb Ethernet", "link", 2.5 * GIGABIT, LINE_RATE),
+        "10_gigabit": Preset("10 Gb Ethernet", "link", 10 * GIGABIT, LINE_RATE),
+        "25_gigabit": Preset("25 Gb Ethernet", "link", 25 * GIGABIT, LINE_RATE),
+        "40_gigabit": Preset("40 Gb Ethernet", "link", 40 * GIGABIT, LINE_RATE),
+        "100_gigabit": Preset("100 Gb Ethernet", "link", 100 * GIGABIT, LINE_RATE),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """What was measured, of what the parts should give together (bytes per second)."""
+
+    label: str
+    measured_bytes_per_s: float
+    expected_bytes_per_s: float
+    source: str
+
+    @property
+    def ratio(self) -> float:
+        return self.measured_bytes_per_s / self.expected_bytes_per_s
+
+
+EFFICIENCIES: Mapping[str, Efficiency] = MappingProxyType(
+    {
+        "disk_set": Efficiency(
+            "16 disks read as one set", 1_048_576_000_000 / 453.155, 16 * 160 * MB, SIXTEEN
+        ),
+        "gigabit": Efficiency("payload of a gigabit link", 100 * MB, GIGABIT, NAS),
+        "multipath": Efficiency(
+            "iSCSI over 4 × 1 Gb, next path after each I/O", 350 * MB, 4 * GIGABIT, MULTIPATH
+        ),
+        "shared_10_gigabit": Efficiency(
+            "10 Gb in a network shared with others", 6 * GIGABIT, 10 * GIGABIT,
+            "tests of storage servers at a hosting company: about 60 % of 10 Gb",
+        ),
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """How several links become one: the share of their sum that all flows get together, and
+    whether a single flow uses them all or stays on one. No ratio: never more than one link."""
+
+    label: str
+    ratio: float | None
+    is_flow_spread: bool
+    source: str
+
+
+AGGREGATIONS: Mapping[str, Aggregation] = MappingProxyType(
+    {
+        "bond": Aggregation(
+            "bonded links, a flow stays on one", 1.0, False, "IEEE 802.1AX: frames stay in order"
+        ),
+        "multipath": Aggregation(
+            "multipath, next path after each I/O", EFFICIENCIES["multipath"].ratio, True, MULTIPATH
+        ),
+        "multipath_default": Aggregation(
+            "multipath, next path after 1,000 I/Os", None, True, f"{MULTIPATH}: under one link"
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Bytes per second that all flows share, and that a flow of its own can get."""
+
+    total_bytes_per_s: float
+    single_flow_bytes_per_s: float
+
+
+def aggregate(link_bytes_per_s: float, count: int, aggregation: str) -> Aggregate:
+    """`count` equal links as one, by a key of AGGREGATIONS; a single link loses nothing.
+
+    Raises InvalidValue with the field as a JSON pointer.
+    """
+    way = AGGREGATIONS.get(aggregation)
+    if way is None:
+        names = ", ".join(AGGREGATIONS)
+        raise InvalidValue("/aggregation", f"{aggregation!r} is not one of {names}")
+    if not 0 < link_bytes_per_s < inf:
+        raise InvalidValue("/link_bytes_per_s", f"{link_bytes_per_s} is not a number above 0")
+    if not 1 <= count <= MAX_LINKS:
+        raise InvalidValue("/count", f"{count} is not a whole number from 1 to {MAX_LINKS}")
+    total = link_bytes_per_s
+    if way.ratio is not None and count > 1:
+        total = count * link_bytes_per_s * way.ratio
+    return Aggregate(total, total if way.is_flow_spread else link_bytes_per_s)
+
+
+def efficiency_ratio(measured_bytes_per_s: float, expected_bytes_per_s: float) -> float:
+    """Measured over expected. Above 1 something else was measured: a cache, or other disks."""
+    if not 0 <= measured_bytes_per_s < inf:
+        raise InvalidValue("/measured_bytes_per_s", f"{measured_bytes_per_s} is not from 0")
+    if not 0 < expected_bytes_per_s < inf:
+        raise InvalidValue("/expected_bytes_per_s", f"{expected_bytes_per_s} is not above 0")
+    return measured_bytes_per_s / expected_bytes_per_s

@@ -1,0 +1,262 @@
+"""Cost of own hardware, against hand-worked sums and what must hold for any set."""
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.errors import InvalidValue
+from backend.domain.hardware import (
+    Hardware,
+    Item,
+    annuity,
+    average_watts,
+    monthly_cost,
+    spares_needed,
+)
+from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED, failure_rate
+
+D = Decimal
+
+# Everything but capital at nothing, so that one part can be looked at.
+BARE = Hardware(
+    name="bare", currency="EUR", servers=1, items=(Item("server", 1, D(8000)),),
+    life_months=60, residual_ratio=D(0), discount_rate_per_year=D(0), pue=D(1),
+    energy_price_per_kwh=D(0), rack_units=D(0), rack_price_per_unit_month=D(0),
+    support_ratio_per_year=D(0), staff_hours_per_month=D(0), staff_price_per_hour=D(0),
+    network_price_per_month=D(0), annual_failure_rate=D(0), repair_days=D(0),
+)  # fmt: skip
+
+
+def cents(amount):
+    return amount.quantize(D("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("rate", "months", "monthly"),
+    [
+        ("0", 60, "133.33"),  # 8000 / 60
+        ("0.05", 60, "150.97"),  # 8000 · (.05/12) / (1 − (1 + .05/12)^−60)
+        ("0.08", 36, "250.69"),  # 8000 · (.08/12) / (1 − (1 + .08/12)^−36)
+    ],
+)
+def test_capital_is_recovered_in_equal_payments(rate, months, monthly):
+    cost = monthly_cost(replace(BARE, discount_rate_per_year=D(rate), life_months=months))
+    assert cents(cost.price_per_month) == D(monthly)
+    assert cost.breakdown.capital == cost.price_per_month
+
+
+def test_annuity_equals_its_closed_form_and_the_months_at_no_interest():
+    assert float(annuity(D("0.05"), 60)) == pytest.approx(
+        (1 - (1 + 0.05 / 12) ** -60) / (0.05 / 12)
+    )
+    assert annuity(D(0), 60) == 60
+    # the closed form in 34 digits would divide a difference of which no digit is left by 1e-31
+    assert abs(annuity(D("1e-30"), 60) - 60) < D("1e-25")
+
+
+def test_energy_is_the_mean_draw_times_the_sites_overhead():
+    rack = replace(
+        BARE, items=(Item("server", 1, D(0), D(350)),), pue=D("1.56"),
+        energy_price_per_kwh=D("0.2"),
+    )  # fmt: skip
+    cost = monthly_cost(rack)
+    # 1.56 · 350 W · 730 h / 1000 = 398.58 kWh; · 0.20 = 79.716
+    assert (cost.set_energy_kwh_per_month, cost.price_per_month) == (D("398.58"), D("79.716"))
+    assert monthly_cost(rack, hours_per_month=D(720)).set_energy_kwh_per_month == D("393.12")
+
+
+def test_residual_value_comes_back_at_the_end_of_the_life():
+    # 0 %: 8000 · .25 / 60 = 33.33 a month less
+    kept = replace(BARE, residual_ratio=D("0.25"))
+    assert cents(monthly_cost(kept).breakdown.residual) == D("-33.33")
+    # 5 %: 2000 · (.05/12) / ((1 + .05/12)^60 − 1) = 29.41, the payment that saves 2,000
+    saved = monthly_cost(replace(kept, discount_rate_per_year=D("0.05")))
+    assert cents(saved.breakdown.residual) == D("-29.41")
+    assert saved.residual_total == 2000
+
+
+def test_whole_sum_is_divided_among_the_servers_and_the_hours():
+    rack = Hardware(
+        name="rack", currency="USD", servers=10,
+        items=(Item("server", 10, D(8000), D(300)), Item("switch", 1, D(2000), D(150))),
+        life_months=60, residual_ratio=D("0.1"), discount_rate_per_year=D(0), pue=D("1.5"),
+        energy_price_per_kwh=D("0.2"), rack_units=D(21), rack_price_per_unit_month=D(30),
+        support_ratio_per_year=D("0.06"), staff_hours_per_month=D(5), staff_price_per_hour=D(60),
+        network_price_per_month=D(100), annual_failure_rate=D("0.05"), repair_days=D(73),
+    )  # fmt: skip
+    cost = monthly_cost(rack)
+    # under repair: 10 · .05 · 73/365 = .1 → P(0) = .9048, P(≤ 1) = .9953: one spare
+    assert cost.spares == 1
+    # 82,000 and a spare of 82,000 / 10; a tenth of it is left at the end
+    assert (cost.capital_total, cost.residual_total) == (90_200, 9_020)
+    assert cost.set_watts == 3_150  # 10 · 300 + 150
+    parts = {
+        "capital": "1366.67",  # 82,000 / 60
+        "spares": "136.67",  # 8,200 / 60
+        "residual": "-150.33",  # 9,020 / 60
+        "energy": "689.85",  # 1.5 · 3,150 · 730 / 1000 · .2
+        "space": "630.00",  # 21 · 30
+        "support": "410.00",  # 82,000 · .06 / 12
+        "staff": "300.00",  # 5 · 60
+        "network": "100.00",
+    }
+    assert {name: str(cents(part)) for name, part in cost.set_breakdown.amounts.items()} == parts
+    # 3,482.85 = the sum of the parts; a tenth of it is the price of one server
+    assert cents(cost.set_price_per_month) == D("3482.85")
+    assert cost.price_per_month.quantize(D("0.000001")) == D("348.285000")
+    assert cost.price_per_hour.quantize(D("0.00001")) == D("0.47710")  # 348.285 / 730
+    assert cents(cost.set_price_per_hour) == D("4.77")
+    assert cost.breakdown.total == cost.price_per_month
+    assert cost.currency == "USD"
+
+
+@pytest.mark.parametrize(
+    ("servers", "rate", "days", "spares"),
+    [
+        (100, "0", "30", 0),  # nothing fails
+        (1, "0.024", "7", 0),  # mean .00046: P(0) = .9995
+        (365, "1", "1", 4),  # mean 1: P(≤ 3) = .9810, P(≤ 4) = .9963
+        (20, "0.048", "7", 1),  # mean .0184: P(0) = .9818, P(≤ 1) = .9998
+        (1000, "0.1", "36.5", 18),  # mean 10: P(≤ 17) = .9857, P(≤ 18) = .9928
+    ],
+)
+def test_spares_cover_the_servers_under_repair(servers, rate, days, spares):
+    assert spares_needed(servers, D(rate), D(days)) == spares
+
+
+def test_default_hardware_is_made_of_the_listed_assumptions():
+    cost = monthly_cost(Hardware("one", "EUR", 1, (Item("server", 1, D(8000), D(350)),)))
+    assert cents(cost.breakdown.capital) == D("150.97")  # 5 %, 60 months
+    assert cost.breakdown.energy == D("79.716")  # PUE 1.56, 0.20 a kWh
+    assert cents(cost.price_per_month) == D("414.02")
+    # 150.97 + 0 + 0 + 79.716 + 1 · 30 + 8000 · .05/12 + 2 · 60 + 0
+    assert cost.spares == 0
+
+
+def test_every_assumption_has_a_default_in_its_range_and_a_source():
+    fields = set(Hardware.__dataclass_fields__) - {"name", "currency", "servers", "items"}
+    assert set(ASSUMPTIONS) == fields
+    for one in ASSUMPTIONS.values():
+        assert one.low <= one.default <= one.high
+        assert one.unit
+        assert one.source
+    assert all(one.unit and one.source for one in PUBLISHED)
+
+
+def test_failure_rate_and_mean_draw_grow_with_parts_and_load():
+    assert failure_rate(12, 6) == D("0.048")  # .024 + 12 · .001 + 6 · .002
+    assert average_watts(D(100), D(300), D("0.25")) == 150  # 100 + 200 · .25
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": " "}, "/name"),
+        ({"currency": "euro"}, "/currency"),
+        ({"servers": 0}, "/servers"),
+        ({"servers": True}, "/servers"),
+        ({"servers": D("1.5")}, "/servers"),
+        ({"items": ()}, "/items"),
+        ({"items": (Item("a", 1, D(1)), Item("", 1, D(1)))}, "/items/1/name"),
+        ({"items": (Item("a", 0, D(1)),)}, "/items/0/count"),
+        ({"items": (Item("a", 1, D(-1)),)}, "/items/0/unit_price"),
+        ({"items": (Item("a", 1, 8000.0),)}, "/items/0/unit_price"),
+        ({"items": (Item("a", 1, D(1), D("NaN")),)}, "/items/0/watts"),
+        ({"life_months": 0}, "/life_months"),
+        ({"life_months": 241}, "/life_months"),
+        ({"residual_ratio": D("1.1")}, "/residual_ratio"),
+        ({"discount_rate_per_year": D(5)}, "/discount_rate_per_year"),
+        ({"pue": D("0.9")}, "/pue"),
+        ({"repair_days": D("Infinity")}, "/repair_days"),
+    ],
+)
+def test_field_outside_its_range_is_refused_by_place(change, field):
+    with pytest.raises(InvalidValue) as raised:
+        monthly_cost(replace(BARE, **change))
+    assert raised.value.field == field
+
+
+def test_month_of_impossible_length_is_refused():
+    with pytest.raises(InvalidValue) as raised:
+        monthly_cost(BARE, hours_per_month=D(0))
+    assert raised.value.field == "hours_per_month"
+
+
+def thousandths(low, high):
+    return st.integers(low, high).map(lambda count: D(count) / 1000)
+
+
+SETS = st.builds(
+    lambda servers, rates, items: replace(
+        BARE, servers=servers, items=tuple(Item("part", *item) for item in items), **rates
+    ),
+    st.integers(1, 40),
+    st.fixed_dictionaries(
+        {
+            "life_months": st.integers(1, 72),
+            "residual_ratio": thousandths(0, 900),
+            "discount_rate_per_year": thousandths(0, 200),
+            "annual_failure_rate": thousandths(0, 400),
+            "repair_days": thousandths(0, 60_000),
+            "energy_price_per_kwh": thousandths(0, 400),
+            "pue": thousandths(1_000, 2_000),
+            "support_ratio_per_year": thousandths(0, 200),
+            "staff_price_per_hour": thousandths(0, 90_000),
+        }
+    ),
+    st.lists(
+        st.tuples(st.integers(1, 50), thousandths(1, 9_000_000), thousandths(0, 900_000)),
+        min_size=1,
+        max_size=3,
+    ),
+)
+GROWING = (
+    "pue", "energy_price_per_kwh", "rack_units", "rack_price_per_unit_month",
+    "support_ratio_per_year", "staff_hours_per_month", "staff_price_per_hour",
+    "network_price_per_month", "annual_failure_rate", "repair_days", "discount_rate_per_year",
+    "unit_price", "watts",
+)  # fmt: skip
+
+
+@given(SETS)
+def test_parts_add_up_and_no_more_comes_back_than_was_paid(hardware):
+    cost = monthly_cost(hardware)
+    whole = cost.set_breakdown
+    assert whole.residual <= 0 <= whole.capital + whole.spares + whole.residual
+    assert all(part >= 0 for name, part in whole.amounts.items() if name != "residual")
+    assert cost.breakdown.total == cost.price_per_month
+    total = cost.price_per_month * hardware.servers
+    assert abs(total - cost.set_price_per_month) < D("1e-20")
+
+
+@given(SETS, st.sampled_from(GROWING), thousandths(1, 500))
+def test_cost_never_falls_when_anything_gets_dearer(hardware, name, more):
+    if name in ("unit_price", "watts"):
+        first, *rest = hardware.items
+        raised = replace(first, **{name: getattr(first, name) + more})
+        dearer = replace(hardware, items=(raised, *rest))
+    else:
+        dearer = replace(hardware, **{name: getattr(hardware, name) + more})
+    cost = monthly_cost(dearer).price_per_month
+    assert cost >= monthly_cost(hardware).price_per_month - D("1e-20")
+    assert monthly_cost(replace(dearer, residual_ratio=D(1))).price_per_month < cost
+
+
+@given(st.integers(1, 200), thousandths(0, 1_000), thousandths(0, 90_000))
+def test_spares_are_the_least_that_suffice(servers, rate, days):
+    mean = float(servers * rate * days / 365)
+
+    def covered(count):
+        return math.fsum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1))
+                         for k in range(count + 1))  # fmt: skip
+
+    spares = spares_needed(servers, rate, days)
+    if mean:
+        assert covered(spares) >= 0.99 - 1e-9
+        assert not spares or covered(spares - 1) < 0.99 + 1e-9
+    else:
+        assert spares == 0
