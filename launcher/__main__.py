@@ -30,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument("--deep", action="store_true", help="long fuzz and property runs as well")
     bench = sub.add_parser("bench", help="performance figures as JSON")
     bench.add_argument("name")
-    sub.add_parser("chaos", help="tests that kill processes")
+    sub.add_parser(
+        "chaos", help="kill and cut everything for twenty minutes, and show what came of it"
+    )
     sub.add_parser("screenshots", help="take the documentation's pictures anew")
     sub.add_parser("manage", help="manage.py in the environment", add_help=False)
     return top
@@ -66,7 +68,7 @@ def run(arguments: list[str]) -> int:
         case "bench":
             return commands.bench(options.name)
         case "chaos":
-            return commands.chaos()
+            return checks.chaos(State(state_directory()))
         case _:
             return commands.screenshots()
 

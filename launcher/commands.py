@@ -175,8 +175,3 @@ def screenshots() -> int:
         )
 
     return _in_throw_away_stack("screenshots", job)
-
-
-def chaos() -> int:
-    """The tests that kill processes and cut connections."""
-    return _in_throw_away_stack("chaos", checks.pytest_chaos)

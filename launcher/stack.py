@@ -20,7 +20,7 @@ from launcher.valkey import Valkey
 
 LOOPBACK = "127.0.0.1"
 READY_WITHIN_S = 60.0
-QUEUES = "engine,poll,reap,price"
+QUEUES = "engine,poll,reap,price,notify"
 
 
 def free_port() -> int:

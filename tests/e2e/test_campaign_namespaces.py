@@ -1,0 +1,192 @@
+"""A campaign over two hosts on a shaped link: every probe measures, and what it says is true."""
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.campaigns import campaign_create, campaign_start
+from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
+from backend.domain.profiles import MIB, PROBE_SERIES
+from tests.e2e.chaos_form import NOTES
+from tests.e2e.conftest import trusted_host
+from tests.e2e.namespaces import Place, Refused, shaped_hosts
+from tests.e2e.stack import Stack, eventually
+from tests.e2e.truth import assert_clean, ended
+from tests.fakes.sshd import FakeSshd
+
+pytestmark = [pytest.mark.serial, pytest.mark.native]
+
+DEPTHS = [1, 4]
+TINY: dict[str, Any] = {
+    "repeats": 1,
+    "quiet_budget_s": 0,
+    "seconds": 0.3,
+    "sustained_s": 2,
+    "sustained_window_s": 1,
+    "file_bytes": 16 * MIB,
+    "disk_s": 2,
+    "small_files": 20,
+    "fio_file_bytes": 16 * MIB,
+    "fio_s": 0.5,
+    "fio_ramp_s": 0,
+    "matrix_s": 0.5,
+    "matrix_depths": DEPTHS,
+    "matrix_jobs": [1],
+    "network_s": 5,
+    "network_streams": 4,
+    "ping_count": 10,
+}
+NEEDED_TOOL = {"fio": "fio", "fio_matrix": "fio", "network": "iperf3"}
+LEASE_S = 120
+MAX_OVERHEAD_S = 3.0
+"""Of each machine that a run occupies."""
+LINK_BITS_PER_S = (0.93e9, 0.97e9)
+"""What is left of 1 Gbit/s without the headers of TCP, IP and Ethernet."""
+
+
+class Hosts:
+    """Where the campaign goes, and why the link between them is not shaped, if it is not."""
+
+    def __init__(self, places: list[Place], refused: str = "") -> None:
+        self.places = places
+        self.refused = refused
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    """Two network namespaces; two servers on loopback where those are refused."""
+    with ExitStack() as undo:
+        try:
+            yield Hosts(undo.enter_context(shaped_hosts(tmp_path, 2)))
+        except Refused as refused:
+            yield Hosts([_on_loopback(tmp_path / name, undo) for name in "ab"], str(refused))
+
+
+def _on_loopback(directory: Path, undo: ExitStack) -> Place:
+    directory.mkdir()
+    sshd = FakeSshd(directory)
+    sshd.start()
+    undo.callback(sshd.stop)
+    return Place(
+        name=directory.name,
+        address="127.0.0.1",
+        port=sshd.port,
+        username=sshd.username,
+        private_key=sshd.private_key,
+        host_key=sshd.host_key,
+        temporary=sshd.temporary,
+    )
+
+
+def campaign_of(places: list[Place], directory: Path) -> Campaign:
+    directories = [directory / name for name in ("disk1", "disk2")]
+    for path in directories:
+        path.mkdir()
+    made = campaign_create(
+        workspace=default_workspace(),
+        name="everything",
+        hosts=[trusted_host(place).pk for place in places],
+        profile="full",
+        probes=list(PROBE_SERIES),
+        parameters={**TINY, "directories": [str(path) for path in directories]},
+        concurrency=1,
+        network_pairs="ring",
+        actor="tester",
+    )
+    return campaign_start(campaign=made, actor="tester")
+
+
+def planned(run: Run) -> set[tuple[str, str]]:
+    """Every series that this run of the campaign has to measure."""
+    if run.peer is not None:
+        return {("network", variant) for variant in PROBE_SERIES["network"]}
+    rest = set(PROBE_SERIES) - {"network", "fio_matrix"}
+    series = {(probe, variant) for probe in rest for variant in PROBE_SERIES[probe]}
+    cells = {(way, depth) for way in PROBE_SERIES["fio_matrix"] for depth in DEPTHS}
+    return {
+        *(series - {("dd", "read_outer"), ("dd", "read_inner")}),  # need a device of their own
+        *(("fio_matrix", f"{way}_qd{depth}_jobs1") for way, depth in cells),
+    }
+
+
+def text_of(evidence: Evidence) -> str:
+    return gzip.decompress(bytes(evidence.raw_gzip)).decode()
+
+
+def slowness() -> float:
+    """How many times as long everything takes because this machine does other work besides."""
+    return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+
+
+def timeline(run: Run) -> list[str]:
+    """When the run came into each state, in seconds since it began."""
+    assert run.started_at is not None
+    return [
+        f"{(event.at - run.started_at).total_seconds():.2f} {event.detail}"
+        for event in run.events.exclude(kind="created")
+    ]
+
+
+def assert_measured(run: Run) -> None:
+    """Each series has samples; one whose tool is not installed says so."""
+    found = {(it.probe, it.variant): it for it in run.evidence.exclude(probe="inventory")}
+    assert set(found) == planned(run)
+    for (probe, variant), evidence in found.items():
+        tool = NEEDED_TOOL.get(probe)
+        if tool is not None and shutil.which(tool) is None:
+            assert evidence.error.startswith("not available"), (probe, variant)
+        else:
+            assert evidence.samples.exists(), (probe, variant, evidence.error)
+
+
+def assert_true_rates(samples: list[Sample]) -> None:
+    """Each rate is the receiver's in iperf3's own words, and what the link carries."""
+    for sample in samples:
+        assert sample.evidence is not None
+        _, _, document = text_of(sample.evidence).partition("=== iperf3\n")
+        said, _ = json.JSONDecoder().raw_decode(document)
+        assert sample.value == said["end"]["sum_received"]["bits_per_second"]
+        low, high = LINK_BITS_PER_S
+        assert low <= sample.value <= high, (sample.variant, sample.value)
+
+
+def test_campaign_over_two_hosts_measures_every_probe_and_the_link_as_it_is(
+    make_stack, hosts, queued, tmp_path, subtests
+):
+    stack: Stack = make_stack(LEASE_S)
+    campaign = campaign_of(hosts.places, tmp_path)
+    runs = list(campaign.runs.order_by("created_at"))
+    assert [run.peer is None for run in runs] == [True, True, False]
+    eventually(ended(*runs), "the end of the campaign", within_s=400)
+    for run in runs:
+        run.refresh_from_db()
+        what = f"{run.host.name}, {'alone' if run.peer is None else 'network'}"
+        NOTES.append(
+            f"{what}: {run.overhead_s:.2f} s beside {run.runner_s} s of the runner, "
+            f"load {os.getloadavg()[0]:.1f}"
+        )
+        with subtests.test(what):
+            assert (run.state, run.failure_detail) == (RunState.DONE, ""), stack.said()
+            assert_measured(run)
+            assert run.overhead_s is not None
+            machines = 1 if run.peer is None else 2
+            assert run.overhead_s <= machines * slowness() * MAX_OVERHEAD_S, timeline(run)
+    campaign.refresh_from_db()
+    assert campaign.state == CampaignState.DONE
+    for place in hosts.places:
+        assert_clean(place.temporary)
+    with subtests.test("link"):
+        if hosts.refused:
+            pytest.skip(f"no shaped link: {hosts.refused}")
+        rates = list(runs[-1].samples.filter(metric="net_tcp_bits_per_s"))
+        assert len(rates) == len([name for name in PROBE_SERIES["network"] if "tcp" in name])
+        assert_true_rates(rates)
+        NOTES.extend(f"{it.variant}: {it.value / 1e9:.3f} Gbit/s" for it in rates)
