@@ -1,0 +1,127 @@
+"""Reading of the JSON that price interfaces answer: strict in shape, exact in numbers."""
+
+import datetime as dt
+import json
+import re
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import LARGEST_AMOUNT, NoPrice, Reason
+
+MAX_SHOWN = 100
+NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
+CURRENCY = re.compile(r"[A-Z]{3}")
+# What the interfaces write where they have no value.
+MISSING = {"", "NA", "N/A"}
+
+
+def shown(value: object) -> str:
+    """A foreign value fit to be stored and shown: printable, and not long."""
+    return "".join(c if c.isprintable() else "?" for c in str(value)[:MAX_SHOWN]).strip()
+
+
+def decoder() -> json.JSONDecoder:
+    """A reader of JSON whose fractions are Decimals and that knows no infinity."""
+    return json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
+
+
+def document(text: str, *, where: str) -> Any:
+    """The JSON value that is the whole text. Raises InvalidValue, naming `where` and the line."""
+    try:
+        return decoder().decode(text)
+    except json.JSONDecodeError as error:
+        raise InvalidValue(f"{where} line {error.lineno}", f"not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue(where, f"not JSON that can be read: {shown(error)}") from error
+
+
+def mapping(value: object, *, where: str) -> dict[str, Any]:
+    """The value, which must be an object."""
+    if not isinstance(value, dict):
+        raise InvalidValue(where, "is missing, or no object")
+    return value
+
+
+def objects(value: object, *, where: str) -> list[dict[str, Any]]:
+    """The value, which must be a list of objects."""
+    if not isinstance(value, list):
+        raise InvalidValue(where, "is missing, or no list")
+    return [mapping(item, where=f"{where}[{place}]") for place, item in enumerate(value)]
+
+
+def inner(item: dict[str, Any], key: str) -> dict[str, Any]:
+    """The object under the key; an empty one where there is none."""
+    value = item.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def word(item: dict[str, Any], key: str) -> str:
+    """The text or whole number under the key; "" where there is none."""
+    value = item.get(key)
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def words(item: dict[str, Any], key: str) -> list[str]:
+    """The texts of a list under the key, without those that are none."""
+    value = item.get(key)
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def number(value: object) -> Decimal | None:
+    """The number as written, zero and negative ones too; None where there is none.
+
+    Raises InvalidValue for a float: it would carry its binary error into every sum.
+    """
+    if isinstance(value, float):
+        raise InvalidValue("amount", f"{value!r} is a float")
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        return None
+    text = str(value).strip()
+    return Decimal(text) if NUMBER.fullmatch(text) else None
+
+
+def amount(value: object) -> Decimal:
+    """The price as written. Raises NoPrice; zero is none: nobody gives machines away."""
+    found = number(value)
+    if found is None:
+        is_missing = value is None or (isinstance(value, str) and value.strip() in MISSING)
+        raise NoPrice(Reason.NO_PRICE if is_missing else Reason.NOT_A_NUMBER, value)
+    if found <= 0:
+        raise NoPrice(Reason.NEGATIVE if found else Reason.ZERO, value)
+    if found >= LARGEST_AMOUNT:
+        raise NoPrice(Reason.TOO_LARGE, value)
+    return found
+
+
+def above_zero(value: object) -> Decimal | None:
+    """The number as written; None where it is missing, no number or not above zero."""
+    found = number(value)
+    return found if found is not None and found > 0 else None
+
+
+def size(value: object, unit_bytes: int) -> int | None:
+    """A size in units of so many bytes as whole bytes; None where it is missing or zero."""
+    found = above_zero(value)
+    return None if found is None else int(found * unit_bytes)
+
+
+def currency(value: object) -> str:
+    """The three-letter code. Raises NoPrice: no currency is taken for granted."""
+    if not isinstance(value, str) or not CURRENCY.fullmatch(value):
+        raise NoPrice(Reason.NO_CURRENCY, value)
+    return value
+
+
+def day(value: object) -> dt.date | None:
+    """The date at the beginning of an ISO 8601 text; None where there is none."""
+    try:
+        return dt.date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None

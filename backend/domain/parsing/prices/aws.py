@@ -1,0 +1,334 @@
+"""EC2 prices: which of a type's many rows is the one to pay, and what its terms say.
+
+A type has some twenty rows (systems, licences, tenancies, reserved capacity), two in five of them
+priced 0. Taking the first, last or dearest is wrong for most types; see RIGHT_ROW.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    Result,
+    Skipped,
+    answers,
+)
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+
+PROVIDER = "aws"
+SOURCE = "AWS price list, AmazonEC2"
+MACHINES = "Compute Instance"
+RIGHT_ROW: tuple[tuple[str, str, Reason], ...] = (
+    ("locationtype", "AWS Region", Reason.OTHER_PLACE),
+    ("operatingsystem", "Linux", Reason.OTHER_SYSTEM),
+    ("tenancy", "Shared", Reason.OTHER_TENANCY),
+    ("preinstalledsw", "NA", Reason.OTHER_SOFTWARE),
+    ("licensemodel", "No License required", Reason.OTHER_LICENCE),
+    ("marketoption", "OnDemand", Reason.OTHER_MARKET),
+    ("capacitystatus", "Used", Reason.OTHER_CAPACITY),
+)
+"""(attribute, its value on the right row, why another is wrong). An attribute that an answer does
+not carry does not filter. Bare metal is no exception: its Shared row is what is paid."""
+ON_DEMAND, RESERVED = "OnDemand", "Reserved"
+PURCHASE_MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
+    {ON_DEMAND: PurchaseModel.ON_DEMAND, RESERVED: PurchaseModel.RESERVED}
+)
+"""Kinds of terms that are read, by the provider's word."""
+HOURS, WHOLE_TERM = "Hrs", "Quantity"
+TERMS: Mapping[str, str] = MappingProxyType({"1yr": "1y", "3yr": "3y"})
+UPFRONT: Mapping[str, str] = MappingProxyType(
+    {"No Upfront": "none", "Partial Upfront": "partial", "All Upfront": "all"}
+)
+PAID: Mapping[str, tuple[bool, bool]] = MappingProxyType(
+    {"none": (True, False), "partial": (True, True), "all": (False, True)}
+)
+"""(whether hours cost something, whether the start of the term does)."""
+BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A SKU that is the right row of its type."""
+
+    sku: str
+    type: ParsedType
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One line of a SKU's terms, in the provider's own words."""
+
+    sku: str
+    model: str
+    term_code: str
+    rate_code: str
+    unit: str
+    amount: object
+    currency: str
+    lease: str
+    option: str
+    offering_class: str
+    effective: str
+
+
+def plain(name: str) -> str:
+    """An attribute's name without spelling: the CSV writes "Pre Installed S/W", the JSON
+    preInstalledSw."""
+    return "".join(c for c in name if c.isalnum()).lower()
+
+
+def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Skipped:
+    """The product, if it is the plain Linux row of a type. Names of attributes are plain ones."""
+    name, region = attributes.get("instancetype", ""), attributes.get("regioncode", "")
+
+    if "." not in name or (family and not family.startswith(MACHINES)):
+        # Without `offer`, or it would stand in the list of types without a price.
+        detail = answers.shown(f"{family} {name}")
+        return Skipped(
+            reason=Reason.NOT_A_MACHINE, provider=PROVIDER, raw_id=sku, detail=detail, region=region
+        )
+    try:
+        _check_right(attributes)
+    except NoPrice as why:
+        return _skipped(name, region, PurchaseModel.ON_DEMAND, sku, why)
+    return Product(sku, _type(name, region, attributes))
+
+
+def _check_right(attributes: Mapping[str, str]) -> None:
+    for attribute, wanted, reason in RIGHT_ROW:
+        found = attributes.get(attribute, "")
+        if found not in {"", wanted}:
+            raise NoPrice(reason, found)
+    usage = attributes.get("usagetype", "")
+    if usage and "BoxUsage" not in usage:
+        raise NoPrice(Reason.OTHER_CAPACITY, usage)
+    # The place's name changes ("EU (Ireland)", "Europe (Ireland)"), its code does not.
+    if not attributes.get("regioncode", ""):
+        raise NoPrice(Reason.NO_REGION, attributes.get("location", ""))
+
+
+def _type(name: str, region: str, attributes: Mapping[str, str]) -> ParsedType:
+    processor = attributes.get("physicalprocessor", "")
+    disk_bytes, disk_kind = _disk(attributes.get("storage", ""))
+    return ParsedType(
+        provider=PROVIDER,
+        region=region,
+        name=name,
+        arch=_arch(processor),
+        cpu_model="" if processor in answers.MISSING else processor,
+        vcpu_count=answers.above_zero(attributes.get("vcpu")),
+        vcpu_kind="burstable" if name.startswith(BURSTABLE) else "dedicated",
+        memory_bytes=_memory(attributes.get("memory", "")),
+        disk_bytes=disk_bytes,
+        disk_kind=disk_kind,
+        gpu_count=_count(attributes.get("gpu", "")),
+    )
+
+
+def _arch(processor: str) -> str:
+    if "Graviton" in processor:
+        return "aarch64"
+    return "x86_64" if processor.startswith(("Intel", "AMD", "High Frequency Intel")) else ""
+
+
+def _memory(text: str) -> int | None:
+    """ "1,952 GiB" as bytes."""
+    figure, _, unit = text.replace(",", "").partition(" ")
+    return answers.size(figure, BYTES_PER_GIB) if unit == "GiB" else None
+
+
+def _disk(text: str) -> tuple[int | None, str]:
+    """ "2 x 900 NVMe SSD" and "1 x 475 GB SSD" as bytes and kind; "EBS only" is none."""
+    parts = text.split()
+    if len(parts) < 3 or parts[1] != "x":
+        return None, ""
+    count, each = answers.above_zero(parts[0]), answers.above_zero(parts[2])
+    kind = "hdd" if "HDD" in parts else "nvme" if "NVMe" in parts else "ssd"
+    if count is None or each is None:
+        return None, ""
+    return int(count * each * BYTES_PER_GB), kind
+
+
+def _count(text: str) -> int | None:
+    found = answers.above_zero(text)
+    return None if found is None else int(found)
+
+
+def term_rates(sku: str, model: str, terms: Mapping[str, Any]) -> Iterator[Rate | Skipped]:
+    """The lines of {term code: term}, the form that one SKU has under a model of terms."""
+    for code, term in terms.items():
+        term = answers.mapping(term, where=f"{model}.{code}")  # noqa: PLW2901
+        attributes = answers.inner(term, "termAttributes")
+        for rate_code, line in answers.inner(term, "priceDimensions").items():
+            line = answers.mapping(line, where=f"{model}.{code}.{rate_code}")  # noqa: PLW2901
+            prices = answers.inner(line, "pricePerUnit")
+            if len(prices) != 1:
+                yield _unusable(rate_code, Reason.NO_CURRENCY, f"{len(prices)} currencies")
+                continue
+            ((currency, amount),) = prices.items()
+            yield Rate(
+                sku=sku,
+                model=model,
+                term_code=code,
+                rate_code=rate_code,
+                unit=answers.word(line, "unit"),
+                amount=amount,
+                currency=currency,
+                lease=answers.word(attributes, "LeaseContractLength"),
+                option=answers.word(attributes, "PurchaseOption"),
+                offering_class=answers.word(attributes, "OfferingClass"),
+                effective=answers.word(term, "effectiveDate"),
+            )
+
+
+def _unusable(rate_code: str, reason: Reason, detail: str) -> Skipped:
+    return Skipped(reason=reason, provider=PROVIDER, raw_id=rate_code, detail=detail)
+
+
+def priced(
+    products: Mapping[str, Product], rates: Iterable[Rate], *, source: str
+) -> Iterator[Result]:
+    """The types and prices of the chosen products; each product without an on-demand price, or
+    with a term that cannot be read, has its reason."""
+    terms: dict[tuple[str, str, str], list[Rate]] = {}
+    for rate in rates:
+        terms.setdefault((rate.sku, rate.model, rate.term_code), []).append(rate)
+    on_demand = {sku for sku, model, _ in terms if model == ON_DEMAND}
+    for sku, product in products.items():
+        yield product.type
+        if sku not in on_demand:
+            why = NoPrice(Reason.NO_PRICE, "no on-demand term")
+            yield _skipped(
+                product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
+            )
+    for (sku, model, _), lines in terms.items():
+        yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines, source)
+
+
+def _skipped(offer: str, region: str, model: PurchaseModel, raw_id: str, why: NoPrice) -> Skipped:
+    return Skipped(
+        reason=why.reason,
+        provider=PROVIDER,
+        raw_id=raw_id,
+        detail=answers.shown(why.detail),
+        offer=offer,
+        region=region,
+        purchase_model=model,
+    )
+
+
+def _of_term(
+    machine: ParsedType, model: PurchaseModel, lines: list[Rate], source: str
+) -> ParsedPrice | Skipped:
+    """The price that the lines of one term make together."""
+    raw_id = "+".join(line.rate_code for line in lines)
+    try:
+        paid = _reserved(lines) if model is PurchaseModel.RESERVED else _on_demand(lines)
+        return ParsedPrice(
+            provider=PROVIDER,
+            offer=machine.name,
+            region=machine.region,
+            purchase_model=model,
+            currency=answers.currency(lines[0].currency),
+            source=source,
+            raw_id=raw_id,
+            effective_from=answers.day(lines[0].effective),
+            **paid,
+        )
+    except NoPrice as why:
+        return _skipped(machine.name, machine.region, model, raw_id, why)
+
+
+def _on_demand(lines: list[Rate]) -> dict[str, Any]:
+    if len(lines) != 1:
+        raise NoPrice(Reason.TIERED, f"{len(lines)} prices")
+    if lines[0].unit != HOURS:
+        raise NoPrice(Reason.OTHER_UNIT, lines[0].unit)
+    return {"amount": answers.amount(lines[0].amount), "unit": PriceUnit.HOUR}
+
+
+def _reserved(lines: list[Rate]) -> dict[str, Any]:
+    """Hourly price and upfront part; with all upfront the amount is that of the whole term."""
+    first = lines[0]
+    term, upfront = TERMS.get(first.lease, ""), UPFRONT.get(first.option, "")
+    if not (term and upfront):
+        raise NoPrice(Reason.OTHER_TERMS, f"{first.lease} {first.option}")
+    found = {line.unit: answers.above_zero(line.amount) for line in lines}
+    if len(found) < len(lines) or not found.keys() <= {HOURS, WHOLE_TERM}:
+        raise NoPrice(Reason.OTHER_UNIT, " ".join(line.unit for line in lines))
+    hourly, whole = found.get(HOURS), found.get(WHOLE_TERM)
+    if (hourly is not None, whole is not None) != PAID[upfront]:
+        told = ", ".join(f"{line.amount} {line.unit}" for line in lines)
+        raise NoPrice(Reason.UNEXPECTED_SHAPE, f"{first.option}: {told}")
+    common = {"term": term, "upfront": upfront, "plan": first.offering_class}
+    if hourly is None:
+        return {"amount": whole, "unit": PriceUnit.ONCE, **common}
+    return {"amount": hourly, "unit": PriceUnit.HOUR, "setup_amount": whole, **common}
+
+
+def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Prices from the pages of GetProducts, each the JSON text of one answer.
+
+    Raises InvalidValue for an answer that is not of this form.
+    """
+    return unique(_from_pages(pages, source))
+
+
+def _from_pages(pages: Iterable[str], source: str) -> Iterator[Result]:
+    products: dict[str, Product] = {}
+    rates: list[Rate] = []
+    for number, page in enumerate(pages):
+        where = f"page {number + 1}"
+        entries = answers.mapping(answers.document(page, where=where), where=where)
+        for entry in _entries(entries, where):
+            found = answers.inner(entry, "product")
+            product = chosen_of_json(answers.word(found, "sku"), found)
+            if isinstance(product, Skipped):
+                yield product
+                continue
+            products[product.sku] = product
+            for model in PURCHASE_MODELS:
+                for rate in term_rates(
+                    product.sku, model, answers.inner(answers.inner(entry, "terms"), model)
+                ):
+                    if isinstance(rate, Skipped):
+                        yield rate
+                    else:
+                        rates.append(rate)
+    yield from priced(products, rates, source=source)
+
+
+def chosen_of_json(sku: str, product: Mapping[str, Any]) -> Product | Skipped:
+    """As `chosen`, from a product in the form of the JSON answers."""
+    attributes = answers.inner(dict(product), "attributes")
+    family = answers.word(dict(product), "productFamily")
+    return chosen(sku, family, {plain(name): answers.word(attributes, name) for name in attributes})
+
+
+def _entries(page: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    """The entries of PriceList, which are JSON written into texts."""
+    listed = page.get("PriceList")
+    if not isinstance(listed, list):
+        raise InvalidValue(f"{where} PriceList", "is missing, or no list")
+    for place, entry in enumerate(listed):
+        name = f"{where} PriceList[{place}]"
+        value = answers.document(entry, where=name) if isinstance(entry, str) else entry
+        yield answers.mapping(value, where=name)
+
+
+def skus(results: Iterable[Result]) -> dict[str, ParsedPrice]:
+    """The on-demand prices by SKU, on which the savings plans are joined."""
+    return {
+        result.raw_id.partition(".")[0]: result
+        for result in results
+        if isinstance(result, ParsedPrice) and result.purchase_model is PurchaseModel.ON_DEMAND
+    }

@@ -1,0 +1,101 @@
+"""Prices of DigitalOcean, from /v2/sizes."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    Result,
+    Skipped,
+    answers,
+)
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.units import BYTES_PER_GIB
+
+PROVIDER = "digitalocean"
+SOURCE = "DigitalOcean sizes"
+CURRENCY = "USD"
+"""The answer names none; the list is told in US dollars."""
+MIB = 2**20
+TIB = 2**40
+SHARED = ("s-",)
+DEDICATED = ("c-", "c2-", "g-", "gd-", "m-", "m3-", "m6-", "so-", "so1_5-")
+
+
+def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Hourly prices with their monthly caps, one a region, from the JSON texts of the answers.
+
+    Raises InvalidValue for an answer that is not of this form.
+    """
+    return unique(_parsed(pages, source))
+
+
+def _parsed(pages: Iterable[str], source: str) -> Iterator[Result]:
+    for number, page in enumerate(pages):
+        where = f"page {number + 1}"
+        answer = answers.mapping(answers.document(page, where=where), where=where)
+        for item in answers.objects(answer.get("sizes"), where=f"{where} sizes"):
+            yield from _priced(item, source)
+
+
+def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
+    name, regions = answers.word(item, "slug"), answers.words(item, "regions")
+    try:
+        if not name:
+            raise NoPrice(Reason.NO_TYPE)
+        if item.get("available") is False or not regions:
+            raise NoPrice(Reason.NOT_OFFERED)
+        amount = answers.amount(item.get("price_hourly"))
+    except NoPrice as why:
+        for region in regions or [""]:
+            yield Skipped(
+                reason=why.reason,
+                provider=PROVIDER,
+                raw_id=name,
+                detail=answers.shown(why.detail),
+                offer=name,
+                region=region,
+            )
+        return
+    for region in regions:
+        yield _type(item, name, region)
+        yield ParsedPrice(
+            provider=PROVIDER,
+            offer=name,
+            region=region,
+            purchase_model=PurchaseModel.ON_DEMAND,
+            amount=amount,
+            currency=CURRENCY,
+            unit=PriceUnit.HOUR,
+            monthly_cap=answers.above_zero(item.get("price_monthly")),
+            included=_included(item),
+            source=source,
+            raw_id=name,
+        )
+
+
+def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
+    kind = "shared" if name.startswith(SHARED) else ""
+    return ParsedType(
+        provider=PROVIDER,
+        region=region,
+        name=name,
+        vcpu_count=answers.above_zero(item.get("vcpus")),
+        vcpu_kind="dedicated" if name.startswith(DEDICATED) else kind,
+        # "MB" and "GB", which the newer fields of the same answer call MiB and GiB.
+        memory_bytes=answers.size(item.get("memory"), MIB),
+        disk_bytes=answers.size(item.get("disk"), BYTES_PER_GIB),
+        disk_kind="ssd",
+        gpu_count=answers.size(answers.inner(item, "gpu_info").get("count"), 1),
+    )
+
+
+def _included(item: dict[str, Any]) -> dict[str, object]:
+    # "TB"; the list calls them TiB.
+    traffic = answers.size(item.get("transfer"), TIB)
+    return {} if traffic is None else {"traffic_bytes": traffic}

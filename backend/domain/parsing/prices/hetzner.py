@@ -1,0 +1,175 @@
+"""Prices of Hetzner Cloud, from /v1/pricing (currency, tax, addresses) and /v1/server_types."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedExtra,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    Result,
+    Skipped,
+    answers,
+)
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+
+PROVIDER = "hetzner"
+SOURCE = "Hetzner Cloud server types"
+PERCENT = Decimal(100)
+ARCHITECTURES = {"x86": "x86_64", "arm": "aarch64"}
+DISKS = {"local": "local", "network": "network"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What the list says once for all its prices."""
+
+    currency: object
+    tax_rate: Decimal | None
+    source: str
+
+
+def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Net hourly prices with their monthly caps, and the addresses that cost extra.
+
+    `pricing` is the JSON text of /v1/pricing: the prices of a server type carry no currency, and
+    euros are not taken for granted. Raises InvalidValue for an answer that is not of this form.
+    """
+    return unique(_parsed(pricing, server_types, source))
+
+
+def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[Result]:
+    answer = answers.mapping(answers.document(pricing, where="pricing"), where="pricing")
+    told = answers.mapping(answer.get("pricing"), where="pricing.pricing")
+    percent = answers.number(told.get("vat_rate"))
+    basis = _Basis(
+        currency=told.get("currency"),
+        tax_rate=None if percent is None else EXACT.divide(percent, PERCENT),
+        source=source,
+    )
+    yield from _addresses(told, basis)
+    for number, page in enumerate(server_types):
+        where = f"page {number + 1}"
+        listed = answers.mapping(answers.document(page, where=where), where=where)
+        for item in answers.objects(listed.get("server_types"), where=f"{where} server_types"):
+            yield from _server_type(item, basis)
+
+
+def _addresses(told: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
+    for kind in _objects(told, "primary_ips"):
+        for price in _objects(kind, "prices"):
+            # An address without a price is no reason against the machine.
+            with contextlib.suppress(NoPrice):
+                yield ParsedExtra(
+                    provider=PROVIDER,
+                    region=answers.word(price, "location"),
+                    name=answers.word(kind, "type"),
+                    amount=answers.amount(_net(price, "price_hourly")),
+                    currency=answers.currency(basis.currency),
+                    unit=PriceUnit.HOUR,
+                    source=basis.source,
+                    monthly_cap=answers.above_zero(_net(price, "price_monthly")),
+                )
+
+
+def _objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    value = item.get(key)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _net(price: dict[str, Any], key: str) -> object:
+    return answers.inner(price, key).get("net")
+
+
+def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
+    name, raw_id = answers.word(item, "name"), answers.word(item, "id")
+    prices = _objects(item, "prices")
+    if not prices or not name:
+        reason = Reason.NO_PRICE if name else Reason.NO_TYPE
+        yield Skipped(reason=reason, provider=PROVIDER, raw_id=raw_id, offer=name)
+        return
+    gone = _not_offered(item)
+    for price in prices:
+        region = answers.word(price, "location")
+        try:
+            found = _price(item, price, gone, basis)
+        except NoPrice as why:
+            yield Skipped(
+                reason=why.reason,
+                provider=PROVIDER,
+                raw_id=raw_id,
+                detail=answers.shown(why.detail),
+                offer=name,
+                region=region,
+            )
+        else:
+            yield _type(item, name, region)
+            yield found
+
+
+def _price(
+    item: dict[str, Any], price: dict[str, Any], gone: set[str], basis: _Basis
+) -> ParsedPrice:
+    region = answers.word(price, "location")
+    if not region:
+        raise NoPrice(Reason.NO_REGION)
+    if gone & {"", region}:
+        raise NoPrice(Reason.NOT_OFFERED)
+    return ParsedPrice(
+        provider=PROVIDER,
+        offer=answers.word(item, "name"),
+        region=region,
+        purchase_model=PurchaseModel.ON_DEMAND,
+        amount=answers.amount(_net(price, "price_hourly")),
+        currency=answers.currency(basis.currency),
+        unit=PriceUnit.HOUR,
+        monthly_cap=answers.above_zero(_net(price, "price_monthly")),
+        tax_rate=basis.tax_rate,
+        included=_included(item, price),
+        source=basis.source,
+        raw_id=f"{answers.word(item, 'id')}/{region}",
+    )
+
+
+def _not_offered(item: dict[str, Any]) -> set[str]:
+    """Places that no longer sell the type; "" = all of them."""
+    gone = {
+        answers.word(place, "name")
+        for place in _objects(item, "locations")
+        if place.get("deprecation")
+    }
+    return gone | ({""} if item.get("deprecated") is True or item.get("deprecation") else set())
+
+
+def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
+    kind = answers.word(item, "cpu_type")
+    return ParsedType(
+        provider=PROVIDER,
+        region=region,
+        name=name,
+        arch=ARCHITECTURES.get(answers.word(item, "architecture"), ""),
+        vcpu_count=answers.above_zero(item.get("cores")),
+        vcpu_kind=kind if kind in {"shared", "dedicated"} else "",
+        # "GB", of which the machine sees as many GiB.
+        memory_bytes=answers.size(item.get("memory"), BYTES_PER_GIB),
+        disk_bytes=answers.size(item.get("disk"), BYTES_PER_GB),
+        disk_kind=DISKS.get(answers.word(item, "storage_type"), ""),
+    )
+
+
+def _included(item: dict[str, Any], price: dict[str, Any]) -> dict[str, object]:
+    """Traffic in bytes a month, and the net price of a TB beyond it; an address is extra."""
+    traffic = price.get("included_traffic", item.get("included_traffic"))
+    found: dict[str, object | None] = {
+        "traffic_bytes": answers.size(traffic, 1),
+        "traffic_price_per_tb": answers.above_zero(_net(price, "price_per_tb_traffic")),
+    }
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,104 @@
+"""Prices of Linode, from /v4/linode/types."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    Result,
+    Skipped,
+    answers,
+)
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.units import BYTES_PER_GB
+
+PROVIDER = "linode"
+SOURCE = "Linode types"
+CURRENCY = "USD"
+"""The answer names none; the list is told in US dollars."""
+EVERYWHERE = ""
+MIB = 2**20
+KINDS = {"nanode": "shared", "standard": "shared", "dedicated": "dedicated", "premium": "dedicated"}
+
+
+def parse(
+    pages: Iterable[str], *, regions: Sequence[str] = (), source: str = SOURCE
+) -> Iterator[Result]:
+    """Hourly prices with their monthly caps, from the JSON texts of the answers.
+
+    The answer tells one price and those of the regions that differ. With `regions` each of them
+    gets its own row; without, region "" stands for all that do not differ. Raises InvalidValue
+    for an answer that is not of this form.
+    """
+    return unique(_parsed(pages, regions, source))
+
+
+def _parsed(pages: Iterable[str], regions: Sequence[str], source: str) -> Iterator[Result]:
+    for number, page in enumerate(pages):
+        where = f"page {number + 1}"
+        answer = answers.mapping(answers.document(page, where=where), where=where)
+        for item in answers.objects(answer.get("data"), where=f"{where} data"):
+            own = {
+                answers.word(told, "id"): told
+                for told in item.get("region_prices") or ()
+                if isinstance(told, dict)
+            }
+            for region in regions or (EVERYWHERE, *own):
+                yield from _priced(
+                    item, region, own.get(region, answers.inner(item, "price")), source
+                )
+
+
+def _priced(
+    item: dict[str, Any], region: str, price: dict[str, Any], source: str
+) -> Iterator[Result]:
+    name = answers.word(item, "id")
+    try:
+        if not name:
+            raise NoPrice(Reason.NO_TYPE)
+        amount = answers.amount(price.get("hourly"))
+    except NoPrice as why:
+        yield Skipped(
+            reason=why.reason,
+            provider=PROVIDER,
+            raw_id=name,
+            detail=answers.shown(why.detail),
+            offer=name,
+            region=region,
+        )
+        return
+    yield ParsedType(
+        provider=PROVIDER,
+        region=region,
+        name=name,
+        vcpu_count=answers.above_zero(item.get("vcpus")),
+        vcpu_kind=KINDS.get(answers.word(item, "class"), ""),
+        # "MB", of which 1024 are the "1GB" of the label.
+        memory_bytes=answers.size(item.get("memory"), MIB),
+        disk_bytes=answers.size(item.get("disk"), MIB),
+        disk_kind="ssd",
+        gpu_count=answers.size(item.get("gpus"), 1),
+    )
+    yield ParsedPrice(
+        provider=PROVIDER,
+        offer=name,
+        region=region,
+        purchase_model=PurchaseModel.ON_DEMAND,
+        amount=amount,
+        currency=CURRENCY,
+        unit=PriceUnit.HOUR,
+        monthly_cap=answers.above_zero(price.get("monthly")),
+        included=_included(item),
+        source=source,
+        raw_id=name,
+    )
+
+
+def _included(item: dict[str, Any]) -> dict[str, object]:
+    traffic = answers.size(item.get("transfer"), BYTES_PER_GB)
+    return {} if traffic is None else {"traffic_bytes": traffic}

@@ -1,0 +1,229 @@
+"""The gate before new prices are published: what is not plausible waits for a person.
+
+What waits leaves the last published price in force.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from statistics import median
+from types import MappingProxyType
+
+from backend.domain.parsing.prices import Key, ParsedPrice, PurchaseModel
+from backend.domain.units import EXACT
+
+
+class Outcome(StrEnum):
+    PUBLISH = "publish"
+    QUARANTINE = "quarantine"
+    UNCHANGED = "unchanged"
+
+
+class Doubt(StrEnum):
+    """Why a price is not plausible."""
+
+    ABOVE_ON_DEMAND = "above_on_demand"
+    PER_VCPU = "per_vcpu"
+    CHANGED = "changed"
+    ROWS_MISSING = "rows_missing"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Ratios at which a price becomes doubtful; at the limit itself it is not yet."""
+
+    spot: Decimal = Decimal("1.05")
+    """Of the on-demand price."""
+    per_vcpu: Decimal = Decimal(8)
+    """Of the median of the type's family, above and below."""
+    change: Decimal = Decimal("0.30")
+    """Of the price published last."""
+    missing: Decimal = Decimal("0.05")
+    """Share of the published rows that are not among the new ones."""
+    hours_per_month: Decimal = Decimal(730)
+    """Only to set prices of different units side by side."""
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one new price; `doubts` are empty unless it waits."""
+
+    price: ParsedPrice
+    outcome: Outcome
+    doubts: tuple[Doubt, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Decisions in the order of the new prices, and the published ones that vanished.
+
+    What vanished is stale, not gone: feeds have dropped whole series for days.
+    """
+
+    decisions: tuple[Decision, ...]
+    missing: tuple[ParsedPrice, ...]
+
+    @property
+    def is_alarming(self) -> bool:
+        """Whether a person should look."""
+        return any(decision.outcome is Outcome.QUARANTINE for decision in self.decisions)
+
+
+Machine = tuple[str, str, str]
+"""(provider, region, type)."""
+
+FAMILIES: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "aws": re.compile(r"[^.]+"),
+        "azure": re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
+        "digitalocean": re.compile(r"[a-z]+[0-9_.]*(?=-)"),
+        "gcp": re.compile(r"[^-]+"),
+        "hetzner": re.compile(r"[a-z]+"),
+        "linode": re.compile(r"g[0-9]+-[a-z]+"),
+    }
+)
+"""What of a type's name is its family."""
+
+
+def family(provider: str, name: str) -> str:
+    """The family of a machine type: types of one are priced alike per vCPU. The provider's word,
+    or the whole name where it does not say."""
+    pattern = FAMILIES.get(provider)
+    found = pattern.match(name) if pattern else None
+    return found[0] if found else name
+
+
+def verdict(
+    prices: Sequence[ParsedPrice],
+    previous: Iterable[ParsedPrice] = (),
+    *,
+    vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
+    limits: Limits = LIMITS,
+) -> Verdict:
+    """What becomes of the new prices of one provider and place, given those published last.
+
+    Each key occurs once in both. `vcpus` tells what is known of the types; without a count, a
+    family's median or an on-demand price that comparison is left out. Without `previous` there is
+    nothing to compare with: every plausible price is published. When too many of the published
+    rows are missing, no new price is published, for the answer is not whole.
+    """
+    published = {price.key: price for price in previous}
+    missing = _missing(prices, published)
+    is_torn = bool(published) and len(missing) > limits.missing * len(published)
+    doubtful = _Gate(
+        limits=limits,
+        published=published,
+        on_demand=_on_demand([*published.values(), *prices]),
+        per_vcpu=_per_vcpu(prices, vcpus),
+    )
+    decisions = [doubtful.decision(price, is_torn=is_torn) for price in prices]
+    return Verdict(tuple(decisions), tuple(missing))
+
+
+def _missing(
+    prices: Sequence[ParsedPrice], published: Mapping[Key, ParsedPrice]
+) -> list[ParsedPrice]:
+    new = {price.key for price in prices}
+    return [price for key, price in published.items() if key not in new]
+
+
+def _machine(price: ParsedPrice) -> Machine:
+    return price.provider, price.region, price.offer
+
+
+def _beside(price: ParsedPrice) -> tuple[str, ...]:
+    """What an on-demand price and another one of the same machine have in common."""
+    return (*_machine(price), price.operating_system, price.tenancy, price.currency, price.basis)
+
+
+def _on_demand(prices: Iterable[ParsedPrice]) -> dict[tuple[str, ...], ParsedPrice]:
+    """The on-demand price of each machine; a later one takes the place of an earlier one."""
+    return {
+        _beside(price): price for price in prices if price.purchase_model is PurchaseModel.ON_DEMAND
+    }
+
+
+def _per_vcpu(
+    prices: Iterable[ParsedPrice], vcpus: Mapping[Machine, Decimal | None]
+) -> dict[Key, tuple[Decimal, Decimal]]:
+    """(price per vCPU, median of its family) of the on-demand prices whose vCPUs are known."""
+    each: dict[Key, Decimal] = {}
+    families: dict[tuple[str, ...], list[Key]] = {}
+    for price in prices:
+        count = vcpus.get(_machine(price))
+        if price.purchase_model is PurchaseModel.ON_DEMAND and count:
+            each[price.key] = EXACT.divide(price.amount, count)
+            kind = family(price.provider, price.offer)
+            alike = (price.provider, price.region, kind, price.currency, price.unit)
+            families.setdefault(alike, []).append(price.key)
+    return {
+        key: (each[key], median([each[other] for other in keys]))
+        for keys in families.values()
+        for key in keys
+    }
+
+
+@dataclass(frozen=True)
+class _Gate:
+    limits: Limits
+    published: Mapping[Key, ParsedPrice]
+    on_demand: Mapping[tuple[str, ...], ParsedPrice]
+    per_vcpu: Mapping[Key, tuple[Decimal, Decimal]]
+
+    def decision(self, price: ParsedPrice, *, is_torn: bool) -> Decision:
+        held = self.published.get(price.key)
+        if held is not None and held.terms == price.terms:
+            return Decision(price, Outcome.UNCHANGED)
+        found = {
+            Doubt.ABOVE_ON_DEMAND: self._above_on_demand(price),
+            Doubt.PER_VCPU: self._far_from_family(price),
+            Doubt.CHANGED: "" if held is None else self._changed(price, held),
+            Doubt.ROWS_MISSING: "rows of the last answer are missing" if is_torn else "",
+        }
+        doubts = tuple(doubt for doubt, detail in found.items() if detail)
+        if not doubts:
+            return Decision(price, Outcome.PUBLISH)
+        detail = "; ".join(filter(None, found.values()))
+        return Decision(price, Outcome.QUARANTINE, doubts, detail)
+
+    def _above_on_demand(self, price: ParsedPrice) -> str:
+        machine = self.on_demand.get(_beside(price))
+        if machine is None or price.purchase_model is PurchaseModel.ON_DEMAND:
+            return ""
+        hourly, full = self._hourly(price), self._hourly(machine)
+        if hourly is None or full is None or not self._is_above(price, hourly, full):
+            return ""
+        return f"{hourly:.6g} an hour, on demand {full:.6g}"
+
+    def _is_above(self, price: ParsedPrice, hourly: Decimal, full: Decimal) -> bool:
+        if price.purchase_model is PurchaseModel.SPOT:
+            return hourly > self.limits.spot * full
+        if price.purchase_model is PurchaseModel.RESERVED:
+            return hourly >= full
+        # Some plans give no discount on some types.
+        return hourly > full
+
+    def _far_from_family(self, price: ParsedPrice) -> str:
+        each, middle = self.per_vcpu.get(price.key, (Decimal(1), Decimal(1)))
+        limit = self.limits.per_vcpu
+        if each <= limit * middle and middle <= limit * each:
+            return ""
+        return f"{each:.6g} per vCPU, median of the family {middle:.6g}"
+
+    def _changed(self, price: ParsedPrice, held: ParsedPrice) -> str:
+        new, old = self._comparable(price), self._comparable(held)
+        if abs(new - old) <= self.limits.change * old:
+            return ""
+        return f"{old:.6g} before, {new:.6g} now"
+
+    def _hourly(self, price: ParsedPrice) -> Decimal | None:
+        return price.hourly_effective(self.limits.hours_per_month)
+
+    def _comparable(self, price: ParsedPrice) -> Decimal:
+        return self._hourly(price) or price.amount
