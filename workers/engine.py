@@ -37,6 +37,7 @@ Dispatch = Callable[[Claim | None], None]
 
 MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
+COLLECT_RETRY_S = 5
 LOST_AFTER_LEASES = 5
 """A host that is silent for this many leases (10 minutes by default) is lost."""
 
@@ -95,9 +96,22 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
     log.warning("run %s on %s, %s: %s", run.pk, run.host.name, state, error)
     if state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
+    if state == RunState.COLLECTING and error.retryable and error.reason != Reason.BUG:
+        return _after_failed_collecting(step, error)
     if error.retryable and step.attempt < MAX_ATTEMPTS:
         return Wait(_backoff_s(step), str(error))
     return _given_up(step, error.reason, error.detail)
+
+
+def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
+    """What was measured waits on the host: be as patient as while the run was measuring."""
+    run = step.run
+    if run.is_cancel_requested:
+        return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
+    if clock.now() - step.created_at <= lost_after():
+        return Wait(COLLECT_RETRY_S, str(error), is_progress=True)
+    fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
+    return Move(RunState.TEARING_DOWN, fields, event=error.detail)
 
 
 def refused(run: Run, error: DriverError) -> Move:

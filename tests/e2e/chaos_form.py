@@ -25,7 +25,7 @@ class Form:
 
 
 MORE_KILLS = 6
-SHORT = Form(kills=6, cut_s=30, cut_lease_s=10, cut_kills=2)
+SHORT = Form(kills=6, cut_s=30, cut_lease_s=10, cut_kills=1)
 LONG_FORM = Form(kills=104, cut_s=300, cut_lease_s=120, cut_kills=2)
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10

@@ -18,7 +18,8 @@ from tests.fakes.sshd import FakeSshd
 
 pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
-SHORT_REPEATS = 6
+SHORT_REPEATS = 10
+"""Some ten seconds: every run is in the middle when all have begun."""
 LONG_REPEATS = 10
 LONG_SECONDS = FORM.cut_s / (2 * LONG_REPEATS - 2)
 """So that the run outlasts the cut."""

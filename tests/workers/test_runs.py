@@ -13,7 +13,7 @@ from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
 from backend.benchmarks.services import host_private_key_replace, run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
-from workers import poller
+from workers import engine, poller
 from workers.probes import plan as plans
 from workers.pump import Pump
 
@@ -290,6 +290,50 @@ def test_cut_connection_does_not_disturb_a_run(ssh_host, sshd):
     driven(run)
     assert (run.state, run.failure_reason) == (RunState.DONE, "")
     assert sorted(values(run)) == [0, 1]
+
+
+@pytest.fixture
+def collecting(ssh_host, sshd):
+    """A run whose runner is done, and whose host fell silent just then."""
+    run = tiny_run(ssh_host)
+    Pump().steps(wait_s=0)
+    while run.state != RunState.COLLECTING:
+        poller.follow(lambda claim: None, window_s=1)
+        run.refresh_from_db()
+    sshd.refuse()
+    run.steps.update(lease_until=None)
+    return run
+
+
+def test_host_that_is_silent_when_results_are_collected_is_waited_for(collecting, sshd):
+    for _ in range(engine.MAX_ATTEMPTS + 1):
+        hurry(collecting)
+        Pump().steps(wait_s=0)
+        collecting.refresh_from_db()
+        assert collecting.state == RunState.COLLECTING
+    sshd.accept()
+    driven(collecting)
+    assert (collecting.state, collecting.failure_reason) == (RunState.DONE, "")
+
+
+def test_host_that_stays_silent_when_results_are_collected_is_lost(collecting, sshd):
+    began = collecting.steps.get(state=RunState.COLLECTING)
+    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - engine.lost_after())
+    hurry(collecting)
+    Pump().steps(wait_s=0)
+    collecting.refresh_from_db()
+    assert (collecting.state, collecting.failure_reason) == (RunState.LOST, "unreachable")
+    assert sorted(values(collecting)) == [0, 1]  # stored as they came
+
+
+def test_cancelled_run_does_not_wait_for_a_silent_host(collecting, sshd):
+    run_cancel(run=collecting, actor="tester")
+    hurry(collecting)
+    Pump().steps(wait_s=0)
+    collecting.refresh_from_db()
+    assert (collecting.state, collecting.outcome) == (RunState.TEARING_DOWN, RunState.CANCELLED)
+    sshd.accept()
+    assert driven(collecting).state == RunState.CANCELLED
 
 
 def test_second_run_waits_until_the_host_is_free(ssh_host):
