@@ -81,6 +81,8 @@ def _worked(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
     if step.state != run.state and not run.is_finished:
         raise StaleState(f"step {step.state} of a run in {run.state}")
+    if state not in HANDLERS:
+        raise StaleState(f"a {state} run is followed, not worked on")
     if state in CANCELLABLE and run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     if state in BEFORE_TEARDOWN | {RunState.QUEUED} and step.attempt > MAX_ATTEMPTS:

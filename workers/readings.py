@@ -39,12 +39,17 @@ class Reading:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other work took CPU from the repeat (backend.domain.cmips.is_disturbed)."""
+        """Whether other work took CPU from the repeat (backend.domain.cmips.is_disturbed).
+
+        Disks and networks are judged by foreign user time: the kernel's share is their own work.
+        """
         if self.conditions is None:
             return False
         shares = [sample.parameters.get("cpu_share") for sample in self.samples]
         share = next((share for share in shares if isinstance(share, float)), None)
-        return is_disturbed(share, self.conditions.foreign_cpu_ratio)
+        foreign, user = self.conditions.foreign_cpu_ratio, self.conditions.foreign_user_ratio
+        is_io = self.probe in PROBES and PROBES[self.probe].is_io
+        return is_disturbed(share, user if is_io and user is not None else foreign)
 
 
 def reading(raw: RawResult, damage: str = "") -> Reading:

@@ -189,8 +189,9 @@ def test_observe_waits_no_longer_than_the_budget_when_the_host_is_busy(observed,
             neighbour.kill()
     assert conditions.quiet_wait_s == 2.5
     assert not conditions.is_quiet
-    # All CPUs are busy and at most one of them with ours.
+    # All CPUs are busy and at most one of them with ours; the neighbour computes and asks the kernel for nothing.
     assert conditions.foreign_cpu_ratio > 0.3
+    assert conditions.foreign_user_ratio > 0.25
 
 
 def test_observe_does_not_wait_when_the_host_is_known_to_be_quiet(observed):

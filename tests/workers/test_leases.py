@@ -154,6 +154,15 @@ def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
     assert made.run.state == RunState.QUEUED
 
 
+def test_message_for_a_running_run_is_dropped_and_leaves_it_to_the_poller():
+    made = step(state=RunState.RUNNING)
+    (claim,) = claim_due(is_polling=True)
+    engine.run_step(claim, never)
+    made.refresh_from_db()
+    assert (made.lease_token, made.finished_at, made.last_error) == (claim.token, None, "")
+    assert made.lease_until > clock.now()
+
+
 def test_two_workers_with_the_same_claim_move_the_run_once():
     made = step()
     (claim,) = claim_due(is_polling=False)

@@ -339,6 +339,22 @@ def test_what_is_not_available_here_is_no_failure():
     assert reading(finished(b"=== failure unavailable: x\n", exit_code=2)).reason is not None
 
 
+def test_disk_is_disturbed_by_what_others_compute_and_not_by_the_kernel():
+    out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
+
+    def is_disturbed(**shares):
+        return reading(finished(out, **shares)).is_disturbed
+
+    assert not is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.01)
+    assert is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.06)
+    assert is_disturbed(foreign_cpu_ratio=0.2)  # of an observer that did not tell them apart
+    cpu = replace(
+        finished((FIXTURES / "cmips-all-x86_64.txt").read_bytes()), name="001-cmips-all-0"
+    )
+    kernel = {**json.loads(cpu.record), "foreign_cpu_ratio": 0.2, "foreign_user_ratio": 0.01}
+    assert reading(replace(cpu, record=f"{json.dumps(kernel)}\n".encode())).is_disturbed
+
+
 def test_series_that_cannot_be_read_is_a_warning_and_the_repeat_counts():
     out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
     found = reading(replace(finished(out), series=b"t_s cpu\n1 x\n"))

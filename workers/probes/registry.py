@@ -45,6 +45,8 @@ class Probe:
     metrics: tuple[str, ...]
     needs: tuple[str, ...]
     """What of the bundle it runs, beside the runner's own scripts."""
+    is_io: bool = False
+    """Whether the kernel works for it in threads and interrupts that count as foreign."""
 
     def parse(self, text: str, variant: str) -> Any:
         """Samples of one output, host facts of the inventory; raises ProbeError."""
@@ -185,6 +187,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                 parser="backend.domain.parsing.dd:parse",
                 metrics=("disk_write_bytes_per_s", "disk_read_bytes_per_s"),
                 needs=("memory",),  # makes the incompressible source
+                is_io=True,
             ),
             Probe(
                 name="small_files",
@@ -201,6 +204,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                 parser="backend.domain.parsing.small_files:parse",
                 metrics=("small_files_per_s", "fsync_p99_ns"),
                 needs=("small_files",),
+                is_io=True,
             ),
             Probe(
                 name="fio",
@@ -224,6 +228,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                     *("disk_rand_write_p99_ns", "disk_read_bytes_per_s", "disk_write_bytes_per_s"),
                 ),
                 needs=(),
+                is_io=True,
             ),
             Probe(
                 name=MATRIX,
@@ -232,6 +237,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                 parser="backend.domain.parsing.fio:parse",
                 metrics=("disk_rand_read_iops", "disk_rand_write_iops"),
                 needs=(),
+                is_io=True,
             ),
             Probe(
                 name="sustained",
@@ -271,6 +277,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
                     "net_rtt_ns",
                 ),
                 needs=(),
+                is_io=True,
             ),
         )
     }

@@ -46,6 +46,8 @@ class Conditions:
     is_quiet: bool
     mhz_min: float | None
     mhz_mean: float | None
+    foreign_user_ratio: float | None = None
+    """Foreign CPU without the kernel's own work; None where it was not observed."""
 
     @property
     def is_complete(self) -> bool:
@@ -81,6 +83,7 @@ def parse(text: str) -> Conditions:
         is_quiet=record.flag("is_quiet"),
         mhz_min=record.number_or_none("mhz_min"),
         mhz_mean=record.number_or_none("mhz_mean"),
+        foreign_user_ratio=record.number_or_none("foreign_user_ratio"),
     )
 
 

@@ -187,3 +187,9 @@ def test_runner_status_names_the_failure_when_the_disk_was_full(recorded):
 def test_runner_status_is_refused_when_a_field_cannot_be(recorded, fields, detail):
     with pytest.raises(ProbeError, match=detail):
         runner_status.parse(_changed(recorded("runner-finished"), **fields))
+
+
+def test_observe_tells_foreign_user_time_apart_where_it_was_observed(recorded):
+    assert observe.parse(recorded("observe-complete")).foreign_user_ratio is None
+    text = _changed(recorded("observe-complete"), foreign_user_ratio=0.0123)
+    assert observe.parse(text).foreign_user_ratio == 0.0123

@@ -211,7 +211,7 @@ static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
 static char proc_text[1 << 20];
 
 struct snapshot {
-    uint64_t at_ns, busy_ns, steal_ns, iowait_ns, cpus;
+    uint64_t at_ns, busy_ns, user_ns, steal_ns, iowait_ns, cpus;
 };
 
 enum { JIFFY_NS = 10000000 }; /* /proc/stat counts in 1/100 s on every architecture */
@@ -230,6 +230,7 @@ static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
                 if (!read_u64(&cursor, &fields[i])) break;
             }
             snapshot.busy_ns += (fields[0] + fields[1] + fields[2] + fields[5] + fields[6]) * JIFFY_NS;
+            snapshot.user_ns += (fields[0] + fields[1]) * JIFFY_NS;
             snapshot.iowait_ns += fields[4] * JIFFY_NS;
             snapshot.steal_ns += fields[7] * JIFFY_NS;
             snapshot.cpus++;

@@ -35,24 +35,31 @@ struct options {
     char **command;
 };
 
-struct outcome {
-    int status;
-    bool is_timed_out, is_cancelled;
-    uint64_t quiet_wait_ns, started_ns, cpu_ns;
-    bool is_quiet;
-    struct snapshot before, after;
-};
-
 struct usage {
     long user_s, user_us, system_s, system_us, rest[14];
 };
 
-static uint64_t usage_ns(int who)
+struct cpu_time {
+    uint64_t all_ns, user_ns;
+};
+
+static struct cpu_time cpu_time_of(int who)
 {
     struct usage usage = {0};
     SYS2(NR_GETRUSAGE, who, &usage);
-    return (uint64_t)(usage.user_s + usage.system_s) * NS_PER_S + (uint64_t)(usage.user_us + usage.system_us) * 1000;
+    const uint64_t user_ns = (uint64_t)usage.user_s * NS_PER_S + (uint64_t)usage.user_us * 1000;
+    const uint64_t system_ns = (uint64_t)usage.system_s * NS_PER_S + (uint64_t)usage.system_us * 1000;
+    return (struct cpu_time){user_ns + system_ns, user_ns};
 }
+
+struct outcome {
+    int status;
+    bool is_timed_out, is_cancelled;
+    uint64_t quiet_wait_ns, started_ns;
+    struct cpu_time self, command; /* ours while it ran, and its own */
+    bool is_quiet;
+    struct snapshot before, after;
+};
 
 /* One of CHLD, TERM and INT, or 0 when none came in time. They are blocked everywhere else. */
 static int next_signal(uint64_t wait_ns)
@@ -122,18 +129,21 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
     series_end(series, cpus, &outcome->after);
     end_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
     while (SYS4(NR_WAIT4, -1, 0, NO_HANG, 0) >= 0 && clock_ns(CLOCK_WALL_MONOTONIC) < end_ns) sleep_ns(1000000);
-    outcome->cpu_ns = usage_ns(USAGE_CHILDREN);
+    outcome->command = cpu_time_of(USAGE_CHILDREN);
 }
 
 static int report(const struct options *options, const struct host_cpus *cpus, const struct series *series,
-                  const struct outcome *outcome, uint64_t own_ns)
+                  const struct outcome *outcome)
 {
     const struct snapshot *before = &outcome->before, *after = &outcome->after;
     const uint64_t wall_ns = after->at_ns - before->at_ns;
     const int signal = outcome->status & 0x7f;
     const double usable = cpus->quota_milli && cpus->quota_milli < cpus->affinity_count * 1000
                               ? (double)cpus->quota_milli / 1000 : (double)cpus->affinity_count;
-    const double foreign = foreign_ratio(before, after, own_ns);
+    const struct cpu_time *command = &outcome->command, *self = &outcome->self;
+    const double foreign = foreign_ratio(before, after, command->all_ns + self->all_ns);
+    /* Without the kernel's own work, which a disk or a network makes in threads and interrupts that belong to nobody. */
+    const uint64_t others_user_ns = growth(command->user_ns + self->user_ns, growth(before->user_ns, after->user_ns));
     char partial[4096];
     text_append(text_append(partial, partial + sizeof partial, options->json), partial + sizeof partial, ".part");
     json_begin();
@@ -154,10 +164,11 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     json_bool("cancelled", outcome->is_cancelled);
     json_seconds("started_s", growth(options->since_ns, outcome->started_ns));
     json_seconds("wall_s", wall_ns);
-    json_seconds("cpu_s", outcome->cpu_ns);
+    json_seconds("cpu_s", command->all_ns);
     json_u64("usable_cpus", cpus->usable_count);
-    json_real("cpu_share", wall_ns ? (double)outcome->cpu_ns / ((double)wall_ns * usable) : 0, 4);
+    json_real("cpu_share", wall_ns ? (double)command->all_ns / ((double)wall_ns * usable) : 0, 4);
     json_real("foreign_cpu_ratio", foreign, 4);
+    json_real("foreign_user_ratio", share(others_user_ns, before, after), 4);
     json_real("steal_ratio", share(growth(before->steal_ns, after->steal_ns), before, after), 4);
     json_real("iowait_ratio", share(growth(before->iowait_ns, after->iowait_ns), before, after), 4);
     series_mhz(series);
@@ -248,11 +259,14 @@ static int probe_main(int argc, char **argv, char **envp)
     }
     const long error = series_open(&series, options.series, options.series_every_ns, &cpus);
     if (error) return json_error("observe", "cannot write the series", error, output_exit(error));
-    const uint64_t self_ns = usage_ns(USAGE_SELF);
+    const struct cpu_time self = cpu_time_of(USAGE_SELF);
     outcome.before = take_snapshot(&cpus);
     series_start(&series, &outcome.before);
     const long child = start(options.command, options.out, options.err, envp);
     if (child < 0) return json_error("observe", "cannot start a process", child, EXIT_RESOURCE);
     supervise(&options, &cpus, child, &series, &outcome);
-    return report(&options, &cpus, &series, &outcome, outcome.cpu_ns + usage_ns(USAGE_SELF) - self_ns);
+    outcome.self = cpu_time_of(USAGE_SELF);
+    outcome.self.all_ns -= self.all_ns;
+    outcome.self.user_ns = growth(self.user_ns, outcome.self.user_ns);
+    return report(&options, &cpus, &series, &outcome);
 }
