@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.parsing import observe
+from tests.probes.conftest import needs
 
 
 class Observed:
@@ -278,6 +279,7 @@ def test_observe_counts_the_bytes_of_the_disk_once_when_they_are_written(series,
 
 
 def test_observe_counts_what_goes_over_a_link_when_it_is_not_the_loopback(observed):
+    needs("ip", "ping", "unshare")
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
         pytest.skip("a network of its own is not allowed here")
     path = observed.directory / "series"
