@@ -99,11 +99,14 @@ async def connect(target: Target) -> "SshTransport":
         )
     except asyncssh.HostKeyNotVerifiable as error:
         raise _changed(target, place, client.presented) from error
-    except asyncssh.KeyExchangeFailed as error:
-        # No host key of the pinned type: the machine has another one, which a scan names.
+    except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost) as error:
+        # No host key of the pinned type, which either side may say first by hanging up: the machine
+        # has another one, which a scan names.
         presented = await scan(
             target.address, target.port, is_private_allowed=target.is_private_allowed
         )
+        if presented == target.host_key:
+            raise _connect_error(error, place) from error
         raise _changed(target, place, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
         raise _connect_error(error, place) from error
