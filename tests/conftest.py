@@ -13,7 +13,7 @@ def pytest_configure() -> None:
     # The browser driver keeps an event loop running in the test's thread.
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     # Properties are about values, not about how busy this machine is: no deadline.
-    hypothesis.settings.register_profile("default", deadline=None, max_examples=40)
+    hypothesis.settings.register_profile("default", deadline=None)
     hypothesis.settings.register_profile("deep", deadline=None, max_examples=2_000)
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
