@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
+from django.test import override_settings
+from pytest_django.live_server_helper import LiveServer
 
 from backend.accounts.selectors import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
@@ -35,6 +38,26 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("chaos")
         for line in table():
             terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup: None) -> Iterator[str]:
+    """The pages, served to the browser over plain HTTP with the files as built."""
+    with override_settings(
+        PUBLIC_READ=True,
+        SECURE_SSL_REDIRECT=False,
+        SESSION_COOKIE_SECURE=False,
+        CSRF_COOKIE_SECURE=False,
+        STATIC_ROOT=settings.STATICFILES_DIRS[0],
+        STORAGES={
+            **settings.STORAGES,
+            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        },
+    ):
+        server = LiveServer("127.0.0.1")
+        with override_settings(PUBLIC_URL=server.url):
+            yield server.url
+        server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
-from django.test import Client, override_settings
+from django.test import Client
 from playwright.sync_api import Page, expect
-from pytest_django.live_server_helper import LiveServer
 
 from backend.benchmarks.models import Campaign, CampaignState, Host, HostState, Run, RunState
 from backend.web.figures import figure
@@ -24,26 +23,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"
-
-
-@pytest.fixture(scope="module")
-def site(django_db_setup):
-    """The pages, served to the browser over plain HTTP with the files as built."""
-    with override_settings(
-        PUBLIC_READ=True,
-        SECURE_SSL_REDIRECT=False,
-        SESSION_COOKIE_SECURE=False,
-        CSRF_COOKIE_SECURE=False,
-        STATIC_ROOT=settings.STATICFILES_DIRS[0],
-        STORAGES={
-            **settings.STORAGES,
-            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-        },
-    ):
-        server = LiveServer("127.0.0.1")
-        with override_settings(PUBLIC_URL=server.url):
-            yield server.url
-        server.stop()
 
 
 @pytest.fixture

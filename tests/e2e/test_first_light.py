@@ -4,11 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
-from django.test import override_settings
 from playwright.sync_api import Page, expect
-from pytest_django.live_server_helper import LiveServer
 
 from backend.benchmarks.models import Run, RunState
 from tests import factories
@@ -20,26 +17,6 @@ pytestmark = [
     pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
-
-
-@pytest.fixture(scope="module")
-def site(django_db_setup):
-    """The pages, served to the browser over plain HTTP with the files as built."""
-    with override_settings(
-        PUBLIC_READ=True,
-        SECURE_SSL_REDIRECT=False,
-        SESSION_COOKIE_SECURE=False,
-        CSRF_COOKIE_SECURE=False,
-        STATIC_ROOT=settings.STATICFILES_DIRS[0],
-        STORAGES={
-            **settings.STORAGES,
-            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-        },
-    ):
-        server = LiveServer("127.0.0.1")
-        with override_settings(PUBLIC_URL=server.url):
-            yield server.url
-        server.stop()
 
 
 @pytest.fixture
