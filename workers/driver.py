@@ -1,9 +1,11 @@
 """What the engine asks of a provider and of a machine, and how both say no."""
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from backend.domain.errors import Reason
 
@@ -95,26 +97,76 @@ class Transport(Protocol):
 class ResourceState(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
+    ENDING = "ending"
+    """Asked to go, or stopped; it may still cost money."""
     GONE = "gone"
+    """The provider knows it and says that it is over."""
+    ABSENT = "absent"
+    """The provider does not know it: never made, forgotten since, or not told of yet."""
+
+
+class ResourceKind(StrEnum):
+    MACHINE = "machine"
+    KEY_PAIR = "key_pair"
+    SECURITY_GROUP = "security_group"
+    DISK = "disk"
+    ADDRESS = "address"
+
+
+@dataclass(frozen=True)
+class Access:
+    """An account at a provider: what is not secret, and what is."""
+
+    kind: str
+    """accounts.AccessKind."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    secret: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """The machine to start: the provider's own names for type, region and image."""
+    """The machine to start: the provider's own names for type, region and zone."""
 
     machine_type: str
     region: str
-    image: str
+    arch: str
+    """x86_64 or aarch64."""
     lifetime_s: int
+    """It ends itself, at the latest, so many seconds after its boot."""
+    expires_at: dt.datetime
+    """Written on it: whoever finds it later may end it."""
+    public_key: str
+    """In OpenSSH form; whoever has the private one may log in."""
+    tag: str
+    """Whose it is: the id of the workspace. `inventory` finds it by that."""
+    labels: Mapping[str, str]
+    """Further marks: run, owner. Lower-case letters, digits and hyphens."""
+    zone: str = ""
+    is_spot: bool = False
+    max_price_per_hour: Decimal | None = None
+    """Of a spot machine, in the provider's currency; None = the provider's own limit."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """Something at a provider that exists, as the provider describes it."""
+    """Something at a provider that exists or existed, as the provider describes it."""
 
     id: str
     state: ResourceState
+    kind: ResourceKind = ResourceKind.MACHINE
+    token: str = ""
+    """Of the launch that made it; "" when it carries none."""
+    region: str = ""
+    zone: str = ""
     address: str = ""
+    port: int = 22
+    username: str = ""
+    """Who may log in."""
+    launched_at: dt.datetime | None = None
+    ended_at: dt.datetime | None = None
+    expires_at: dt.datetime | None = None
+    detail: str = ""
+    """Why it ended, in the provider's words."""
 
 
 @dataclass(frozen=True)
@@ -126,33 +178,50 @@ class Listing:
 
 
 class ProviderDriver(Protocol):
-    """One provider. A machine that is simply there has nothing to launch or terminate."""
+    """One provider, reached with one account. A machine that is simply there has nothing to launch
+    or terminate. Every call raises DriverError; detail and logs never hold a secret.
+
+    Retries are the engine's: a call here tries once, within about 20 s. `retryable` says whether
+    the same call may succeed later.
+    """
 
     is_launching: bool
     """Whether machines of this provider are started for a run and end with it."""
+
+    async def whoami(self) -> str:
+        """Who the provider says we are; AUTH when it does not know us."""
+        ...
 
     async def offers(self) -> Sequence[Listing]:
         """Machine types on sale."""
         ...
 
     async def launch(self, spec: LaunchSpec, token: str) -> Resource:
-        """Start a machine; the same token never starts a second one."""
+        """Start a machine; the same token never starts a second one.
+
+        Tags, lifetime and expiry are set in the same call. Reasons: CAPACITY (try another zone),
+        QUOTA, AUTH, UNSUPPORTED, and TIMEOUT when nobody knows whether it was made.
+        """
         ...
 
     async def describe(self, resource: Resource) -> Resource:
-        """The resource as it is now; state `gone` is the provider's word."""
+        """The resource as it is now; GONE and ABSENT are the provider's word."""
         ...
 
     async def terminate(self, resource: Resource) -> None:
-        """Ask for the end of a machine; asking twice is fine."""
+        """Ask for the end of a resource of any kind; asking twice, or for one that is gone, is
+        fine. What cannot go before another one is gone raises a retryable error."""
         ...
 
-    async def inventory(self, tag: str) -> Sequence[Resource]:
-        """Everything at the provider that carries our tag."""
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        """Everything at the provider that carries our tag, of every kind, in every region that the
+        account names; with a token or region only that. What is over need not be in it."""
         ...
 
     async def console_fingerprint(self, resource: Resource) -> str | None:
-        """The host key's fingerprint from the console output, None until it is there."""
+        """The host key's fingerprint (SHA256:…) from the machine's console, None until it is there.
+
+        Of several keys the ed25519 one."""
         ...
 
     async def connect(self, target: Target) -> Transport:
@@ -164,6 +233,9 @@ class StandingMachine:
     """The part of a driver that is the same for every machine that is simply there."""
 
     is_launching = False
+
+    async def whoami(self) -> str:
+        return ""
 
     async def offers(self) -> Sequence[Listing]:
         return ()
@@ -177,7 +249,7 @@ class StandingMachine:
     async def terminate(self, resource: Resource) -> None:
         """A machine that we did not start is never ended by us."""
 
-    async def inventory(self, tag: str) -> Sequence[Resource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
         return ()
 
     async def console_fingerprint(self, resource: Resource) -> str | None:

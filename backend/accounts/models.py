@@ -60,6 +60,61 @@ class ApiToken(Identified):
         return f"{self.name} ({self.scope})"
 
 
+class AccessKind(models.TextChoices):
+    """How we prove to a cloud who we are, the preferred ways first."""
+
+    WORKLOAD_IDENTITY = "workload_identity", "identity of the worker's own machine"
+    ASSUME_ROLE = "assume_role", "role to assume, with an external id"
+    TOKEN = "token", "API token"
+    STATIC_KEY = "static_key", "static key"
+
+
+class CloudAccount(Identified):
+    """Access to a cloud, with the limits of what may be rented there."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="cloud_accounts"
+    )
+    name = models.CharField(max_length=100)
+    provider = models.CharField(max_length=50)
+    """Slug of the driver, which is that of the provider in the catalog."""
+    access = models.CharField(max_length=20, choices=AccessKind)
+    settings = models.JSONField(default=dict)
+    """What is not secret: regions, role_arn, project, image, … (domain.cloud_accounts)."""
+    sealed_secret = models.BinaryField(null=True, editable=False)
+    """A JSON object of the secret fields; None where the access needs none."""
+    secret_set_at = models.DateTimeField(null=True)
+    is_enabled = models.BooleanField(default=True)
+    max_machines = models.PositiveIntegerField(default=20)
+    """Machines that may exist at once."""
+    budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    budget_currency = models.CharField(max_length=3, blank=True)
+    """The most that a calendar month (UTC) may cost; None = no cap but those of the runs."""
+    calls_left = models.FloatField(default=0)
+    calls_at = models.DateTimeField(null=True)
+    """The bucket of calls: how many were left when it was last looked at."""
+    identity = models.CharField(max_length=300, blank=True)
+    """Who the provider says we are."""
+    check_requested_at = models.DateTimeField(null=True)
+    checked_at = models.DateTimeField(null=True)
+    check_error = models.TextField(blank=True)
+    last_used_at = models.DateTimeField(null=True)
+    reaped_at = models.DateTimeField(null=True)
+    """When its machines were last compared with ours."""
+    reap_error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("created_at",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace", "name"), name="cloud_account_name_once_a_workspace"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class AuditEntry(models.Model):
     """Who did what to which object, appended and never changed."""
 

@@ -113,18 +113,44 @@ class PriceObservation(Identified):
     purchase_model = models.CharField(max_length=10, choices=PurchaseModel)
     term = models.CharField(max_length=20, blank=True)
     upfront = models.CharField(max_length=20, blank=True)
-    amount = models.DecimalField(max_digits=20, decimal_places=10)
+    plan = models.CharField(max_length=30, blank=True)
+    """Tells commitments of one term apart: standard, convertible, compute, ec2_instance."""
+    amount = models.DecimalField(max_digits=28, decimal_places=18)
     currency = models.CharField(max_length=3)
     unit = models.CharField(max_length=5, choices=PriceUnit)
-    setup_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    setup_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True, blank=True)
+    """Paid once at the start beside it."""
+    monthly_cap = models.DecimalField(max_digits=28, decimal_places=18, null=True, blank=True)
+    """The most that a calendar month costs."""
+    sustained_use = models.CharField(max_length=10, blank=True)
+    """Table of discounts for long use in domain.pricing.billing: n1 or n2."""
+    minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
+    valid_until = models.DateField(null=True, blank=True)
+    """Last day of a quote."""
     tax_basis = models.CharField(max_length=10, default="net")
+    tax_rate = models.DecimalField(max_digits=6, decimal_places=4, null=True, blank=True)
+    """As stated beside the net price, as a ratio."""
+    included = models.JSONField(default=dict, blank=True)
+    """What the price holds beside the machine, such as traffic_bytes."""
     basis = models.CharField(max_length=60, default="machine")
     """What the price holds: machine, +disk, +ip, +egress, sustained_use."""
     source = models.CharField(max_length=300)
+    feed = models.ForeignKey(
+        "PriceFeed", on_delete=models.PROTECT, null=True, blank=True, related_name="prices"
+    )
+    """The list that it was read from; None for what a person stated."""
     raw_id = models.CharField(max_length=100, blank=True)
     payload_sha256 = models.CharField(max_length=64, blank=True)
     effective_from = models.DateField(null=True, blank=True)
     observed_at = models.DateTimeField()
+    missing_since = models.DateTimeField(null=True, blank=True)
+    """Since when its feed does not list it any more: stale, never deleted at once."""
+    is_published = models.BooleanField(default=True)
+    """Whether it counts. One that is not plausible waits in quarantine for a person."""
+    doubt = models.TextField(blank=True)
+    """Why it was put into quarantine."""
+    reviewed_by = models.CharField(max_length=150, blank=True)
+    reviewed_at = models.DateTimeField(null=True, blank=True)
     note = models.TextField(blank=True)
 
     class Meta:
@@ -142,14 +168,126 @@ class PriceObservation(Identified):
                     "upfront",
                     "currency",
                     "basis",
+                    "plan",
                     "observed_at",
                 ),
                 name="price_once_an_observation",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=("feed",),
+                condition=models.Q(is_published=False, reviewed_at=None),
+                name="price_in_quarantine",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.amount} {self.currency}/{self.unit}"
+
+
+class PriceFeed(Identified):
+    """One list of prices that is read again and again: of a provider, a kind and a region."""
+
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="feeds")
+    kind = models.CharField(max_length=20)
+    """on_demand (with reserved), spot, savings, … : the slug in workers.prices."""
+    region = models.CharField(max_length=50, blank=True)
+    """The provider's code; empty for a list of all regions."""
+    is_enabled = models.BooleanField(default=True)
+    """Whether it is fetched by itself."""
+    every_s = models.PositiveIntegerField(default=86_400)
+    next_due_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    etag = models.CharField(max_length=300, blank=True)
+    last_modified = models.CharField(max_length=100, blank=True)
+    """What the next conditional request sends."""
+    checked_at = models.DateTimeField(null=True)
+    """When the provider last answered, be it that nothing changed."""
+    changed_at = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+    failures = models.PositiveIntegerField(default=0)
+    """Fetches that failed in a row."""
+    summary = models.JSONField(default=dict)
+    """Counts of the last answer: priced, unchanged, published, quarantined, missing, skipped."""
+
+    class Meta:
+        ordering = ("provider_id", "kind", "region")
+        constraints = [
+            models.UniqueConstraint(fields=("provider", "kind", "region"), name="feed_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider_id} {self.kind} {self.region}".strip()
+
+
+class PricePayload(models.Model):
+    """An answer of a price interface as it came, kept for 90 days."""
+
+    feed = models.ForeignKey(PriceFeed, on_delete=models.CASCADE, related_name="payloads")
+    sha256 = models.CharField(max_length=64)
+    size_bytes = models.PositiveBigIntegerField()
+    raw_gzip = models.BinaryField()
+    fetched_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-fetched_at",)
+        constraints = [
+            models.UniqueConstraint(fields=("feed", "sha256"), name="payload_once_a_feed")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class UnpricedType(models.Model):
+    """A type that a feed names without any price, and why."""
+
+    feed = models.ForeignKey(PriceFeed, on_delete=models.CASCADE, related_name="unpriced")
+    region = models.CharField(max_length=50, blank=True)
+    name = models.CharField(max_length=150)
+    reason = models.CharField(max_length=30)
+    """domain.parsing.prices.Reason."""
+    detail = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ("feed_id", "region", "name")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("feed", "region", "name"), name="unpriced_type_once_a_feed"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+class HardwareModel(Identified):
+    """What servers of one's own cost: a document and what it comes to. A change is a new version."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hardware")
+    name = models.CharField(max_length=100)
+    version = models.PositiveIntegerField(default=1)
+    document = models.JSONField()
+    """As stated (domain.hardware.Hardware); amounts are decimal strings."""
+    cost = models.JSONField()
+    """As reckoned (domain.hardware.HardwareCost), with 34 digits."""
+    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hardware")
+    price = models.OneToOneField(
+        PriceObservation, on_delete=models.PROTECT, related_name="hardware"
+    )
+    created_by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        ordering = ("name", "-version")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace", "name", "version"), name="hardware_version_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
 
 
 class ExchangeRate(models.Model):

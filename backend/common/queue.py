@@ -16,6 +16,9 @@ class Task(StrEnum):
     POLL_STEPS = "workers.poll_steps"
     SCAN_HOST = "workers.scan_host"
     SEND_NOTICES = "workers.send_notices"
+    CHECK_ACCOUNT = "workers.check_account"
+    REAP = "workers.reap"
+    FETCH_PRICES = "workers.fetch_prices"
 
 
 def enqueue(task: Task, **arguments: object) -> None:

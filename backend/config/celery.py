@@ -37,6 +37,9 @@ app.conf.update(
         "workers.poll_steps": {"queue": "poll"},
         # A receiver that does not answer holds up no step.
         "workers.send_notices": {"queue": "notify"},
+        "workers.check_account": {"queue": "reap"},
+        "workers.reap": {"queue": "reap"},
+        "workers.fetch_prices": {"queue": "price"},
     },
     beat_schedule={
         # Expires: ticks that pile up while no worker listens are worth nothing later.
@@ -44,6 +47,16 @@ app.conf.update(
             "task": "workers.tick",
             "schedule": settings.TICK_S,
             "options": {"expires": 2 * settings.TICK_S},
+        },
+        "reap": {
+            "task": "workers.reap",
+            "schedule": settings.REAP_S,
+            "options": {"expires": settings.REAP_S},
+        },
+        "fetch_prices": {
+            "task": "workers.fetch_prices",
+            "schedule": settings.FETCH_LOOK_S,
+            "options": {"expires": settings.FETCH_LOOK_S},
         },
     },
     timezone="UTC",

@@ -127,10 +127,17 @@ CACHES = {
 # --- engine (design 3) --------------------------------------------------------------------------
 LEASE_S = env.whole("LEASE_S", 120, at_least=5)
 TICK_S = env.whole("TICK_S", 5, at_least=1)
+REAP_S = env.whole("REAP_S", 60, at_least=1)
+PROVIDER_SETTLE_S = env.whole("PROVIDER_SETTLE_S", 300, at_least=1)
+BOOT_LIMIT_S = env.whole("BOOT_LIMIT_S", 900, at_least=1)
+CLOUD_ENDPOINTS = env.flag("CLOUD_ENDPOINTS", False)
 PROBE_BUILD_DIR = Path(
     env.text("PROBE_BUILD_DIR", str(BASE_DIR / "workers" / "probes" / "native" / "build"))
 )
 FIXTURE_DIR = BASE_DIR / "fixtures"
+
+# --- prices -------------------------------------------------------------------------------------
+FETCH_LOOK_S = env.whole("FETCH_LOOK_S", 60, at_least=1)
 
 # --- notices ------------------------------------------------------------------------------------
 WEBHOOK_ALLOW_PRIVATE = env.flag("WEBHOOK_ALLOW_PRIVATE", False)

@@ -5,12 +5,14 @@ from importlib import import_module
 import pytest
 
 from workers.probes.registry import PROBES
-from workers.registry import DRIVERS, driver
+from workers.registry import CLOUDS, DRIVERS, MACHINES
 
 
 @pytest.mark.parametrize("slug", sorted(DRIVERS))
 def test_driver_loads_when_named_in_the_registry(slug):
-    assert type(driver(slug)).__name__ == DRIVERS[slug].partition(":")[2]
+    module, _, name = DRIVERS[slug].partition(":")
+    assert getattr(import_module(module), name).is_launching == (slug in CLOUDS)
+    assert (slug in CLOUDS) != (slug in MACHINES)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in PROBES if PROBES[name].parser))

@@ -40,17 +40,18 @@ class FakeSshd:
     Lives in a thread of its own, so that code under test may block.
     """
 
-    address = "127.0.0.1"
     username = "bench"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, address: str = "127.0.0.1", port: int = 0) -> None:
+        self.address = address
         self.temporary = directory / "target"
         self.temporary.mkdir(exist_ok=True)
         self.commands: list[str] = []
         self.delay_s = 0.0
         """Wait before authentication is answered."""
-        self.port = 0
+        self.port = port
         self._client_key = asyncssh.generate_private_key("ssh-ed25519")
+        self._allowed = {_plain(self._client_key.export_public_key("openssh").decode())}
         self._host_key = asyncssh.generate_private_key("ssh-ed25519")
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._listener: asyncssh.SSHAcceptor | None = None
@@ -71,7 +72,16 @@ class FakeSshd:
     @property
     def host_key(self) -> str:
         """The public host key, `type base64`."""
-        return " ".join(self._host_key.export_public_key("openssh").decode().split()[:2])
+        return _plain(self._host_key.export_public_key("openssh").decode())
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the host key, SHA256:…"""
+        return self._host_key.get_fingerprint("sha256")
+
+    def allow(self, public_key: str) -> None:
+        """Let in whoever has the private one of this key, too."""
+        self._allowed.add(_plain(public_key))
 
     # --- faults -------------------------------------------------------------------------------
 
@@ -140,9 +150,6 @@ class FakeSshd:
             self.port,
             server_factory=lambda: _Server(self),
             server_host_keys=[self._host_key],
-            authorized_client_keys=asyncssh.import_authorized_keys(
-                self._client_key.export_public_key("openssh").decode()
-            ),
             process_factory=self._serve,
             encoding=None,
         )
@@ -206,6 +213,11 @@ class FakeSshd:
                 await child.wait()
 
 
+def _plain(public_key: str) -> str:
+    """`type base64`, without a comment."""
+    return " ".join(public_key.split()[:2])
+
+
 def _reading(connection: asyncssh.SSHServerConnection, *, is_paused: bool) -> None:
     """Take nothing more from the wire, or go on with it."""
     transport = connection._transport
@@ -230,3 +242,9 @@ class _Server(asyncssh.SSHServer):
     async def begin_auth(self, username: str) -> bool:
         await asyncio.sleep(self._sshd.delay_s)
         return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        return _plain(key.export_public_key("openssh").decode()) in self._sshd._allowed

@@ -1,0 +1,40 @@
+"""Hosts, campaigns, runs and their steps, rented machines, samples and evidence
+(design: docs/architecture.md)."""
+
+from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
+from backend.benchmarks.models.hosts import Host, HostState
+from backend.benchmarks.models.notices import Channel, Notice, NoticeKind, Subscription
+from backend.benchmarks.models.resources import (
+    LedgerEntry,
+    Resource,
+    ResourcePurchase,
+    ResourceState,
+)
+from backend.benchmarks.models.results import Evidence, Sample, Source
+from backend.benchmarks.models.runs import TERMINAL_STATES, Event, Run, RunState, Step, Tick
+
+__all__ = [
+    "TERMINAL_STATES",
+    "Campaign",
+    "CampaignState",
+    "Channel",
+    "Event",
+    "Evidence",
+    "Host",
+    "HostState",
+    "LedgerEntry",
+    "NetworkPairs",
+    "Notice",
+    "NoticeKind",
+    "Resource",
+    "ResourcePurchase",
+    "ResourceState",
+    "Run",
+    "RunState",
+    "Sample",
+    "Schedule",
+    "Source",
+    "Step",
+    "Subscription",
+    "Tick",
+]

@@ -1,0 +1,80 @@
+"""Campaigns and when they start by themselves."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models.hosts import Host
+from backend.catalog.models import Offer
+from backend.common.models import Identified
+
+
+class NetworkPairs(models.TextChoices):
+    NONE = "none", "none"
+    RING = "ring", "each to the next"
+    ALL = "all", "each to every other"
+
+
+class CampaignState(models.TextChoices):
+    DRAFT = "draft"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class Campaign(Identified):
+    """Hosts × a profile × a budget. Each start is a round of runs of its own."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="campaigns")
+    name = models.CharField(max_length=100)
+    hosts = models.ManyToManyField(Host, related_name="campaigns")
+    offers = models.ManyToManyField(Offer, related_name="campaigns")
+    """Machines to rent, which only drivers that launch can do."""
+    profile = models.CharField(max_length=10)
+    probes = ArrayField(models.CharField(max_length=20), null=True)
+    parameters = models.JSONField(default=dict)
+    repeats = models.PositiveIntegerField(default=1)
+    """Runs of each host in a round."""
+    concurrency = models.PositiveIntegerField(default=4)
+    """Runs of the campaign that may be active at once."""
+    budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    budget_currency = models.CharField(max_length=3, blank=True)
+    install_tools = models.BooleanField(default=False)
+    network_pairs = models.CharField(max_length=4, choices=NetworkPairs, default=NetworkPairs.NONE)
+    state = models.CharField(max_length=10, choices=CampaignState, default=CampaignState.DRAFT)
+    round = models.PositiveIntegerField(default=0)
+    """Number of the newest round; 0 before the first start."""
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Schedule(Identified):
+    """When a campaign starts by itself: a cron line or an interval, in a time zone."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="schedules")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="schedules")
+    cron = models.CharField(max_length=100, blank=True)
+    every_s = models.PositiveIntegerField(null=True)
+    time_zone = models.CharField(max_length=50)
+    window_from = models.TimeField(null=True)
+    window_to = models.TimeField(null=True)
+    """Maintenance window in the time zone; it may cross midnight. None = at any time."""
+    is_enabled = models.BooleanField(default=True)
+    next_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    last_outcome = models.CharField(max_length=200, blank=True)
+    """What the last due time led to: a round, or why it was skipped."""
+
+    class Meta:
+        ordering = ("created_at",)
+        indexes = [
+            models.Index(fields=("next_at",), condition=Q(is_enabled=True), name="schedule_due")
+        ]
+
+    def __str__(self) -> str:
+        return self.cron or f"every {self.every_s} s"

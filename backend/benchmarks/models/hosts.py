@@ -1,0 +1,49 @@
+"""Machines that can be logged in to."""
+
+from django.db import models
+
+from backend.accounts.models import Workspace
+from backend.catalog.models import Offer
+from backend.common.models import Identified
+
+
+class HostState(models.TextChoices):
+    UNVERIFIED = "unverified"
+    TRUSTED = "trusted"
+    KEY_CHANGED = "key_changed"
+    GONE = "gone"
+    """A rented machine that is no more; its key is destroyed."""
+
+
+class Host(Identified):
+    """Something we can log in to: an instance of one offer."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hosts")
+    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hosts")
+    name = models.CharField(max_length=100)
+    driver = models.CharField(max_length=20)
+    """Slug in workers.registry: `local` or `static`."""
+    is_rented = models.BooleanField(default=False)
+    """Started for one run and ended with it."""
+    address = models.CharField(max_length=255, blank=True)
+    port = models.PositiveIntegerField(default=22)
+    username = models.CharField(max_length=64, blank=True)
+    sealed_private_key = models.BinaryField(null=True, editable=False)
+    state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
+    host_key = models.TextField(blank=True)
+    """The pinned public key in OpenSSH form; empty until a person approves one."""
+    scanned_key = models.TextField(blank=True)
+    scanned_at = models.DateTimeField(null=True)
+    scan_requested_at = models.DateTimeField(null=True)
+    scan_error = models.TextField(blank=True)
+    facts = models.JSONField(default=dict)
+    """What the inventory probe found last (domain.parsing.inventory.HostFacts)."""
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "name"), name="host_name_once_a_workspace")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,63 @@
+"""Who is told of what, and what was told."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from backend.accounts.models import Workspace
+from backend.common.models import Identified
+
+
+class Channel(models.TextChoices):
+    EMAIL = "email", "e-mail"
+    WEBHOOK = "webhook", "webhook"
+
+
+class NoticeKind(models.TextChoices):
+    RUN_FAILED = "run_failed", "a run failed or was lost"
+    CAMPAIGN_DONE = "campaign_done", "a campaign came to its end"
+    REGRESSION = "regression", "a result left the band of its history"
+
+
+class Subscription(Identified):
+    """Who is told of failures, ends of campaigns and regressions, and how."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="subscriptions")
+    channel = models.CharField(max_length=8, choices=Channel)
+    address = models.CharField(max_length=500)
+    """An e-mail address or an https URL."""
+    sealed_secret = models.BinaryField(null=True, editable=False)
+    """Key of the webhook's signature."""
+    kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
+    is_enabled = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ("created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.address}"
+
+
+class Notice(models.Model):
+    """One message to one subscription; its key makes it go out once."""
+
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="notices")
+    key = models.CharField(max_length=150)
+    document = models.JSONField()
+    """What is told: kind, title, detail, url, at."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    next_due_at = models.DateTimeField(null=True)
+    """None once sent or given up."""
+    attempt = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=("subscription", "key"), name="notice_once")]
+        indexes = [
+            models.Index(fields=("next_due_at",), condition=Q(sent_at=None), name="notice_due_open")
+        ]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,106 @@
+"""What we rent at a provider for a run, what it may cost and what it has cost."""
+
+from django.db import models
+from django.db.models import Q
+
+from backend.accounts.models import CloudAccount, Workspace
+from backend.benchmarks.models.runs import Run
+from backend.catalog.models import Offer, PriceObservation
+from backend.common.models import Identified
+
+
+class ResourceState(models.TextChoices):
+    WANTED = "wanted"
+    """Nothing is reserved and nothing was asked of the provider."""
+    RESERVED = "reserved"
+    CALLED = "called"
+    """The launch was asked for, perhaps in vain; a machine may exist."""
+    CREATED = "created"
+    """The provider named the machine."""
+    GONE = "gone"
+    """The provider says that nothing of it is left, or nothing was ever asked for."""
+
+
+class ResourcePurchase(models.TextChoices):
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+
+
+class Resource(Identified):
+    """One rented machine with all that belongs to it. Its id is the launch token: it is saved
+    before the provider is called, and the same for every retry."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="resources")
+    account = models.ForeignKey(CloudAccount, on_delete=models.PROTECT, related_name="resources")
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="resource")
+    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="resources")
+    state = models.CharField(max_length=10, choices=ResourceState, default=ResourceState.WANTED)
+    purchase_model = models.CharField(
+        max_length=10, choices=ResourcePurchase, default=ResourcePurchase.ON_DEMAND
+    )
+    region = models.CharField(max_length=50)
+    zone = models.CharField(max_length=50, blank=True)
+    """Where it is tried now; empty leaves the choice to the provider."""
+    tried_zones = models.JSONField(default=list)
+    """Zones that had no capacity."""
+    machine_type = models.CharField(max_length=150)
+    arch = models.CharField(max_length=10, blank=True)
+    provider_id = models.CharField(max_length=200, blank=True)
+    price = models.ForeignKey(
+        PriceObservation, on_delete=models.PROTECT, null=True, related_name="resources"
+    )
+    hourly_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
+    """What an hour is charged with in the ledger, in `currency`; the price when it was reserved."""
+    currency = models.CharField(max_length=3, blank=True)
+    lifetime_s = models.PositiveIntegerField()
+    """The machine ends itself after so many seconds, whatever becomes of us."""
+    reserved_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
+    """What `lifetime_s` costs at most, in `currency`."""
+    budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
+    budget_currency = models.CharField(max_length=3, blank=True)
+    """The cap of this run alone; that of a campaign is the campaign's."""
+    expires_at = models.DateTimeField(null=True)
+    called_at = models.DateTimeField(null=True)
+    """When the provider was first asked to launch it."""
+    launched_at = models.DateTimeField(null=True)
+    """When it began, by the provider's word."""
+    gone_at = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True)
+    """When the provider last told of it."""
+    last_error = models.TextField(blank=True)
+    is_alarmed = models.BooleanField(default=False)
+    """Whether people were told that it does not go away."""
+
+    class Meta:
+        ordering = ("-created_at",)
+        indexes = [
+            models.Index(
+                fields=("account", "state"), condition=~Q(state="gone"), name="resource_alive"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.machine_type} {self.provider_id or self.pk} {self.state}"
+
+
+class LedgerEntry(models.Model):
+    """What one hour of a machine's life cost; written again with a later look, never twice."""
+
+    resource = models.ForeignKey(Resource, on_delete=models.PROTECT, related_name="ledger")
+    period_start = models.DateTimeField()
+    """A whole number of hours after the launch."""
+    seconds = models.DecimalField(max_digits=10, decimal_places=3)
+    """Of the period in which the machine lived."""
+    amount = models.DecimalField(max_digits=28, decimal_places=18)
+    currency = models.CharField(max_length=3)
+
+    class Meta:
+        ordering = ("resource_id", "period_start")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("resource", "period_start"), name="ledger_once_a_period"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}"

@@ -1,0 +1,103 @@
+"""Evidence and the samples read from it."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from backend.benchmarks.models.hosts import Host
+from backend.benchmarks.models.runs import Run
+from backend.catalog.models import Offer
+
+
+class Evidence(models.Model):
+    """One command with its complete raw output, compressed, and its checksum.
+
+    A result that was brought along has an offer and no run; its text is kept in the same way.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="evidence")
+    offer = models.ForeignKey(
+        Offer, on_delete=models.CASCADE, null=True, related_name="imported_evidence"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    n = models.PositiveIntegerField()
+    probe = models.CharField(max_length=20)
+    variant = models.CharField(max_length=40, blank=True)
+    repeat = models.PositiveIntegerField(default=0)
+    command = models.TextField()
+    tool_version = models.CharField(max_length=100, blank=True)
+    conditions = models.JSONField(default=dict)
+    """What `observe` saw around the command (domain.parsing.observe.Conditions)."""
+    series = models.JSONField(null=True)
+    """What `observe` saw once a second: column → values (domain.parsing.observe.series)."""
+    exit_code = models.IntegerField(null=True)
+    error = models.TextField(blank=True)
+    raw_gzip = models.BinaryField()
+    size_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ("run_id", "n")
+        verbose_name_plural = "evidence"
+        constraints = [
+            models.UniqueConstraint(fields=("run", "n"), name="evidence_number_once_a_run"),
+            models.UniqueConstraint(
+                fields=("offer", "sha256"), condition=Q(run=None), name="text_imported_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(run=None, offer__isnull=False) | Q(run__isnull=False, offer=None),
+                name="evidence_of_a_run_or_an_offer",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.probe} {self.variant} {self.repeat}"
+
+
+class Source(models.TextChoices):
+    MEASURED = "measured"
+    PUBLISHED = "published"
+    IMPORTED = "imported"
+
+
+class Sample(models.Model):
+    """One number of one metric from one repeat, or one published figure."""
+
+    offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="samples")
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, null=True, related_name="samples")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="samples")
+    evidence = models.ForeignKey(
+        Evidence, on_delete=models.CASCADE, null=True, related_name="samples"
+    )
+    metric = models.CharField(max_length=40)
+    variant = models.CharField(max_length=40)
+    repeat = models.PositiveIntegerField(default=0)
+    value = models.FloatField()
+    unit = models.CharField(max_length=20)
+    parameters = models.JSONField(default=dict)
+    flags = ArrayField(models.CharField(max_length=20), default=list)
+    source = models.CharField(max_length=10, choices=Source)
+    source_note = models.CharField(max_length=300, blank=True)
+    published_sd_ratio = models.FloatField(null=True)
+    published_count = models.PositiveIntegerField(null=True)
+    method_version = models.CharField(max_length=80, blank=True)
+    measured_at = models.DateTimeField()
+    excluded_reason = models.TextField(blank=True)
+    """A person's reason for leaving the sample out of summaries; nothing is deleted."""
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("run", "metric", "variant", "repeat"), name="sample_once_a_repeat"
+            ),
+            models.UniqueConstraint(
+                fields=("offer", "metric", "variant", "source_note"),
+                condition=Q(source="published"),
+                name="published_figure_once",
+            ),
+        ]
+        indexes = [models.Index(fields=("metric", "variant", "offer"), name="sample_by_metric")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value} {self.unit}"

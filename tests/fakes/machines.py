@@ -1,0 +1,50 @@
+"""Machines that a faked provider rents out: real SSH servers on loopback addresses of their own.
+
+All of them listen on one port, as real machines do on 22: 127.0.1.1, 127.0.1.2, …
+"""
+
+from itertools import count
+from pathlib import Path
+
+from tests.fakes.sshd import FakeSshd
+
+PER_NET = 250
+
+
+class Machines:
+    """Starts and stops them; a context that ends with none left."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._numbers = count()
+        self.port = 0
+        """Of all of them; known once the first one was started."""
+        self.alive: dict[str, FakeSshd] = {}
+        """By address."""
+
+    def __enter__(self) -> "Machines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for address in list(self.alive):
+            self.stop(address)
+
+    def start(self, public_key: str) -> FakeSshd:
+        """A machine that lets in whoever has the private key."""
+        number = next(self._numbers)
+        address = f"127.0.{1 + number // PER_NET}.{1 + number % PER_NET}"
+        directory = self._directory / f"machine-{number}"
+        directory.mkdir()
+        machine = FakeSshd(directory, address=address, port=self.port)
+        machine.allow(public_key)
+        machine.start()
+        self.port = machine.port
+        self.alive[address] = machine
+        return machine
+
+    def stop(self, address: str) -> None:
+        """Switch it off, with all that runs on it."""
+        machine = self.alive.pop(address, None)
+        if machine is not None:
+            machine.reboot()
+            machine.stop()
