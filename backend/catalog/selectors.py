@@ -1,26 +1,31 @@
 """Reads of the catalog: data version, exchange rates, and one price per offer under a basis."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Q, QuerySet
 
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.catalog.models import (
     DataVersion,
     ExchangeRate,
     Offer,
+    PriceFeed,
     PriceObservation,
-    PurchaseModel,
 )
 from backend.domain.money import EURO, RateTable
 from backend.domain.money import ExchangeRate as Rate
+from backend.domain.pricing.effective import Charge, price_over
+from backend.domain.pricing.quoted import net
 
 ON_DEMAND = "on_demand"
+SIDE_BY_SIDE = Decimal(730)
+"""Hours of a month, only to compare two prices of one offer."""
 MACHINE = "machine"
 SUSTAINED_USE = "sustained_use"
 BASES = (MACHINE, SUSTAINED_USE)
@@ -75,8 +80,7 @@ def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObs
     ).select_related("offer__provider", "offer__region")
 
 
-# What a price is of: two observations that agree in these supersede each other.
-PRICE_IDENTITY = (
+IDENTITY = (
     "offer_id",
     "zone",
     "operating_system",
@@ -86,54 +90,12 @@ PRICE_IDENTITY = (
     "upfront",
     "currency",
     "basis",
+    "plan",
 )
-PLAIN = Q(operating_system="linux", tenancy="shared", zone="")
-MODEL_ORDER = (
-    PurchaseModel.ON_DEMAND,
-    PurchaseModel.MONTHLY,
-    PurchaseModel.PURCHASE,
-    PurchaseModel.COMMITTED,
-    PurchaseModel.RESERVED,
-    PurchaseModel.SAVINGS,
-    PurchaseModel.SPOT,
-)
-
-
-def price_list(
-    workspace_slug: str = DEFAULT_WORKSPACE,
-    *,
-    conditions: Mapping[str, Any],
-    offer: str | None = None,
-    as_of: dt.date | None = None,
-    is_current_only: bool = True,
-) -> QuerySet[PriceObservation]:
-    """Observations with `is_superseded`, in the order of their offers.
-
-    `offer` is a slug or a type's own name. Current only: Linux, shared tenancy, no zone; of each
-    kind of purchase the newest, or when `conditions` names no purchase model, the one price per
-    offer that a ranking would take first.
-    """
-    rows = prices_visible(workspace_slug).filter(**conditions)
-    if offer is not None:
-        rows = rows.filter(Q(offer__slug=offer) | Q(offer__name=offer))
-    newer = PriceObservation.objects.filter(
-        observed_at__gt=OuterRef("observed_at"), **{name: OuterRef(name) for name in PRICE_IDENTITY}
-    )
-    if as_of is not None:
-        rows = rows.filter(observed_at__lt=end_of(as_of))
-        newer = newer.filter(observed_at__lt=end_of(as_of))
-    rows = rows.annotate(is_superseded=Exists(newer))
-    if not is_current_only:
-        return rows.order_by("offer__slug", "purchase_model", "-observed_at", "id")
-    rows = rows.filter(PLAIN, is_superseded=False)
-    if "purchase_model" in conditions:
-        return rows.order_by("offer__slug", "term", "upfront", "basis", "currency", "id")
-    whens = [When(purchase_model=model, then=place) for place, model in enumerate(MODEL_ORDER)]
-    order = Case(*whens, default=Value(len(whens)), output_field=IntegerField())
-    # "machine" comes first of the bases by its name.
-    return rows.order_by(
-        "offer__slug", order, "term", "upfront", "basis", "-observed_at", "currency", "id"
-    ).distinct("offer__slug")
+"""What a price is of: two observations that agree in these supersede each other. In the order of
+the unique index, so that the database need not sort them all."""
+PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
+"""What a ranking compares. Only spot prices differ by zone."""
 
 
 def end_of(day: dt.date) -> dt.datetime:
@@ -168,10 +130,16 @@ class PriceBasis:
     period: str = "hour"
     as_of: dt.date | None = None
 
+    @property
+    def is_sustained(self) -> bool:
+        """Whether the discount for sustained use counts: it holds only for a machine that runs
+        all of a month, never for one hour."""
+        return self.basis == SUSTAINED_USE and self.period != "hour"
+
 
 @dataclass(frozen=True)
 class PriceChoice:
-    """The observation that prices an offer, as quoted."""
+    """The observation that prices an offer, as quoted but for tax at a known rate."""
 
     offer_id: UUID
     observation_id: UUID
@@ -181,6 +149,12 @@ class PriceChoice:
     price_term: str
     price_basis: str
     observed_on: dt.date
+    """Day on which it was read, or found unchanged, last."""
+    charge: Charge
+    zone: str = ""
+    """Of a spot price: where it is the lowest."""
+    is_missing: bool = False
+    """Whether its list does not tell it any more."""
 
 
 def best_prices(
@@ -188,11 +162,22 @@ def best_prices(
 ) -> dict[UUID, PriceChoice]:
     """One current price per offer under the basis, by offer id; offers without one are absent.
 
-    Only Linux, shared tenancy and no zone. In order of preference: the purchase model (on demand,
-    else monthly without a commitment), the basis, no upfront payment, the newest day of
-    observation, the reader's currency, the newest observation.
+    Only published ones of Linux with shared tenancy. In order of preference: the purchase model
+    (on demand, else monthly without a commitment), those that their list still tells, the basis,
+    no upfront payment, the newest day on which they were read, the reader's currency, the lowest
+    (of zones and plans), the newest observation.
     """
-    return chosen_prices(newest_prices(basis, offer_ids), basis)
+    return chosen_prices(newest_prices(basis, offer_ids), basis, feeds_checked())
+
+
+def feeds_checked() -> dict[UUID, dt.datetime]:
+    """When each list of prices was last read, be it that nothing had changed."""
+    rows = PriceFeed.objects.order_by().values_list("pk", "checked_at")
+    return {pk: checked_at for pk, checked_at in rows if checked_at is not None}
+
+
+CHARGE = ("amount", "unit", "term", "setup_amount", "monthly_cap", "sustained_use")
+TAX = ("tax_basis", "tax_rate")
 
 
 def newest_prices(
@@ -202,61 +187,96 @@ def newest_prices(
     wanted = Q()
     for purchase_model, term in TERMS[basis.term]:
         wanted |= Q(purchase_model=purchase_model, term=term)
-    rows = PriceObservation.objects.filter(wanted, PLAIN, basis__in=BASES)
+    rows = PriceObservation.objects.filter(wanted, PLAIN, basis__in=BASES, is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
-    # In the order of the unique index, so that the database need not sort them all.
-    kind = ("offer_id", "purchase_model", "term", "upfront", "currency", "basis")
+    kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
     newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
-    return list(newest.values(*kind, "id", "amount", "unit", "observed_at"))
+    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed_id", "missing_since")
+    return list(newest.values(*dict.fromkeys(told)))
 
 
-def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[UUID, PriceChoice]:
-    """The preferred one of each offer's newest observations; see best_prices."""
-    order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
-    allowed = _bases(basis)
-    preferred: dict[UUID, tuple[tuple[object, ...], Mapping[str, Any]]] = {}
+def chosen_prices(
+    rows: Iterable[Mapping[str, Any]],
+    basis: PriceBasis,
+    checked: Mapping[UUID, dt.datetime] = MappingProxyType({}),
+) -> dict[UUID, PriceChoice]:
+    """The preferred one of each offer's newest observations; see best_prices, feeds_checked."""
+    allowed = BASES if basis.is_sustained else (MACHINE,)
+    offers: dict[UUID, list[Mapping[str, Any]]] = {}
     for row in rows:
-        if row["basis"] not in allowed:
-            continue
-        at = row["observed_at"]
-        place = (
+        if row["basis"] in allowed:
+            offers.setdefault(row["offer_id"], []).append(row)
+    return {
+        offer_id: _choice(min(found, key=_preference(basis, checked)), basis, checked)
+        if len(found) > 1
+        else _choice(found[0], basis, checked)
+        for offer_id, found in offers.items()
+    }
+
+
+def _preference(
+    basis: PriceBasis, checked: Mapping[UUID, dt.datetime]
+) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
+    order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
+
+    def place(row: Mapping[str, Any]) -> tuple[object, ...]:
+        choice = _choice(row, basis, checked)
+        return (
             order[row["purchase_model"]],
-            row["basis"] != basis.basis,
+            choice.is_missing,
+            choice.price_basis != basis.basis,
             row["upfront"] not in {"", "none"},
-            -_day(at).toordinal(),
+            -choice.observed_on.toordinal(),
             row["currency"] != basis.currency,
-            -at.timestamp(),
+            row["currency"],
+            price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.amount,
+            -row["observed_at"].timestamp(),
         )
-        held = preferred.get(row["offer_id"])
-        if held is None or place < held[0]:
-            preferred[row["offer_id"]] = (place, row)
-    return {offer_id: _choice(row) for offer_id, (_, row) in preferred.items()}
+
+    return place
 
 
 def _day(at: dt.datetime) -> dt.date:
     return at.astimezone(dt.UTC).date()
 
 
-def _bases(basis: PriceBasis) -> tuple[str, ...]:
-    # A sustained-use month holds only for a machine that runs all of it: never for one hour.
-    return BASES if basis.basis == SUSTAINED_USE and basis.period != "hour" else (MACHINE,)
-
-
-def _choice(row: Mapping[str, Any]) -> PriceChoice:
+def _choice(
+    row: Mapping[str, Any], basis: PriceBasis, checked: Mapping[UUID, dt.datetime]
+) -> PriceChoice:
     term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
+    missing = row["missing_since"]
+    is_missing = missing is not None and (basis.as_of is None or missing < end_of(basis.as_of))
+    read_at = row["observed_at"]
+    if not is_missing:
+        read_at = max(read_at, checked.get(row["feed_id"], read_at))
+    read_on = _day(read_at)
+    is_discounted = basis.is_sustained and bool(row["sustained_use"])
+    charge = Charge(*(_net(row, row[name]) for name in CHARGE))
     return PriceChoice(
         offer_id=row["offer_id"],
         observation_id=row["id"],
-        amount=as_quoted(row["amount"]),
+        amount=charge.amount,
         currency=row["currency"],
-        unit=row["unit"],
+        unit=charge.unit,
         price_term=term,
-        price_basis=row["basis"],
-        observed_on=_day(row["observed_at"]),
+        price_basis=SUSTAINED_USE if is_discounted else row["basis"],
+        observed_on=read_on if basis.as_of is None else min(read_on, basis.as_of),
+        charge=charge,
+        zone=row["zone"],
+        is_missing=is_missing,
     )
+
+
+def _net(row: Mapping[str, Any], value: Any) -> Any:
+    """An amount without the tax that it holds at a known rate: net is compared with net."""
+    if not isinstance(value, Decimal):
+        return value
+    amount = as_quoted(value)
+    without = net(amount, *(row[name] for name in TAX))
+    return amount if without is None else without
 
 
 def as_quoted(amount: Decimal) -> Decimal:

@@ -9,13 +9,14 @@ from django.db.models import F
 from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
+from backend.accounts.selectors import default_workspace
+from backend.accounts.services import audit_record
 from backend.catalog.models import (
     DataVersion,
     ExchangeRate,
     Kind,
     Offer,
     PriceObservation,
-    PriceUnit,
     Provider,
     PurchaseModel,
     Region,
@@ -23,6 +24,7 @@ from backend.catalog.models import (
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
+from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
 
 OWN_PROVIDER = "own"
 PROVIDER_NAMES = {
@@ -38,22 +40,22 @@ PROVIDER_NAMES = {
     "vultr": "Vultr",
     OWN_PROVIDER: "Own machines",
 }
-PURCHASE_MODEL_OF_UNIT = {
-    PriceUnit.HOUR: PurchaseModel.ON_DEMAND,
-    PriceUnit.MONTH: PurchaseModel.MONTHLY,
-    PriceUnit.YEAR: PurchaseModel.MONTHLY,
-    PriceUnit.ONCE: PurchaseModel.PURCHASE,
-}
+MOST_REASON = 500
 
 
 @dataclass(frozen=True)
 class PriceInput:
-    """A price as a person states it; amounts are net and in `currency`."""
+    """A price as a person states it; amounts are net and in `currency`.
+
+    Without a purchase model it follows from the unit.
+    """
 
     amount: Decimal
     currency: str
     unit: str
     setup: Decimal | None = None
+    purchase_model: str = ""
+    term: str = ""
 
 
 def data_version_bump() -> None:
@@ -67,9 +69,9 @@ def data_version_bump() -> None:
             data_version_bump()
 
 
-def provider_get(*, slug: str) -> Provider:
-    """The provider of this slug, made on first use."""
-    name = PROVIDER_NAMES.get(slug, slug)
+def provider_get(*, slug: str, name: str = "") -> Provider:
+    """The provider of this slug, made on first use under its known name, else the one given."""
+    name = PROVIDER_NAMES.get(slug, name or slug)
     return Provider.objects.get_or_create(slug=slug, defaults={"name": name})[0]
 
 
@@ -112,30 +114,80 @@ def price_observation_create(
     offer: Offer,
     price: PriceInput,
     source: str,
+    note: str = "",
     observed_at: dt.datetime | None = None,
+    place: str = "/price",
 ) -> PriceObservation:
-    """Append a price of an offer; the purchase model follows from the unit.
+    """Append a price of an offer.
 
-    Raises InvalidValue for an amount that is not above zero or an unknown unit or currency.
+    Raises InvalidValue below the pointer `place` for an amount that cannot be kept as stated, an
+    unknown unit or currency, and a unit or term that does not go with the purchase model.
     """
-    Money(price.amount, price.currency)
-    if not 0 < price.amount < Decimal(10) ** 10:
-        raise InvalidValue("/price/amount", "an amount above zero and below 10^10 is needed")
-    if price.setup is not None and not 0 <= price.setup < Decimal(10) ** 10:
-        raise InvalidValue("/price/setup", "an amount of zero or more is needed")
-    if price.unit not in PriceUnit.values:
-        raise InvalidValue("/price/unit", f"{price.unit!r} is not one of hour, month, year, once")
+    purchase_model = _checked(price, place)
     observation = PriceObservation.objects.create(
         offer=offer,
-        purchase_model=PURCHASE_MODEL_OF_UNIT[PriceUnit(price.unit)],
+        purchase_model=purchase_model,
+        term=price.term,
         amount=price.amount,
         currency=price.currency,
         unit=price.unit,
         setup_amount=price.setup,
         source=source,
+        note=note,
         observed_at=observed_at or clock.now(),
     )
     data_version_bump()
+    return observation
+
+
+def _checked(price: PriceInput, place: str) -> str:
+    """The purchase model of a sound price."""
+    try:
+        Money(price.amount, price.currency)
+    except InvalidValue as error:
+        raise InvalidValue(f"{place}/{error.field}", error.detail) from None
+    if fault := amount_fault(price.amount):
+        raise InvalidValue(f"{place}/amount", fault)
+    if price.setup is not None and (fault := amount_fault(price.setup, is_zero_allowed=True)):
+        raise InvalidValue(f"{place}/setup", fault)
+    if price.unit not in MODEL_OF_UNIT:
+        detail = f"{price.unit!r} is not one of {', '.join(MODEL_OF_UNIT)}"
+        raise InvalidValue(f"{place}/unit", detail)
+    purchase_model = price.purchase_model or MODEL_OF_UNIT[price.unit]
+    if purchase_model not in PurchaseModel.values:
+        detail = f"{purchase_model!r} is not one of {', '.join(PurchaseModel.values)}"
+        raise InvalidValue(f"{place}/purchase_model", detail)
+    if wrong := kind_fault(purchase_model, price.unit, price.term):
+        raise InvalidValue(f"{place}/{wrong[0]}", wrong[1])
+    return purchase_model
+
+
+@transaction.atomic
+def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
+    """A price that a person knows better than any list, with why; it is published at once.
+
+    Raises InvalidValue by JSON pointer.
+    """
+    reason = reason.strip()
+    if not 1 <= len(reason) <= MOST_REASON:
+        raise InvalidValue("/reason", f"1 to {MOST_REASON} characters are needed")
+    observation = price_observation_create(
+        offer=offer, price=price, source=f"entered by {actor}", note=reason, place=""
+    )
+    audit_record(
+        workspace=offer.workspace or default_workspace(),
+        actor=actor,
+        action="price_enter",
+        target=observation,
+        detail={
+            "offer": offer.slug,
+            "amount": format(price.amount, "f"),
+            "currency": price.currency,
+            "unit": price.unit,
+            "purchase_model": observation.purchase_model,
+            "reason": reason,
+        },
+    )
     return observation
 
 

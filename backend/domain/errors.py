@@ -2,11 +2,13 @@
 
 DomainError
 ├── InvalidValue(field, detail)          an input outside its range, or an unknown key
+├── InvalidDocument(errors)              all such inputs of one document
 ├── InsufficientSamples(needed, found)   too few values for the statistic asked for
 ├── UnknownRate(currency)                no exchange rate stored for a currency
 └── ProbeError(tool, detail, line)       a tool's output that cannot be read as a result
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 
@@ -36,6 +38,14 @@ class InvalidValue(DomainError):
         super().__init__(f"{field}: {detail}")
         self.field = field
         self.detail = detail
+
+
+class InvalidDocument(DomainError):
+    """Every input of a document that has no meaning: pairs of JSON pointer and what is wrong."""
+
+    def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{field}: {detail}" for field, detail in errors))
+        self.errors = list(errors)
 
 
 class InsufficientSamples(DomainError):

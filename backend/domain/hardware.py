@@ -23,6 +23,7 @@ with prices of single servers and joined with the score of one: the set's cost /
 whole set stand beside it under names that begin with `set_`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal, localcontext
 
@@ -230,40 +231,46 @@ def average_watts(idle_watts: Decimal, peak_watts: Decimal, utilisation: Decimal
 
 def check(hardware: Hardware) -> None:
     """Raise InvalidValue, by JSON pointer, for the first field outside its range."""
+    for fault in faults(hardware):
+        raise fault
+
+
+def faults(hardware: Hardware) -> Iterator[InvalidValue]:
+    """An error, by JSON pointer, for every field outside its range."""
     if not hardware.name.strip():
-        raise InvalidValue("/name", "a name is needed")
+        yield InvalidValue("/name", "a name is needed")
     try:
         Money(Decimal(0), hardware.currency)
     except InvalidValue as error:
-        raise InvalidValue("/currency", error.detail) from None
-    _check_whole("/servers", hardware.servers, 1, MAX_SERVERS)
-    _check_items(hardware.items)
+        yield InvalidValue("/currency", error.detail)
+    yield from _whole("/servers", hardware.servers, 1, MAX_SERVERS)
+    yield from _items(hardware.items)
     for name, assumption in ASSUMPTIONS.items():
         value = getattr(hardware, name)
         if name == "life_months":
-            _check_whole("/life_months", value, int(assumption.low), int(assumption.high))
+            yield from _whole("/life_months", value, int(assumption.low), int(assumption.high))
         else:
-            _check_decimal(f"/{name}", value, assumption.low, assumption.high)
+            yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
 
 
-def _check_items(items: tuple[Item, ...]) -> None:
+def _items(items: tuple[Item, ...]) -> Iterator[InvalidValue]:
     if not 1 <= len(items) <= MAX_ITEMS:
-        raise InvalidValue("/items", f"1 to {MAX_ITEMS} items are needed, not {len(items)}")
+        yield InvalidValue("/items", f"1 to {MAX_ITEMS} items are needed, not {len(items)}")
     for index, item in enumerate(items):
         place = f"/items/{index}"
         if not item.name.strip():
-            raise InvalidValue(f"{place}/name", "a name is needed")
-        _check_whole(f"{place}/count", item.count, 1, MAX_COUNT)
-        _check_decimal(f"{place}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
-        _check_decimal(f"{place}/watts", item.watts, Decimal(0), MAX_WATTS)
+            yield InvalidValue(f"{place}/name", "a name is needed")
+        yield from _whole(f"{place}/count", item.count, 1, MAX_COUNT)
+        yield from _decimal(f"{place}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
+        yield from _decimal(f"{place}/watts", item.watts, Decimal(0), MAX_WATTS)
 
 
-def _check_whole(place: str, value: object, low: int, high: int) -> None:
+def _whole(place: str, value: object, low: int, high: int) -> Iterator[InvalidValue]:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise InvalidValue(place, f"{value} is not a whole number from {low} to {high}")
+        yield InvalidValue(place, f"{value} is not a whole number from {low} to {high}")
 
 
-def _check_decimal(place: str, value: object, low: Decimal, high: Decimal) -> None:
+def _decimal(place: str, value: object, low: Decimal, high: Decimal) -> Iterator[InvalidValue]:
     # A float would carry its binary error into every sum.
     if not isinstance(value, Decimal) or not value.is_finite() or not low <= value <= high:
-        raise InvalidValue(place, f"{value} is not a decimal number from {low:f} to {high:f}")
+        yield InvalidValue(place, f"{value} is not a decimal number from {low:f} to {high:f}")

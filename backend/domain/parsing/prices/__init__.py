@@ -6,22 +6,18 @@ be used are yielded as Skipped; only an answer whose whole shape is unknown rais
 """
 
 import datetime as dt
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from types import MappingProxyType
 
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
-from backend.domain.pricing import price_per_period
+from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
-TERM_HOURS: Mapping[str, Decimal] = MappingProxyType(
-    {"1y": Decimal(8760), "3y": Decimal(26280), "5y": Decimal(43800)}
-)
-"""Hours of a commitment: years of 365 days, as the providers reckon."""
 
 
 class PurchaseModel(StrEnum):
@@ -71,6 +67,7 @@ class Reason(StrEnum):
     ZERO = "zero"
     NEGATIVE = "negative"
     TOO_LARGE = "too_large"
+    TOO_PRECISE = "too_precise"
     NO_CURRENCY = "no_currency"
     MIXED_CURRENCY = "mixed_currency"
     OTHER_UNIT = "other_unit"
@@ -166,8 +163,18 @@ class ParsedPrice:
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What is to be paid: equal for two observations of an unchanged price."""
-        return (self.amount, self.unit, self.setup_amount, self.monthly_cap, self.tax_basis)
+        """What is to be paid, and for what: equal for two observations of an unchanged price."""
+        included = json.dumps(self.included, sort_keys=True, default=str) if self.included else ""
+        return (
+            self.amount,
+            self.unit,
+            self.setup_amount,
+            self.monthly_cap,
+            self.sustained_use,
+            self.tax_basis,
+            self.tax_rate,
+            included,
+        )
 
     @property
     def tiers(self) -> tuple[tuple[Decimal | None, Decimal], ...]:
@@ -185,13 +192,8 @@ class ParsedPrice:
         None for a price paid once without a term. A setup fee without a term is left out: over
         how many months it is spread is the reader's choice.
         """
-        hours = TERM_HOURS.get(self.term)
-        if self.unit is PriceUnit.ONCE:
-            return None if hours is None else EXACT.divide(self.amount, hours)
-        hourly = price_per_period(self.amount, self.unit, "hour", hours_per_month)
-        if hours is None or self.setup_amount is None:
-            return hourly
-        return EXACT.add(hourly, EXACT.divide(self.setup_amount, hours))
+        charge = Charge(self.amount, self.unit, self.term, self.setup_amount)
+        return price_over(charge, "hour", hours_per_month)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

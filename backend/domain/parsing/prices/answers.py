@@ -18,7 +18,12 @@ MISSING = {"", "NA", "N/A"}
 
 def shown(value: object) -> str:
     """A foreign value fit to be stored and shown: printable, and not long."""
-    return "".join(c if c.isprintable() else "?" for c in str(value)[:MAX_SHOWN]).strip()
+    return _printable(str(value)[:MAX_SHOWN]).strip()
+
+
+def _printable(text: str) -> str:
+    # No database column takes a NUL, and no page other control characters.
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def decoder() -> json.JSONDecoder:
@@ -61,10 +66,10 @@ def inner(item: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def word(item: dict[str, Any], key: str) -> str:
-    """The text or whole number under the key; "" where there is none."""
+    """The text or whole number under the key, printable; "" where there is none."""
     value = item.get(key)
     if isinstance(value, str):
-        return value.strip()
+        return _printable(value.strip())
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 

@@ -1,9 +1,14 @@
 """What holds over all rows of an answer: one price a key, and a reason for each type without."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
 
 from backend.domain.parsing.prices import (
+    LARGEST_AMOUNT,
     Key,
+    ParsedExtra,
     ParsedPrice,
     ParsedType,
     PurchaseModel,
@@ -14,6 +19,10 @@ from backend.domain.parsing.prices import (
 from backend.domain.parsing.prices.answers import shown
 
 NEARNESS = {reason: place for place, reason in enumerate(Reason)}
+DECIMALS, TAX_DECIMALS = 18, 4
+"""Decimals that are kept of an amount and of a tax rate; nothing is rounded to fit."""
+LONGEST_NAME, LONGEST_PLACE = 150, 50
+WIDE = Context(prec=100)
 
 
 def unique(results: Iterable[Result]) -> Iterator[Result]:
@@ -22,19 +31,22 @@ def unique(results: Iterable[Result]) -> Iterator[Result]:
     Prices come last, since a later row may contradict an earlier one. Rows that agree are one
     price; of rows that differ none is right, for nothing tells which.
     """
-    held: dict[Key, list[ParsedPrice]] = {}
+    held: dict[Key, ParsedPrice] = {}
+    more: dict[Key, list[ParsedPrice]] = {}
     types: set[tuple[str, str]] = set()
     for result in results:
         if isinstance(result, ParsedPrice):
-            held.setdefault(result.key, []).append(result)
+            first = held.setdefault(result.key, result)
+            if first is not result:
+                more.setdefault(result.key, [first]).append(result)
         elif isinstance(result, ParsedType):
             if (result.region, result.name) not in types:
                 types.add((result.region, result.name))
                 yield result
         else:
             yield result
-    for prices in held.values():
-        yield from _settled(prices)
+    for key, price in held.items():
+        yield from _settled(more.get(key, [price]))
 
 
 def _settled(prices: list[ParsedPrice]) -> Iterator[Result]:
@@ -73,6 +85,7 @@ class Coverage:
 
     def __init__(self) -> None:
         self._priced: set[tuple[str, str]] = set()
+        self._types: dict[tuple[str, str], ParsedType] = {}
         self._reasons: dict[tuple[str, str], Skipped] = {}
 
     def seen(self, results: Iterable[Result]) -> Iterator[Result]:
@@ -80,6 +93,8 @@ class Coverage:
         for result in results:
             if isinstance(result, ParsedPrice):
                 self._priced.add((result.region, result.offer))
+            elif isinstance(result, ParsedType):
+                self._types[result.region, result.name] = result
             elif isinstance(result, Skipped) and result.offer:
                 self._keep(result)
             yield result
@@ -93,9 +108,90 @@ class Coverage:
 
     def unpriced(self) -> list[Skipped]:
         """One row for each type that was seen and has no price of any kind, in order of names."""
-        left = self._reasons.keys() - self._priced
-        return [self._reasons[place] for place in sorted(left)]
+        left = (self._reasons.keys() | self._types.keys()) - self._priced
+        return [self._reasons.get(place) or self._without_row(place) for place in sorted(left)]
+
+    def _without_row(self, place: tuple[str, str]) -> Skipped:
+        machine = self._types[place]
+        return Skipped(
+            reason=Reason.NO_PRICE,
+            provider=machine.provider,
+            raw_id="",
+            detail="the list has no row of its price",
+            offer=machine.name,
+            region=machine.region,
+        )
 
 
 def _nearness(skipped: Skipped) -> int:
     return NEARNESS[skipped.reason]
+
+
+def storable(price: ParsedPrice) -> ParsedPrice | Skipped:
+    """The price, unless a column would have to round or cut what it says."""
+    for amount in (price.amount, price.setup_amount, price.monthly_cap):
+        if amount is not None and amount >= LARGEST_AMOUNT:
+            return not_used(price, Reason.TOO_LARGE, amount)
+        if amount is not None and not is_within(amount, DECIMALS):
+            return not_used(price, Reason.TOO_PRECISE, f"{amount}: more than {DECIMALS} decimals")
+    if price.tax_rate is not None and not is_within(price.tax_rate, TAX_DECIMALS):
+        return not_used(price, Reason.TOO_PRECISE, f"tax rate {price.tax_rate}")
+    if not (_is_name(price.offer, price.region) and _is_fit(price.zone, LONGEST_PLACE)):
+        return not_used(price, Reason.UNEXPECTED_SHAPE, "a name that is too long or not printable")
+    return price
+
+
+def is_within(value: Decimal, decimals: int) -> bool:
+    """Whether so many decimals hold the value exactly."""
+    return WIDE.remainder(WIDE.scaleb(value, decimals), Decimal(1)) == 0
+
+
+def _is_fit(text: str, longest: int) -> bool:
+    return len(text) <= longest and text.isprintable()
+
+
+def _is_name(offer: str, region: str) -> bool:
+    return len(offer) > 0 and _is_fit(offer, LONGEST_NAME) and _is_fit(region, LONGEST_PLACE)
+
+
+@dataclass
+class Collected:
+    """A whole answer, sorted by regions. Of rows without a price only counts are kept, and one
+    reason a type."""
+
+    prices: dict[str, list[ParsedPrice]] = field(default_factory=dict)
+    types: dict[str, list[ParsedType]] = field(default_factory=dict)
+    extras: list[ParsedExtra] = field(default_factory=list)
+    skipped: Counter[Reason] = field(default_factory=Counter)
+    unpriced: list[Skipped] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> "Collected":
+        """Reads the results to their end; what their parser raises passes."""
+        found, coverage = cls(), Coverage()
+        for result in coverage.seen(map(_checked, results)):
+            if isinstance(result, ParsedPrice):
+                found.prices.setdefault(result.region, []).append(result)
+            elif isinstance(result, ParsedType):
+                found.types.setdefault(result.region, []).append(result)
+            elif isinstance(result, ParsedExtra):
+                found.extras.append(result)
+            else:
+                found.skipped[result.reason] += 1
+        found.unpriced = [row for row in coverage.unpriced() if _is_name(row.offer, row.region)]
+        return found
+
+    @property
+    def regions(self) -> list[str]:
+        """Codes of the regions that have a price or a type, in order."""
+        return sorted(self.prices.keys() | self.types.keys())
+
+
+def _checked(result: Result) -> Result:
+    if isinstance(result, ParsedPrice):
+        return storable(result)
+    if isinstance(result, ParsedType) and not _is_name(result.name, result.region):
+        return Skipped(
+            reason=Reason.UNEXPECTED_SHAPE, provider=result.provider, raw_id=shown(result.name)
+        )
+    return result

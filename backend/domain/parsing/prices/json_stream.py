@@ -41,6 +41,7 @@ class Scanner:
         self._buffer = ""
         self._at = 0
         self._before = 0
+        self._lines_before = 0
         self._is_at_end = False
 
     def members(self) -> Iterator[str]:
@@ -127,9 +128,12 @@ class Scanner:
             fresh.append(piece or "")
             size += len(fresh[-1])
         self._before += self._at
+        self._lines_before += self._buffer.count("\n", 0, self._at)
         self._buffer = "".join([self._buffer[self._at :], *fresh])
         self._at = 0
         return size > 0
 
     def _fail(self, detail: str) -> NoReturn:
-        raise InvalidValue(f"{self._where} at character {self._before + self._at}", detail)
+        line = 1 + self._lines_before + self._buffer.count("\n", 0, self._at)
+        place = f"{self._where} line {line} at character {self._before + self._at}"
+        raise InvalidValue(place, detail)

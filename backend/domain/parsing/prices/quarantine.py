@@ -68,11 +68,15 @@ class Verdict:
 
     decisions: tuple[Decision, ...]
     missing: tuple[ParsedPrice, ...]
+    is_torn: bool = False
+    """Whether so many vanished that the answer is not whole."""
 
     @property
     def is_alarming(self) -> bool:
         """Whether a person should look."""
-        return any(decision.outcome is Outcome.QUARANTINE for decision in self.decisions)
+        return self.is_torn or any(
+            decision.outcome is Outcome.QUARANTINE for decision in self.decisions
+        )
 
 
 Machine = tuple[str, str, str]
@@ -103,12 +107,14 @@ def verdict(
     prices: Sequence[ParsedPrice],
     previous: Iterable[ParsedPrice] = (),
     *,
+    beside: Iterable[ParsedPrice] = (),
     vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
     limits: Limits = LIMITS,
 ) -> Verdict:
     """What becomes of the new prices of one provider and place, given those published last.
 
-    Each key occurs once in both. `vcpus` tells what is known of the types; without a count, a
+    Each key occurs once in both. `beside` are published on-demand prices of other lists, with which
+    spot prices and commitments are compared. `vcpus` tells what is known of the types; without a count, a
     family's median or an on-demand price that comparison is left out. Without `previous` there is
     nothing to compare with: every plausible price is published. When too many of the published
     rows are missing, no new price is published, for the answer is not whole.
@@ -119,11 +125,11 @@ def verdict(
     doubtful = _Gate(
         limits=limits,
         published=published,
-        on_demand=_on_demand([*published.values(), *prices]),
+        on_demand=_on_demand([*beside, *published.values(), *prices]),
         per_vcpu=_per_vcpu(prices, vcpus),
     )
     decisions = [doubtful.decision(price, is_torn=is_torn) for price in prices]
-    return Verdict(tuple(decisions), tuple(missing))
+    return Verdict(tuple(decisions), tuple(missing), is_torn)
 
 
 def _missing(
@@ -199,7 +205,7 @@ class _Gate:
         hourly, full = self._hourly(price), self._hourly(machine)
         if hourly is None or full is None or not self._is_above(price, hourly, full):
             return ""
-        return f"{hourly:.6g} an hour, on demand {full:.6g}"
+        return f"{_short(hourly)} an hour, on demand {_short(full)}"
 
     def _is_above(self, price: ParsedPrice, hourly: Decimal, full: Decimal) -> bool:
         if price.purchase_model is PurchaseModel.SPOT:
@@ -214,16 +220,22 @@ class _Gate:
         limit = self.limits.per_vcpu
         if each <= limit * middle and middle <= limit * each:
             return ""
-        return f"{each:.6g} per vCPU, median of the family {middle:.6g}"
+        return f"{_short(each)} per vCPU, median of the family {_short(middle)}"
 
     def _changed(self, price: ParsedPrice, held: ParsedPrice) -> str:
         new, old = self._comparable(price), self._comparable(held)
         if abs(new - old) <= self.limits.change * old:
             return ""
-        return f"{old:.6g} before, {new:.6g} now"
+        return f"{_short(old)} before, {_short(new)} now"
 
     def _hourly(self, price: ParsedPrice) -> Decimal | None:
         return price.hourly_effective(self.limits.hours_per_month)
 
     def _comparable(self, price: ParsedPrice) -> Decimal:
         return self._hourly(price) or price.amount
+
+
+def _short(amount: Decimal) -> str:
+    """Six digits, without the zeros that a database column appends."""
+    text = f"{amount:.6g}"
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

@@ -1,4 +1,4 @@
-"""Providers, regions, prices and exchange rates; and what all lists of data share."""
+"""Providers, regions and exchange rates; and what all lists of data share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from rest_framework.request import Request
 
 from backend.accounts.api import workspace_slug
-from backend.catalog.models import ExchangeRate, PriceObservation, Provider, PurchaseModel, Region
-from backend.catalog.selectors import as_quoted, data_stamp, price_list
+from backend.catalog.models import ExchangeRate, Provider, Region
+from backend.catalog.selectors import as_quoted, data_stamp
 from backend.common import clock
-from backend.common.rest.parameters import PAGING, Reader, day, one_of, read, text
+from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView
 
@@ -115,81 +115,4 @@ def _rate(row: ExchangeRate) -> dict[str, Any]:
         "currency": row.currency,
         "units_per_eur": as_quoted(row.units_per_eur),
         "source": row.source,
-    }
-
-
-class PricesView(DataListView):
-    """Prices as quoted; by default the one current price of each offer."""
-
-    name = "prices"
-    readers = {
-        "provider": text,
-        "offer": text,
-        "region": text,
-        "purchase_model": one_of(PurchaseModel.values),
-        "as_of": day,
-        "state": one_of(("current", "all")),
-    }
-    columns = (
-        Column("price_id", Kind.TEXT, "Identifier of the observation"),
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("offer", Kind.TEXT, "The provider's own name of the type"),
-        Column("region", Kind.TEXT, "The provider's name of the place"),
-        Column("zone", Kind.TEXT, "Zone within it, for prices that differ by zone"),
-        Column("os", Kind.TEXT, "Operating system that the price holds"),
-        Column("tenancy", Kind.TEXT, "shared or dedicated"),
-        Column("purchase_model", Kind.TEXT, "on_demand, spot, reserved, savings, committed, …"),
-        Column("term", Kind.TEXT, "Length of a commitment"),
-        Column("upfront", Kind.TEXT, "Part paid at the start"),
-        Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
-        Column("currency", Kind.TEXT, "Three-letter code"),
-        Column("unit", Kind.TEXT, "hour, month, year or once"),
-        Column("setup", Kind.DECIMAL, "Paid once at the start", "currency"),
-        Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
-        Column("effective_from", Kind.DATE, "Day from which the provider states it"),
-        Column("observed_at", Kind.TIME, "When it was read"),
-        Column("source", Kind.TEXT, "Where it was read"),
-        Column("state", Kind.TEXT, "current or superseded"),
-    )
-    lookups = {
-        "provider": "offer__provider__slug",
-        "region": "offer__region__code",
-        "purchase_model": "purchase_model",
-    }
-
-    def listing(self, request: Request) -> Listing:
-        own, shown = self.asked(request)
-        conditions = {lookup: own[name] for name, lookup in self.lookups.items() if name in own}
-        rows = price_list(
-            workspace_slug(request),
-            conditions=conditions,
-            as_of=own.get("as_of"),
-            is_current_only=own.get("state") != "all",
-            offer=own.get("offer"),
-        )
-        return Listing(self.columns, rows, rows.count(), cells=_price, **shown)
-
-
-def _price(row: PriceObservation) -> dict[str, Any]:
-    region = row.offer.region
-    return {
-        "price_id": row.pk,
-        "provider": row.offer.provider.slug,
-        "offer": row.offer.name,
-        "region": region.code if region else None,
-        "zone": row.zone or None,
-        "os": row.operating_system,
-        "tenancy": row.tenancy,
-        "purchase_model": row.purchase_model,
-        "term": row.term or None,
-        "upfront": row.upfront or None,
-        "amount": as_quoted(row.amount),
-        "currency": row.currency,
-        "unit": row.unit,
-        "setup": None if row.setup_amount is None else as_quoted(row.setup_amount),
-        "tax_basis": row.tax_basis or None,
-        "effective_from": row.effective_from,
-        "observed_at": row.observed_at,
-        "source": row.source,
-        "state": "superseded" if getattr(row, "is_superseded", False) else "current",
     }

@@ -1,0 +1,1 @@
+"""Endpoints of the catalog: lists, prices, own hardware."""

@@ -1,0 +1,188 @@
+"""Documents of prices and own hardware as they go over the wire (schema 1)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from backend.catalog.models import PriceUnit, PurchaseModel
+from backend.catalog.services import MOST_REASON
+from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
+from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+from backend.domain.hardware_document import WHOLE
+from backend.domain.pricing.effective import TERM_HOURS
+from backend.domain.pricing.quoted import MOST_DECIMALS
+
+Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
+EITHER = {"oneOf": [{"type": "string", "format": "decimal"}, {"type": "number"}]}
+
+
+@extend_schema_field(EITHER)
+class NumberField(serializers.Field[Any, Any, Any, Any]):
+    """A decimal string, or a JSON number; both keep all their digits."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+# --- prices ---------------------------------------------------------------------------------------
+
+
+class PriceEntry(Strict):
+    """A price that a person knows better than any list, with why."""
+
+    offer = TextField(max_length=120)
+    amount = AmountField(decimals=MOST_DECIMALS)
+    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
+    unit = serializers.ChoiceField(choices=PriceUnit.values)
+    setup = AmountField(decimals=MOST_DECIMALS, required=False, allow_null=True, default=None)
+    purchase_model = serializers.ChoiceField(
+        choices=PurchaseModel.values,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="by default that of the unit: on_demand, monthly or purchase",
+    )
+    term = serializers.ChoiceField(
+        choices=list(TERM_HOURS), required=False, allow_null=True, default=None
+    )
+    reason = TextField(max_length=MOST_REASON)
+
+
+class PriceReview(Strict):
+    """A person's word on a price in quarantine."""
+
+    accept = FlagField()
+    reason = TextField(max_length=MOST_REASON)
+
+
+class PriceDetail(serializers.Serializer[Any]):
+    """One price with everything that was stated beside it; amounts are decimal strings.
+
+    `amount_net` and `amount_gross` are null while the rate of tax is not known. The setup fee is
+    part of no amount; `setup_per_month` spreads it over `setup_months`.
+    """
+
+    price_id = serializers.UUIDField()
+    offer_id = serializers.CharField()
+    provider = serializers.CharField()
+    offer = serializers.CharField()
+    region = serializers.CharField(allow_null=True)
+    zone = serializers.CharField(allow_null=True)
+    os = serializers.CharField()
+    tenancy = serializers.CharField()
+    purchase_model = serializers.CharField()
+    term = serializers.CharField(allow_null=True)
+    upfront = serializers.CharField(allow_null=True)
+    plan = serializers.CharField(allow_null=True)
+    basis = serializers.CharField()
+    amount = serializers.CharField()
+    currency = serializers.CharField()
+    unit = serializers.CharField()
+    monthly_cap = serializers.CharField(allow_null=True)
+    sustained_use = serializers.CharField(allow_null=True)
+    tax_basis = serializers.CharField(allow_null=True)
+    tax_rate = serializers.CharField(allow_null=True)
+    amount_net = serializers.CharField(allow_null=True)
+    amount_gross = serializers.CharField(allow_null=True)
+    setup = serializers.CharField(allow_null=True)
+    setup_months = serializers.IntegerField()
+    setup_per_month = serializers.CharField(allow_null=True)
+    minimum_months = serializers.IntegerField(allow_null=True)
+    valid_until = serializers.DateField(allow_null=True)
+    included = serializers.DictField()
+    effective_from = serializers.DateField(allow_null=True)
+    observed_at = serializers.DateTimeField()
+    missing_since = serializers.DateTimeField(allow_null=True)
+    source = serializers.CharField()  # type: ignore[assignment]
+    raw_id = serializers.CharField(allow_null=True)
+    payload_sha256 = serializers.CharField(allow_null=True)
+    note = serializers.CharField(allow_null=True)
+    state = serializers.CharField()
+    doubt = serializers.CharField(allow_null=True)
+    reviewed_by = serializers.CharField(allow_null=True)
+    reviewed_at = serializers.DateTimeField(allow_null=True)
+
+
+# --- own hardware ---------------------------------------------------------------------------------
+
+
+class HardwareItem(Strict):
+    """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
+
+    name = TextField(max_length=100)
+    count = serializers.IntegerField(min_value=1)
+    unit_price = NumberField()
+    watts = NumberField(required=False, default="0")
+
+
+class HardwareDocument(Strict):
+    """A set of servers of one's own. An assumption left out, or null, has its default."""
+
+    name = TextField(max_length=100)
+    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
+    servers = serializers.IntegerField(min_value=1)
+    items = HardwareItem(many=True)
+    offer = TextField(
+        max_length=120,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="slug of a machine of the workspace; null makes own-<slug of the name>",
+    )
+
+    def get_fields(self) -> Fields:
+        fields = super().get_fields()
+        return {**fields, **{name: _assumed(one) for name, one in ASSUMPTIONS.items()}}
+
+
+def _assumed(one: Assumption) -> "serializers.Field[Any, Any, Any, Any]":
+    given: dict[str, Any] = {
+        "required": False,
+        "allow_null": True,
+        "help_text": f"{one.unit}; {one.low} to {one.high}, by default {one.default}",
+    }
+    if one.name in WHOLE:
+        return serializers.IntegerField(min_value=int(one.low), max_value=int(one.high), **given)
+    return NumberField(**given)
+
+
+class HardwareDetail(serializers.Serializer[Any]):
+    """One version of own hardware and what it costs; amounts are decimal strings, not rounded.
+
+    Prices and `breakdown` are of one server, `set_…` of all of them.
+    """
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    offer = serializers.CharField(help_text="slug of the offer that it prices")
+    price = serializers.UUIDField(help_text="identifier of the price observation")
+    currency = serializers.CharField()
+    price_per_month = serializers.CharField()
+    price_per_hour = serializers.CharField(help_text="of a month of 730 hours")
+    breakdown = serializers.DictField(child=serializers.CharField())
+    spares = serializers.IntegerField()
+    set_price_per_month = serializers.CharField()
+    set_price_per_hour = serializers.CharField()
+    set_breakdown = serializers.DictField(child=serializers.CharField())
+    capital_total = serializers.CharField()
+    residual_total = serializers.CharField()
+    set_watts = serializers.CharField()
+    set_energy_kwh_per_month = serializers.CharField()
+    document = serializers.DictField()
+    created_by = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "price": PriceEntry,
+    "price-review": PriceReview,
+    "price-detail": PriceDetail,
+    "hardware": HardwareDocument,
+    "hardware-detail": HardwareDetail,
+}

@@ -1,0 +1,173 @@
+"""Which price lists are read by themselves, and what came of it; for admins."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.catalog.api.lists import DataListView
+from backend.catalog.feeds import (
+    MAX_EVERY_S,
+    MIN_EVERY_S,
+    feed_enable,
+    feed_update,
+    feeds,
+    is_stale,
+)
+from backend.catalog.models import PriceFeed
+from backend.common.rest.documents import FlagField, Strict, TextField
+from backend.common.rest.parameters import boolean, text
+from backend.common.rest.permissions import ADMIN
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing, View
+
+COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")
+"""Of the last answer, as PriceFeed.summary tells them."""
+
+
+class PriceFeedDocument(Strict):
+    """A list of prices to be read from now on."""
+
+    provider = TextField(max_length=50)
+    kind = TextField(max_length=20)
+    region = TextField(max_length=50, required=False, default="", allow_blank=True)
+    every_s = serializers.IntegerField(
+        min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, required=False, allow_null=True, default=None
+    )
+
+
+class PriceFeedPatch(Strict):
+    """Whether a list is read, and how often."""
+
+    enabled = FlagField(required=False)
+    every_s = serializers.IntegerField(min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, required=False)
+
+
+class PriceFeedDetail(serializers.Serializer[Any]):
+    """A list of prices; `summary` counts what its last answer held."""
+
+    id = serializers.UUIDField()
+    provider = serializers.CharField()
+    kind = serializers.CharField()
+    region = serializers.CharField(allow_null=True)
+    enabled = serializers.BooleanField()
+    every_s = serializers.IntegerField()
+    next_due_at = serializers.DateTimeField(allow_null=True)
+    checked_at = serializers.DateTimeField(allow_null=True)
+    changed_at = serializers.DateTimeField(allow_null=True)
+    stale = serializers.BooleanField()
+    failures = serializers.IntegerField()
+    last_error = serializers.CharField(allow_null=True)
+    summary = serializers.DictField()
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "price-feed": PriceFeedDocument,
+    "price-feed-patch": PriceFeedPatch,
+    "price-feed-detail": PriceFeedDetail,
+}
+
+
+class PriceFeedsView(DataListView):
+    """Price lists: those that are read by themselves, and those that came from files."""
+
+    name = "price-feeds"
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
+    readers = {"provider": text, "kind": text, "region": text, "enabled": boolean}
+    lookups = {
+        "provider": "provider__slug",
+        "kind": "kind",
+        "region": "region",
+        "enabled": "is_enabled",
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier"),
+        Column("provider", Kind.TEXT, "Slug of the provider; ecb for exchange rates"),
+        Column("kind", Kind.TEXT, "on_demand, spot, savings, products, fx"),
+        Column("region", Kind.TEXT, "The provider's code; empty for a list of all regions"),
+        Column("enabled", Kind.BOOLEAN, "Whether it is read by itself"),
+        Column("every_s", Kind.INTEGER, "How often", "s"),
+        Column("next_due_at", Kind.TIME, "When it is read next"),
+        Column("checked_at", Kind.TIME, "When the provider last answered"),
+        Column("changed_at", Kind.TIME, "When its answer last changed anything"),
+        Column("stale", Kind.BOOLEAN, "Whether it was last read longer ago than it should be"),
+        Column("failures", Kind.INTEGER, "Readings that failed in a row"),
+        Column("last_error", Kind.TEXT, "Why the last one failed"),
+        *(Column(name, Kind.INTEGER, f"Prices {name} in the last answer") for name in COUNTS[:-1]),
+        Column(COUNTS[-1], Kind.INTEGER, "Types without a price in the last answer"),
+    )
+
+    def state(self, request: Request) -> str | None:
+        """A list may be read at any time, without a change of the data."""
+        return None
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        rows = feeds().filter(**{self.lookups[name]: value for name, value in own.items()})
+        return Listing(self.columns, rows, rows.count(), cells=_row, **shown)
+
+    @extend_schema(request=PriceFeedDocument, responses={201: PriceFeedDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Read a list from now on; its first reading is due at once."""
+        document = PriceFeedDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        feed = feed_enable(
+            workspace=workspace_of(request), actor=actor(request), **document.validated_data
+        )
+        return Response(_detail(feed), status=201)
+
+
+def _cells(feed: PriceFeed) -> dict[str, Any]:
+    return {
+        "id": feed.pk,
+        "provider": feed.provider.slug,
+        "kind": feed.kind,
+        "region": feed.region or None,
+        "enabled": feed.is_enabled,
+        "every_s": feed.every_s,
+        "next_due_at": feed.next_due_at,
+        "checked_at": feed.checked_at,
+        "changed_at": feed.changed_at,
+        "stale": is_stale(feed),
+        "failures": feed.failures,
+        "last_error": feed.last_error or None,
+    }
+
+
+def _row(feed: PriceFeed) -> dict[str, Any]:
+    return {**_cells(feed), **{name: feed.summary.get(name) for name in COUNTS}}
+
+
+def _detail(feed: PriceFeed) -> Any:
+    return PriceFeedDetail({**_cells(feed), "summary": feed.summary}).data
+
+
+class PriceFeedView(View):
+    """One list of prices."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "PATCH": ADMIN}
+
+    @extend_schema(operation_id="price_feeds_get", responses={200: PriceFeedDetail})
+    def get(self, request: Request, feed_id: UUID) -> Response:
+        return Response(_detail(get_object_or_404(feeds(), pk=feed_id)))
+
+    @extend_schema(request=PriceFeedPatch, responses={200: PriceFeedDetail})
+    def patch(self, request: Request, feed_id: UUID) -> Response:
+        """Enabling one makes it due at once; disabling one leaves its prices, to become stale."""
+        document = PriceFeedPatch(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        feed = feed_update(
+            feed=get_object_or_404(feeds(), pk=feed_id),
+            workspace=workspace_of(request),
+            is_enabled=wanted.get("enabled"),
+            every_s=wanted.get("every_s"),
+            actor=actor(request),
+        )
+        return Response(_detail(feed))

@@ -1,0 +1,143 @@
+"""Own hardware over the API: keep a document, list what there is, and what is assumed."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from decimal import Decimal
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.catalog.api.documents import HardwareDetail, HardwareDocument
+from backend.catalog.api.lists import DataListView
+from backend.catalog.hardware import hardware_create, hardware_visible
+from backend.catalog.models import HardwareModel
+from backend.common.rest.parameters import boolean, text
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import WRITE
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing, View
+from backend.domain.hardware import Breakdown
+from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+
+PARTS = tuple(part.name for part in fields(Breakdown))
+
+
+class HardwareListView(DataListView):
+    """Own hardware by name; by default the newest version of each."""
+
+    name = "hardware"
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+    parser_classes = (ExactJSONParser,)
+    readers = {"name": text, "offer": text, "all": boolean}
+    columns = (
+        Column("id", Kind.TEXT, "Identifier of the version"),
+        Column("name", Kind.TEXT, "Name as given"),
+        Column("version", Kind.INTEGER, "Counts the documents of that name"),
+        Column("offer", Kind.TEXT, "Slug of the offer that it prices"),
+        Column("currency", Kind.TEXT, "Three-letter code, as bought"),
+        Column("servers", Kind.INTEGER, "Servers of the set"),
+        Column("spares", Kind.INTEGER, "Spare servers beside them"),
+        Column("price_per_month", Kind.DECIMAL, "Of one server", "currency/month"),
+        Column("price_per_hour", Kind.DECIMAL, "Of a month of 730 hours", "currency/h"),
+        *(
+            Column(f"cost_{part}", Kind.DECIMAL, f"Part of {part} in it", "currency/month")
+            for part in PARTS
+        ),
+        Column("set_price_per_month", Kind.DECIMAL, "Of the whole set", "currency/month"),
+        Column("capital_total", Kind.DECIMAL, "Cash for the set and its spares", "currency"),
+        Column("created_by", Kind.TEXT, "Who stated it"),
+        Column("created_at", Kind.TIME, "When"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        is_newest_only = not own.get("all", False)
+        rows = hardware_visible(workspace_of(request), is_newest_only=is_newest_only)
+        if "offer" in own:
+            rows = rows.filter(offer__slug=own["offer"])
+        if "name" in own:
+            rows = rows.filter(name=own["name"])
+        return Listing(self.columns, rows, rows.count(), cells=_cells, **shown)
+
+    @extend_schema(request=HardwareDocument, responses={201: HardwareDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Keep a document; a name that is known makes its next version and a new price."""
+        model = hardware_create(
+            workspace=workspace_of(request), document=request.data, actor=actor(request)
+        )
+        return Response(_detail(model), status=201)
+
+
+def _cells(model: HardwareModel) -> dict[str, Any]:
+    cost = model.cost
+    return {
+        "id": model.pk,
+        "name": model.name,
+        "version": model.version,
+        "offer": model.offer.slug,
+        "currency": cost["currency"],
+        "servers": model.document["servers"],
+        "spares": cost["spares"],
+        "price_per_month": Decimal(cost["price_per_month"]),
+        "price_per_hour": Decimal(cost["price_per_hour"]),
+        **{f"cost_{part}": Decimal(cost["breakdown"][part]) for part in PARTS},
+        "set_price_per_month": Decimal(cost["set_price_per_month"]),
+        "capital_total": Decimal(cost["capital_total"]),
+        "created_by": model.created_by or None,
+        "created_at": model.created_at,
+    }
+
+
+def _detail(model: HardwareModel) -> Any:
+    # In the order of a stack, which the database does not keep.
+    parts = {
+        name: {part: model.cost[name][part] for part in PARTS}
+        for name in ("breakdown", "set_breakdown")
+    }
+    return HardwareDetail(
+        {
+            **model.cost,
+            **parts,
+            "id": model.pk,
+            "name": model.name,
+            "version": model.version,
+            "offer": model.offer.slug,
+            "price": model.price_id,
+            "document": model.document,
+            "created_by": model.created_by or None,
+            "created_at": model.created_at,
+        }
+    ).data
+
+
+class HardwareView(View):
+    """One version."""
+
+    @extend_schema(operation_id="hardware_get", responses={200: HardwareDetail})
+    def get(self, request: Request, hardware_id: UUID) -> Response:
+        every = hardware_visible(workspace_of(request), is_newest_only=False)
+        return Response(_detail(get_object_or_404(every, pk=hardware_id)))
+
+
+class AssumptionsView(DataListView):
+    """What a document that leaves a field out is taken to say, and who says so."""
+
+    name = "hardware-assumptions"
+    columns = (
+        Column("name", Kind.TEXT, "Field of the document"),
+        Column("default", Kind.DECIMAL, "Value where the document has none"),
+        Column("unit", Kind.TEXT, "Its unit"),
+        Column("low", Kind.DECIMAL, "The least that is accepted"),
+        Column("high", Kind.DECIMAL, "The most that is accepted"),
+        Column("source", Kind.TEXT, "Who stands for the default"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        _, shown = self.asked(request)
+        rows: list[Assumption] = list(ASSUMPTIONS.values())
+        return Listing(self.columns, rows, len(rows), **shown)

@@ -1,0 +1,375 @@
+"""Prices over the API: as quoted, over time, between two days, by hand, and under review."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_slug
+from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
+from backend.catalog.api.lists import DataListView
+from backend.catalog.models import Offer, PriceObservation, PurchaseModel
+from backend.catalog.price_history import (
+    CHANGES,
+    VANISHED,
+    PricePoint,
+    PriceSeries,
+    change_ratio,
+    difference,
+    history,
+    terms_before,
+)
+from backend.catalog.price_import import price_review
+from backend.catalog.prices import (
+    QUARANTINED,
+    STATES,
+    PriceFilter,
+    price_count,
+    price_found,
+    price_list,
+    price_state,
+    stale_feeds,
+)
+from backend.catalog.selectors import as_quoted, offers_visible
+from backend.catalog.services import PriceInput, price_enter
+from backend.common.rest.parameters import InvalidParameters, day, one_of, read, text, whole
+from backend.common.rest.permissions import ADMIN, WRITE
+from backend.common.rest.problem import Conflict
+from backend.common.rest.table import Column, Kind, json_cell
+from backend.common.rest.views import Listing, View
+from backend.domain.errors import InvalidValue
+from backend.domain.pricing.quoted import (
+    MOST_SETUP_MONTHS,
+    SETUP_MONTHS,
+    gross,
+    net,
+    setup_per_month,
+)
+
+FILTERS = {
+    "provider": text,
+    "offer": text,
+    "region": text,
+    "purchase_model": one_of(PurchaseModel.values),
+}
+PLACE = (
+    Column("region", Kind.TEXT, "The provider's name of the place"),
+    Column("zone", Kind.TEXT, "Zone within it, for prices that differ by zone"),
+    Column("os", Kind.TEXT, "Operating system that the price holds"),
+    Column("tenancy", Kind.TEXT, "shared or dedicated"),
+    Column("purchase_model", Kind.TEXT, "on_demand, spot, reserved, savings, committed, …"),
+    Column("term", Kind.TEXT, "Length of a commitment"),
+    Column("upfront", Kind.TEXT, "Part paid at the start"),
+)
+PLAN = (
+    Column("plan", Kind.TEXT, "Tells commitments of one term apart"),
+    Column("basis", Kind.TEXT, "What the price holds: machine, or sustained_use"),
+)
+PRICE = (
+    Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
+    Column("currency", Kind.TEXT, "Three-letter code"),
+    Column("unit", Kind.TEXT, "hour, month, year or once"),
+    Column("setup", Kind.DECIMAL, "Paid once at the start", "currency"),
+)
+
+
+class PriceListView(DataListView):
+    """A list of prices, which may also change by growing old."""
+
+    def state(self, request: Request) -> str | None:
+        state = super().state(request)
+        if state is None:
+            return None
+        stale = ",".join(sorted(map(str, stale_feeds())))
+        return f"{state} {hashlib.sha256(stale.encode()).hexdigest()}"
+
+
+class PricesView(PriceListView):
+    """Prices as quoted; by default the one price in force of each offer."""
+
+    name = "prices"
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+    readers = {**FILTERS, "as_of": day, "state": one_of(STATES)}
+    columns = (
+        Column("price_id", Kind.TEXT, "Identifier of the observation"),
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("offer", Kind.TEXT, "The provider's own name of the type"),
+        *PLACE,
+        *PRICE,
+        Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
+        Column("effective_from", Kind.DATE, "Day from which the provider states it"),
+        Column("observed_at", Kind.TIME, "When it was read"),
+        Column("source", Kind.TEXT, "Where it was read"),
+        Column("state", Kind.TEXT, "current, stale, superseded, quarantined, refused, withdrawn"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        wanted, slug = PriceFilter(**own), workspace_slug(request)
+        rows = price_list(wanted, slug)
+        count = price_count(wanted, rows, slug)
+        return Listing(self.columns, rows, count, cells=_price, **shown)
+
+    @extend_schema(request=PriceEntry, responses={201: PriceDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Enter a price by hand, with the reason; it is published at once and audited."""
+        document = PriceEntry(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = dict(document.validated_data)
+        reason, offer = wanted.pop("reason"), _offer(request, wanted.pop("offer"))
+        stated = {name: value for name, value in wanted.items() if value is not None}
+        price = price_enter(
+            offer=offer, price=PriceInput(**stated), reason=reason, actor=actor(request)
+        )
+        return Response(_detail(price, SETUP_MONTHS), status=201)
+
+
+def _offer(request: Request, slug: str) -> Offer:
+    found = offers_visible(workspace_slug(request)).filter(slug=slug).first()
+    if found is None:
+        raise InvalidValue("/offer", f"no offer is called {slug!r}")
+    return found
+
+
+def _kind(row: PriceObservation) -> dict[str, Any]:
+    region = row.offer.region
+    return {
+        "provider": row.offer.provider.slug,
+        "offer": row.offer.name,
+        "region": region.code if region else None,
+        "zone": row.zone or None,
+        "os": row.operating_system,
+        "tenancy": row.tenancy,
+        "purchase_model": row.purchase_model,
+        "term": row.term or None,
+        "upfront": row.upfront or None,
+        "plan": row.plan or None,
+        "basis": row.basis,
+        "currency": row.currency,
+    }
+
+
+def _price(row: PriceObservation) -> dict[str, Any]:
+    return {
+        **_kind(row),
+        "price_id": row.pk,
+        "amount": as_quoted(row.amount),
+        "unit": row.unit,
+        "setup": None if row.setup_amount is None else as_quoted(row.setup_amount),
+        "tax_basis": row.tax_basis or None,
+        "effective_from": row.effective_from,
+        "observed_at": row.observed_at,
+        "source": row.source,
+        "state": price_state(row),
+    }
+
+
+# --- one price ------------------------------------------------------------------------------------
+
+
+def _found(request: Request, price_id: UUID) -> PriceObservation:
+    row = price_found(price_id, workspace_slug(request))
+    if row is None:
+        raise Http404
+    return row
+
+
+def _detail(row: PriceObservation, setup_months: int) -> Any:
+    priced, amount = _price(row), as_quoted(row.amount)
+    tax_rate = None if row.tax_rate is None else as_quoted(row.tax_rate)
+    cells = {
+        **priced,
+        "offer_id": row.offer.slug,
+        "monthly_cap": None if row.monthly_cap is None else as_quoted(row.monthly_cap),
+        "sustained_use": row.sustained_use or None,
+        "tax_rate": tax_rate,
+        "amount_net": net(amount, row.tax_basis, tax_rate),
+        "amount_gross": gross(amount, row.tax_basis, tax_rate),
+        "setup_months": setup_months,
+        "setup_per_month": setup_per_month(priced["setup"], setup_months),
+        "minimum_months": row.minimum_months,
+        "valid_until": row.valid_until,
+        "included": row.included,
+        "missing_since": row.missing_since,
+        "raw_id": row.raw_id or None,
+        "payload_sha256": row.payload_sha256 or None,
+        "note": row.note or None,
+        "doubt": row.doubt or None,
+        "reviewed_by": row.reviewed_by or None,
+        "reviewed_at": row.reviewed_at,
+    }
+    return {name: json_cell(cells[name]) for name in PriceDetail().get_fields()}
+
+
+class PriceView(View):
+    """One price with everything stated beside it."""
+
+    @extend_schema(
+        operation_id="prices_get",
+        parameters=[
+            OpenApiParameter(
+                "setup_months",
+                OpenApiTypes.INT,
+                description=f"Months over which the setup fee is spread (default {SETUP_MONTHS})",
+            )
+        ],
+        responses={200: PriceDetail},
+    )
+    def get(self, request: Request, price_id: UUID) -> Response:
+        readers = {"setup_months": whole(1, MOST_SETUP_MONTHS)}
+        own, _ = read(dict(request.query_params.lists()), readers)
+        months = own.get("setup_months", SETUP_MONTHS)
+        return Response(_detail(_found(request, price_id), months))
+
+
+class PriceReviewView(View):
+    """A price in quarantine."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
+
+    @extend_schema(request=PriceReview, responses={200: PriceDetail})
+    def post(self, request: Request, price_id: UUID) -> Response:
+        """Publish it or leave it out for good; 409 when it does not wait (any more)."""
+        document = PriceReview(data=request.data)
+        document.is_valid(raise_exception=True)
+        row = _found(request, price_id)
+        if price_state(row) != QUARANTINED:
+            raise Conflict(f"the price is {price_state(row)} and does not wait for anybody")
+        price_review(
+            observation=row,
+            is_accepted=document.validated_data["accept"],
+            reason=document.validated_data["reason"],
+            actor=actor(request),
+        )
+        return Response(_detail(_found(request, price_id), SETUP_MONTHS))
+
+
+# --- over time ------------------------------------------------------------------------------------
+
+
+class PriceHistoryView(PriceListView):
+    """The published prices of one offer by their kinds, the oldest first."""
+
+    name = "price-history"
+    readers = {
+        "offer": text,
+        "purchase_model": FILTERS["purchase_model"],
+        "since": day,
+        "as_of": day,
+    }
+    columns = (
+        Column("series", Kind.TEXT, "What the price is of, in words"),
+        Column("price_id", Kind.TEXT, "Identifier of the observation"),
+        *PLACE[1:],
+        *PLAN,
+        *PRICE,
+        Column("since", Kind.TIME, "When it was observed"),
+        Column("until", Kind.TIME, "When the next one was, or its list dropped it; empty: holds"),
+        Column("source", Kind.TEXT, "Where it was read"),
+    )
+
+    def described_parameters(self) -> dict[str, str]:
+        return {
+            **super().described_parameters(),
+            "offer": "Slug of the offer; needed",
+            "since": "Day from which on",
+            "as_of": "Prices known on that day",
+        }
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        slug = own.pop("offer", None)
+        if slug is None:
+            raise InvalidParameters([("offer", "the slug of an offer is needed")])
+        offer = offers_visible(workspace_slug(request)).filter(slug=slug).first()
+        if offer is None:
+            raise Http404
+        series = history(offer, **own)
+        rows = [(one, point) for one in series for point in one.points]
+        return Listing(self.columns, rows, len(rows), cells=_point, **shown)
+
+
+def _point(row: tuple[PriceSeries, PricePoint]) -> dict[str, Any]:
+    series, point = row
+    return {
+        **_price(point.observation),
+        "series": series.kind.label,
+        "since": point.since,
+        "until": point.until,
+    }
+
+
+class PriceDifferenceView(PriceListView):
+    """What appeared, vanished and changed between the ends of two days."""
+
+    name = "price-difference"
+    readers = {**FILTERS, "from": day, "to": day, "change": one_of(CHANGES)}
+    columns = (
+        Column("change", Kind.TEXT, ", ".join(CHANGES)),
+        Column("offer_id", Kind.TEXT, "Slug of the offer"),
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("offer", Kind.TEXT, "The provider's own name of the type"),
+        *PLACE,
+        *PLAN,
+        Column("currency", Kind.TEXT, "Three-letter code"),
+        Column("amount_before", Kind.DECIMAL, "Amount on the first day", "currency/unit"),
+        Column("unit_before", Kind.TEXT, "Its unit"),
+        Column("setup_before", Kind.DECIMAL, "Paid once at the start, then", "currency"),
+        Column("amount", Kind.DECIMAL, "Amount on the second day", "currency/unit"),
+        Column("unit", Kind.TEXT, "Its unit"),
+        Column("setup", Kind.DECIMAL, "Paid once at the start, now", "currency"),
+        Column("ratio", Kind.DECIMAL, "Price of an hour, now by then"),
+        Column("at", Kind.TIME, "When the change was read"),
+        Column("price_id_before", Kind.TEXT, "Identifier of the first observation"),
+        Column("price_id", Kind.TEXT, "Identifier of the newest observation"),
+        Column("source", Kind.TEXT, "Where it was read"),
+    )
+
+    def described_parameters(self) -> dict[str, str]:
+        return {
+            **super().described_parameters(),
+            "from": "First day, at its end; needed",
+            "to": "Second day, at its end; needed",
+            "change": f"Only these: {', '.join(CHANGES)}",
+        }
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        missing = [(name, "a day is needed") for name in ("from", "to") if name not in own]
+        if missing:
+            raise InvalidParameters(missing)
+        day_a, day_b, change = own.pop("from"), own.pop("to"), own.pop("change", None)
+        if day_a >= day_b:
+            raise InvalidParameters([("from", f"{day_a} is not before {day_b}")])
+        rows = difference(
+            day_a, day_b, PriceFilter(**own), change=change, workspace_slug=workspace_slug(request)
+        )
+        return Listing(self.columns, rows, rows.count(), cells=_change, **shown)
+
+
+def _change(row: PriceObservation) -> dict[str, Any]:
+    before, change = terms_before(row), getattr(row, "change", "")
+    is_gone = change == VANISHED
+    now = {} if is_gone else _price(row)
+    return {
+        **_kind(row),
+        "change": change,
+        "offer_id": row.offer.slug,
+        "amount_before": before and before.amount,
+        "unit_before": before and before.unit,
+        "setup_before": before and before.setup_amount,
+        "amount": now.get("amount"),
+        "unit": now.get("unit"),
+        "setup": now.get("setup"),
+        "ratio": change_ratio(row),
+        "at": row.missing_since if is_gone else row.observed_at,
+        "price_id_before": before and before.observation_id,
+        "price_id": row.pk,
+        "source": row.source,
+    }

@@ -1,0 +1,9 @@
+"""`manage.py import_offers FILE.csv`: offers of one's own."""
+
+from backend.catalog.management.tables import TableCommand
+from backend.catalog.quotes import offers_import
+
+
+class Command(TableCommand):
+    help = "Import offers of one's own from a CSV table: good lines are stored, bad ones told."
+    service = staticmethod(offers_import)

@@ -1,0 +1,9 @@
+"""`manage.py import_quotes FILE.csv`: quotes for dedicated servers."""
+
+from backend.catalog.management.tables import TableCommand
+from backend.catalog.quotes import quotes_import
+
+
+class Command(TableCommand):
+    help = "Import quotes for dedicated servers from a CSV table: good lines are stored, bad told."
+    service = staticmethod(quotes_import)

@@ -1,0 +1,148 @@
+"""Offers as price lists name them: found by provider, region and name, else made."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.utils.text import slugify
+
+from backend.catalog.models import Kind, Offer, Provider, Region
+from backend.domain.parsing.prices import ParsedType
+from backend.domain.parsing.prices.answers import shown
+from backend.domain.parsing.prices.collected import is_within
+
+BATCH = 2000
+CLOUDS = frozenset({"aws", "gcp", "azure"})
+LONGEST_SLUG = 120
+FIGURES = (
+    "arch",
+    "cpu_model",
+    "vcpu_count",
+    "vcpu_kind",
+    "memory_bytes",
+    "disk_bytes",
+    "disk_kind",
+)
+"""What a list may tell of a type; the names are those of ParsedType and of Offer."""
+LARGEST_BYTES = 2**63
+LARGEST_VCPUS, VCPU_DECIMALS = Decimal(10) ** 5, 3
+
+
+@dataclass
+class Found:
+    """The offers of one region by the provider's names, and how many are new or changed."""
+
+    offers: dict[str, Offer] = field(default_factory=dict)
+    new: int = 0
+    changed: int = 0
+
+
+def offers_record(
+    *,
+    provider: Provider,
+    region: Region | None,
+    names: Iterable[str],
+    types: Iterable[ParsedType],
+    source: str,
+    stated_on: dt.date,
+) -> Found:
+    """An offer for every name and type; what a list tells of it replaces what was known before.
+
+    Unknown figures of a type leave the known ones as they are. `region` None is for types that
+    are sold alike everywhere.
+    """
+    told = {machine.name: _figures(machine) for machine in types}
+    found = Found(offers=_known(provider, region))
+    stated = {"source": source, "stated_on": stated_on}
+    missing = [name for name in dict.fromkeys([*told, *names]) if name not in found.offers]
+    found.changed = _update(found.offers, told, stated)
+    made = _make(provider, region, missing, told, stated)
+    found.offers.update((offer.name, offer) for offer in made)
+    found.new = len(made)
+    return found
+
+
+def offer_slug(provider: str, name: str, region: str) -> str:
+    """As in aws-m5-large-eu-west-1."""
+    told = "-".join(filter(None, (provider, name, region)))
+    return slugify(told.replace(".", "-").replace("_", "-"))[:LONGEST_SLUG]
+
+
+def _figures(machine: ParsedType) -> dict[str, Any]:
+    """What is known of the type, and fits its column as it is."""
+    figures = {name: getattr(machine, name) for name in FIGURES}
+    figures["cpu_model"] = shown(machine.cpu_model)
+    vcpus = machine.vcpu_count
+    if vcpus is not None and not (vcpus < LARGEST_VCPUS and is_within(vcpus, VCPU_DECIMALS)):
+        del figures["vcpu_count"]
+    for name in ("memory_bytes", "disk_bytes"):
+        if (figures[name] or 0) >= LARGEST_BYTES:
+            del figures[name]
+    return {name: value for name, value in figures.items() if value not in (None, "")}
+
+
+def _known(provider: Provider, region: Region | None) -> dict[str, Offer]:
+    rows = Offer.objects.filter(provider=provider, region=region, workspace=None)
+    # Two offers may have one name, such as the same machine with another disk: the first is it.
+    return {offer.name: offer for offer in rows.order_by("-created_at", "-id")}
+
+
+def _update(
+    offers: Mapping[str, Offer], told: Mapping[str, dict[str, Any]], stated: dict[str, Any]
+) -> int:
+    """Write figures that differ; how many offers changed. An offer of the demo that is on a list
+    is an example no more."""
+    changed = []
+    for name, figures in told.items():
+        offer = offers.get(name)
+        if offer is None:
+            continue
+        fresh = {key: value for key, value in figures.items() if getattr(offer, key) != value}
+        if not fresh and not offer.is_demo:
+            continue
+        for key, value in {**fresh, **(stated if fresh else {}), "is_demo": False}.items():
+            setattr(offer, key, value)
+        changed.append(offer)
+    Offer.objects.bulk_update(
+        changed, [*FIGURES, "source", "stated_on", "is_demo"], batch_size=BATCH
+    )
+    return len(changed)
+
+
+def _make(
+    provider: Provider,
+    region: Region | None,
+    names: list[str],
+    told: Mapping[str, dict[str, Any]],
+    stated: dict[str, Any],
+) -> list[Offer]:
+    place = region.code if region else ""
+    wanted = {name: offer_slug(provider.slug, name, place) for name in names}
+    taken = set(Offer.objects.filter(slug__in=wanted.values()).values_list("slug", flat=True))
+    made = []
+    for name, slug in wanted.items():
+        free = _free(slug, taken)
+        taken.add(free)
+        made.append(
+            Offer(
+                slug=free,
+                provider=provider,
+                region=region,
+                name=name,
+                kind=Kind.CLOUD if provider.slug in CLOUDS else Kind.VPS,
+                **told.get(name, {}),
+                **stated,
+            )
+        )
+    return Offer.objects.bulk_create(made, batch_size=BATCH)
+
+
+def _free(slug: str, taken: set[str]) -> str:
+    """The slug, or with a number behind it: two names may differ in their signs only."""
+    free, number = slug, 2
+    while free in taken or (free != slug and Offer.objects.filter(slug=free).exists()):
+        ending = f"-{number}"
+        free, number = slug[: LONGEST_SLUG - len(ending)] + ending, number + 1
+    return free

@@ -1,0 +1,208 @@
+"""Exchange rates as the European Central Bank publishes them: units of a currency for one euro.
+
+XML of a day, of ninety days or of all since 1999, and the CSV of all. Nothing is taken for granted:
+a rate is as written or left out with the reason.
+"""
+
+import csv
+import datetime as dt
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from xml.parsers import expat
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices.answers import shown
+
+SOURCE = "European Central Bank euro foreign exchange reference rates"
+LARGEST_TEXT = 64 * 2**20
+"""Characters; all rates since 1999 are some eight million as XML."""
+DECIMALS, WHOLE_DIGITS = 10, 10
+"""What is kept of a rate; none is rounded to fit."""
+RATE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?", re.ASCII)
+CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+NAMESPACE = "http://www.ecb.int/vocabulary/2002-08-01/eurofxref"
+CUBE = f"{NAMESPACE} Cube"
+MISSING = {"", "N/A"}
+FILE = "rates"
+MARK = "\ufeff"
+
+
+class WhyNot(StrEnum):
+    """Why a cell is no rate."""
+
+    MISSING = "missing"
+    NOT_A_NUMBER = "not_a_number"
+    ZERO = "zero"
+    TOO_PRECISE = "too_precise"
+    TOO_LARGE = "too_large"
+    DUPLICATE = "duplicate"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRate:
+    """Units of `currency` for one euro on `date`."""
+
+    date: dt.date
+    currency: str
+    units_per_eur: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRate:
+    """A cell that is no rate, and why."""
+
+    date: dt.date
+    currency: str
+    reason: WhyNot
+    detail: str = ""
+
+
+Result = ParsedRate | SkippedRate
+Cell = tuple[dt.date, str, str]
+"""Day, currency, and what is written there."""
+
+
+def parse(text: str) -> list[Result]:
+    """The rates of a text in either form, one a day and currency.
+
+    Raises InvalidValue, naming the line, for a text that is not of this form.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise InvalidValue(FILE, f"longer than {LARGEST_TEXT} characters")
+    plain = text.removeprefix(MARK).lstrip()
+    return list(_settled(_of_xml(plain) if plain.startswith("<") else _of_csv(plain)))
+
+
+# --- both forms ---------------------------------------------------------------------------------------
+
+
+def _settled(cells: Iterable[Cell]) -> Iterator[Result]:
+    """At most one rate a day and currency: cells that agree are one, of those that differ none is
+    right."""
+    held: dict[tuple[dt.date, str], list[Result]] = {}
+    for day, currency, written in cells:
+        held.setdefault((day, currency), []).append(_read(day, currency, written))
+    for (day, currency), found in held.items():
+        rates = {one.units_per_eur for one in found if isinstance(one, ParsedRate)}
+        if len(rates) > 1:
+            told = ", ".join(sorted(map(str, rates)))
+            yield SkippedRate(day, currency, WhyNot.AMBIGUOUS, shown(told))
+            continue
+        yield next((one for one in found if isinstance(one, ParsedRate)), found[0])
+        for _ in found[1:]:
+            yield SkippedRate(day, currency, WhyNot.DUPLICATE)
+
+
+def _read(day: dt.date, currency: str, written: str) -> Result:
+    if written in MISSING:
+        return SkippedRate(day, currency, WhyNot.MISSING)
+    if not RATE.fullmatch(written):
+        return SkippedRate(day, currency, WhyNot.NOT_A_NUMBER, shown(written))
+    whole, _, fraction = written.partition(".")
+    if len(fraction.rstrip("0")) > DECIMALS:
+        return SkippedRate(day, currency, WhyNot.TOO_PRECISE, shown(written))
+    if len(whole.lstrip("0")) > WHOLE_DIGITS:
+        return SkippedRate(day, currency, WhyNot.TOO_LARGE, shown(written))
+    rate = Decimal(written)
+    return ParsedRate(day, currency, rate) if rate else SkippedRate(day, currency, WhyNot.ZERO)
+
+
+def _day(written: str, line: int) -> dt.date:
+    try:
+        if DAY.fullmatch(written):
+            return dt.date.fromisoformat(written)
+    except ValueError:
+        pass
+    raise InvalidValue(f"{FILE} line {line}", f"{shown(written)!r} is not a day such as 2026-10-30")
+
+
+def _currency(written: str, line: int) -> str:
+    if not CURRENCY.fullmatch(written):
+        raise InvalidValue(f"{FILE} line {line}", f"{shown(written)!r} is not a three-letter code")
+    return written
+
+
+# --- XML ----------------------------------------------------------------------------------------------
+
+
+class _Document:
+    """Cells of <Cube time="…"><Cube currency="…" rate="…"/></Cube>, as expat walks over them."""
+
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self.days = 0
+        self._day: dt.date | None = None
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        # Without a document type there are no entities, so none that grow or name files.
+        self._parser.StartDoctypeDeclHandler = self._doctype
+
+    def read(self, text: str) -> None:
+        try:
+            self._parser.Parse(text, True)
+        except expat.ExpatError as error:
+            raise InvalidValue(
+                f"{FILE} line {error.lineno}", f"not XML: {expat.ErrorString(error.code)}"
+            ) from error
+
+    def _doctype(self, *_: object) -> None:
+        raise InvalidValue(f"{FILE} line {self._line}", "a document type is not read")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if name != CUBE:
+            return
+        if "time" in attributes:
+            self._day = _day(attributes["time"], self._line)
+            self.days += 1
+        elif "currency" in attributes:
+            if self._day is None:
+                raise InvalidValue(f"{FILE} line {self._line}", "a rate stands before any day")
+            currency = _currency(attributes["currency"], self._line)
+            self.cells.append((self._day, currency, attributes.get("rate", "").strip()))
+
+    @property
+    def _line(self) -> int:
+        return self._parser.CurrentLineNumber
+
+
+def _of_xml(text: str) -> list[Cell]:
+    document = _Document()
+    document.read(text)
+    if not document.days:
+        raise InvalidValue(FILE, "holds no day of the ECB's reference rates")
+    return document.cells
+
+
+# --- CSV ----------------------------------------------------------------------------------------------
+
+
+def _of_csv(text: str) -> Iterator[Cell]:
+    """Date,USD,JPY,… and a row a day; the ECB ends each line with a comma."""
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        if header[:1] != ["Date"]:
+            raise InvalidValue(f"{FILE} line 1", "no header that begins with Date")
+        currencies = [_currency(name, 1) for name in header[1 : _width(header)]]
+        for row in rows:
+            if not row:
+                continue
+            line = rows.line_num
+            if len(row) != len(header):
+                detail = f"{len(row)} of {len(header)} columns"
+                raise InvalidValue(f"{FILE} line {line}", detail)
+            day = _day(row[0].strip(), line)
+            for currency, written in zip(currencies, row[1:], strict=False):
+                yield day, currency, written.strip()
+    except csv.Error as error:
+        raise InvalidValue(f"{FILE} line {rows.line_num}", str(error)) from error
+
+
+def _width(header: list[str]) -> int:
+    return len(header) - 1 if header[-1] == "" else len(header)

@@ -1,0 +1,254 @@
+"""Reads price lists when they are due: asked of the provider, kept as they came, recorded.
+
+Nothing is ever fetched for a page view. A list that cannot be read leaves the last good prices in
+force and says why on its feed.
+"""
+
+import logging
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from django.conf import settings
+from django.db import connection
+
+from backend.accounts.models import CloudAccount
+from backend.catalog.feeds import (
+    ClaimLost,
+    FeedClaim,
+    feed_claim,
+    feed_claim_now,
+    feed_failed,
+    feed_fenced,
+    feed_given_back,
+    feed_of,
+    feed_read,
+    feed_unchanged,
+    payload_keep,
+    payloads_tidy,
+)
+from backend.catalog.models import PriceFeed
+from backend.catalog.price_import import ImportReport, Payload, on_demand_by_sku, prices_record
+from backend.catalog.rates import RatesReport, rates_noted, rates_record
+from backend.common import clock
+from backend.domain.cloud_accounts import scrubbed
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.parsing.prices.collected import Collected
+from backend.domain.price_feeds import FX_PROVIDER, FeedKind, feed_kind, feed_kinds
+from workers.accounts import access_of
+from workers.driver import Access, DriverError
+from workers.prices.ecb import Rates
+from workers.prices.http import FetchError, NotModified, Patience, Unwanted, Validators
+from workers.prices.registry import source
+from workers.prices.source import Wanted
+from workers.prices.spool import Spool
+
+log = logging.getLogger(__name__)
+
+BUDGET_S = 45.0
+"""After this no further list is begun."""
+FETCH_S = 600.0
+"""The most that asking for one list may take. With the time to record it, less than the lease."""
+TASK_S = 1_500
+LOCK = 0x52_52_50_52
+"""Of PostgreSQL, for this database: one process reads lists, however many workers there are, so
+that reading never takes the place of work on runs."""
+PRODUCTS = "products"
+"""Tells what on_demand tells; never read beside it without being asked for."""
+
+Report = ImportReport | RatesReport
+
+
+def fetch_due(*, is_wanted: Callable[[], bool] = lambda: True) -> int:
+    """Read every list that is due, one after the other; returns how many were tried."""
+    tried = 0
+    pause = Patience(BUDGET_S, is_wanted)
+    with _alone() as is_alone:
+        while is_alone and pause.is_left and (claim := feed_claim()) is not None:
+            tried += 1
+            try:
+                _read(claim, Patience(FETCH_S, is_wanted), is_conditional=True)
+            except FetchError:
+                pass  # on the feed, and logged
+            except (Unwanted, ClaimLost) as why:
+                log.info("%s: %s", _named(claim.feed), type(why).__name__)
+    return tried
+
+
+def fetch_now(*, provider: str, region: str = "", kind: str = "") -> dict[str, ImportReport]:
+    """Read the lists of a provider, due or not; reports by kind.
+
+    Without `kind` all that can be read with the accounts there are. Raises FetchError, and
+    InvalidValue for an unknown provider, kind or region.
+    """
+    kinds = (feed_kind(provider, kind),) if kind else _readable(provider)
+    claims = [(found, feed_of(found, region)) for found in kinds]
+    reports: dict[str, ImportReport] = {}
+    for found, feed in claims:
+        report = _read(feed_claim_now(feed=feed), Patience(FETCH_S), is_conditional=False)
+        if isinstance(report, ImportReport):
+            reports[found.kind] = report
+    return reports
+
+
+def rates_now(*, is_history: bool = False) -> RatesReport:
+    """Record the rates of the last ninety days, or of all since 1999. Raises FetchError."""
+    wanted = Wanted(Patience(FETCH_S), endpoint=_endpoint(FX_PROVIDER, None))
+    rates = Rates(is_history=is_history)
+    with Spool() as spool:
+        rates.fetch(wanted, spool)
+        return rates_record(rates=rates.read(spool))
+
+
+def _readable(provider: str) -> tuple[FeedKind, ...]:
+    kinds = [kind for kind in feed_kinds(provider) if kind.kind != PRODUCTS]
+    if provider == FX_PROVIDER:
+        raise InvalidValue("/provider", f"{provider} tells no prices")
+    has_account = _account(provider) is not None
+    found = tuple(kind for kind in kinds if has_account or not kind.needs_account)
+    if not found:
+        raise FetchError(f"there is no enabled account at {provider}")
+    return found
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether no other process reads lists; released with the connection if we die."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
+        (is_alone,) = cursor.fetchone()
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+
+
+# --- one list -----------------------------------------------------------------------------------------
+
+
+def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Report | None:
+    """Read the list; None where it is as before. Raises FetchError once that is on the feed."""
+    feed, secret, after_s = claim.feed, dict[str, str](), 0.0
+    try:
+        access = _access(feed)
+        secret = dict(access.secret) if access else {}
+        report = _recorded(claim, _wanted(feed, access, patience, is_conditional))
+    except NotModified:
+        with feed_fenced(claim) as held:
+            feed_unchanged(feed=held)
+        log.info("%s: not modified", _named(feed))
+        return None
+    except Unwanted:
+        feed_given_back(claim=claim)
+        raise
+    except ClaimLost:
+        raise
+    except (FetchError, DriverError, DomainError) as error:
+        detail = scrubbed(str(error), secret)
+        after_s = getattr(error, "after_s", 0.0)
+    except Exception as error:  # noqa: BLE001  (the outermost: told on the feed and in the log)
+        log.error("%s: %s", _named(feed), scrubbed(traceback.format_exc(), secret))
+        detail = f"a defect of ours: {type(error).__name__}"
+    else:
+        log.info("%s: %s", _named(feed), _counts(report))
+        return report
+    feed_failed(claim=claim, error=detail, after_s=after_s)
+    log.warning("%s: %s", _named(feed), detail)
+    raise FetchError(detail)
+
+
+def _wanted(
+    feed: PriceFeed, access: Access | None, patience: Patience, is_conditional: bool
+) -> Wanted:
+    provider = feed.provider.slug
+    is_joined = (provider, feed.kind) == ("aws", "savings")
+    known = Validators(feed.etag, feed.last_modified) if is_conditional else Validators()
+    return Wanted(
+        patience=patience,
+        region=feed.region,
+        access=access,
+        endpoint=_endpoint(provider, access),
+        validators=known,
+        on_demand=on_demand_by_sku(provider=provider, region=feed.region) if is_joined else {},
+    )
+
+
+def _recorded(claim: FeedClaim, wanted: Wanted) -> Report:
+    """Ask, keep and record; all of it or nothing."""
+    if claim.feed.provider.slug == FX_PROVIDER:
+        return _recorded_rates(claim, wanted)
+    asked = source(claim.feed.provider.slug, claim.feed.kind)
+    with Spool() as spool:
+        validators = asked.fetch(wanted, spool)
+        observed_at = clock.now()
+        payload = Payload(**asdict(spool.payload()))
+        # Read to the end before anything is locked: that may take a minute.
+        results = Collected.of(asked.read(wanted, spool))
+    with feed_fenced(claim) as feed:
+        report = prices_record(
+            provider=feed.provider.slug,
+            feed_kind=feed.kind,
+            region=feed.region,
+            results=results,
+            observed_at=observed_at,
+            payload=payload,
+        )
+        payloads_tidy(feed=feed, sha256=payload.sha256)
+        feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
+    return report
+
+
+def _recorded_rates(claim: FeedClaim, wanted: Wanted) -> RatesReport:
+    asked = Rates()
+    with Spool() as spool:
+        validators = asked.fetch(wanted, spool)
+        payload, results = spool.payload(), asked.read(spool)
+    with feed_fenced(claim) as feed:
+        report = rates_record(rates=results)
+        payload_keep(feed=feed, **asdict(payload))
+        payloads_tidy(feed=feed, sha256=payload.sha256)
+        rates_noted(feed=feed, report=report)
+        feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
+    return report
+
+
+# --- with whose rights, and where -----------------------------------------------------------------------
+
+
+def _access(feed: PriceFeed) -> Access | None:
+    """That of an account at the provider, for lists that are told to nobody else."""
+    provider = feed.provider.slug
+    if not feed_kind(provider, feed.kind).needs_account:
+        return None
+    account = _account(provider)
+    if account is None:
+        raise FetchError(f"there is no enabled account at {provider}")
+    return access_of(account)
+
+
+def _account(provider: str) -> CloudAccount | None:
+    """The oldest enabled one, those first whose last check went well."""
+    enabled = CloudAccount.objects.filter(provider=provider, is_enabled=True)
+    return enabled.order_by("check_error", "created_at").first()
+
+
+def _endpoint(provider: str, access: Access | None) -> str:
+    """Another place than the provider's own; "" for that."""
+    own: Mapping[str, str] = settings.PRICE_ENDPOINTS
+    named = access.settings.get("endpoint_url", "") if access and settings.CLOUD_ENDPOINTS else ""
+    return own.get(provider, "") or str(named or "")
+
+
+# --- what is logged -------------------------------------------------------------------------------------
+
+
+def _named(feed: PriceFeed) -> str:
+    return f"prices {feed.provider.slug} {feed.kind} {feed.region}".strip()
+
+
+def _counts(report: Report) -> str:
+    counts = {name: value for name, value in asdict(report).items() if type(value) is int}
+    return ", ".join(f"{value} {name}" for name, value in counts.items() if value) or "nothing"

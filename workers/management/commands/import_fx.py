@@ -1,0 +1,70 @@
+"""Exchange rates of the European Central Bank."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.catalog.rates import RatesReport, rates_record
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing import ecb
+from workers.fetching import rates_now
+from workers.prices.ecb import rates_text
+from workers.prices.http import FetchError
+
+LARGEST_FILE = 64 * 2**20
+
+
+class Command(BaseCommand):
+    help = (
+        "Record the European Central Bank's reference rates: from a file (XML, CSV, or the zip "
+        "archive of one; - reads standard input), or without one from the ECB itself. Recording "
+        "them again changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", nargs="?", help="rates as the ECB publishes them")
+        parser.add_argument(
+            "--history",
+            action="store_true",
+            help="without a file: all days since 1999, instead of the last ninety",
+        )
+        parser.add_argument("--json", action="store_true", help="tell the counts as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            report = _recorded(options["file"], is_history=options["history"])
+        except (InvalidValue, FetchError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(_told(report, is_json=options["json"]))
+
+
+def _recorded(file: str | None, *, is_history: bool) -> RatesReport:
+    if file is None:
+        return rates_now(is_history=is_history)
+    if is_history:
+        raise InvalidValue("--history", "is for reading from the ECB, not from a file")
+    return rates_record(rates=ecb.parse(rates_text(_content(file))))
+
+
+def _content(file: str) -> bytes:
+    if file == "-":
+        content = sys.stdin.buffer.read(LARGEST_FILE + 1)
+    else:
+        with Path(file).open("rb") as opened:
+            content = opened.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise InvalidValue(file, f"longer than {LARGEST_FILE // 2**20} MiB")
+    return content
+
+
+def _told(report: RatesReport, *, is_json: bool) -> str:
+    if is_json:
+        return json.dumps(asdict(report), default=str)
+    days = f", {report.first_day} to {report.last_day}" if report.last_day else ""
+    skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
+    counts = f"{report.new} new, {report.changed} changed, {report.unchanged} unchanged"
+    return f"{counts}{days}" + (f"; left out: {skipped}" if skipped else "")

@@ -1,0 +1,146 @@
+"""Import price lists from files, or read them from their provider now."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from backend.catalog.price_import import (
+    ImportReport,
+    Payload,
+    on_demand_by_sku,
+    prices_record,
+)
+from backend.common import clock
+from backend.domain.errors import DomainError
+from backend.domain.parsing.prices.collected import Collected
+from workers.fetching import fetch_now
+from workers.price_files import FORMS, PriceList, Reading, lists, results
+from workers.prices.http import FetchError
+from workers.prices.spool import Spool
+
+TOLD_EVERY_S = 5.0
+MB = 1_000_000
+TOLD = (
+    ("priced", "priced"),
+    ("published", "new or changed"),
+    ("unchanged", "unchanged"),
+    ("quarantined", "waiting for a person"),
+    ("refused", "refused before"),
+    ("missing", "not listed any more"),
+    ("returned", "listed again"),
+    ("new_types", "new types"),
+    ("unpriced", "types without a price"),
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Import the prices of a provider from FILEs as its interface answers them (what each is "
+        "is seen by its content; .gz too), or with --live from the provider itself. All files "
+        "are taken over, or none. Importing them again changes nothing."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **given: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **given)
+        # Else no FILE could stand behind an option.
+        parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+        return parser
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("provider", choices=sorted(FORMS))
+        parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+        parser.add_argument("--live", action="store_true", help="ask the provider now")
+        parser.add_argument("--region", default="", help="of a list that does not name its own")
+        parser.add_argument(
+            "--accept-missing",
+            action="store_true",
+            help="new prices count although more than one in twenty of the old ones is missing",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if bool(options["files"]) == options["live"]:
+            raise CommandError("give either FILEs or --live")
+        try:
+            reports = self._live(options) if options["live"] else self._files(options)
+        except (DomainError, FetchError, OSError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            document = {name: asdict(report) for name, report in reports.items()}
+            self.stdout.write(json.dumps(document, default=str))
+        else:
+            self.stdout.write("\n".join(_line(name, report) for name, report in reports.items()))
+        for report in reports.values():
+            if report.torn:
+                self.stderr.write(
+                    f"{', '.join(report.torn) or 'the list'}: more than one price in twenty is "
+                    "missing, so nothing new counts; --accept-missing says that it is whole"
+                )
+
+    def _live(self, options: Mapping[str, Any]) -> dict[str, ImportReport]:
+        return fetch_now(provider=options["provider"], region=options["region"])
+
+    def _files(self, options: Mapping[str, Any]) -> dict[str, ImportReport]:
+        """All lists of the files in one transaction; reports by the kind of list."""
+        reports: dict[str, ImportReport] = {}
+        progress = _Progress(self.stderr, options["files"])
+        with transaction.atomic():
+            for found in lists(options["provider"], options["files"], options["region"]):
+                report = _recorded(found, options, progress)
+                reports.setdefault(found.kind, ImportReport()).add(report)
+        return reports
+
+
+def _recorded(found: PriceList, options: Mapping[str, Any], progress: "_Progress") -> ImportReport:
+    provider = options["provider"]
+
+    def by_sku(region: str) -> Mapping[str, Any]:
+        return on_demand_by_sku(provider=provider, region=region)
+
+    with Spool() as spool:
+        reading = Reading(spool, progress.told)
+        read = Collected.of(results(provider, found, reading, options["region"], by_sku))
+        payload = spool.payload()
+    return prices_record(
+        provider=provider,
+        feed_kind=found.kind,
+        region=found.region,
+        results=read,
+        observed_at=clock.now(),
+        payload=Payload(payload.sha256, payload.size_bytes, payload.raw_gzip),
+        is_shrinking_ok=options["accept_missing"],
+    )
+
+
+class _Progress:
+    """Says on the error output how far reading is, every few seconds."""
+
+    def __init__(self, output: Any, paths: list[Path]) -> None:
+        self._output = output
+        self._files = len(set(paths))
+        self._seen: dict[Path, int] = {}
+        self._at = time.monotonic()
+
+    def told(self, path: Path, size: int) -> None:
+        self._seen[path] = self._seen.get(path, 0) + size
+        if time.monotonic() - self._at >= TOLD_EVERY_S:
+            self._at = time.monotonic()
+            self._output.write(
+                f"{path}: {self._seen[path] / MB:.0f} MB read "
+                f"(file {len(self._seen)} of {self._files})"
+            )
+
+
+def _line(name: str, report: ImportReport) -> str:
+    counts = [f"{getattr(report, field)} {word}" for field, word in TOLD if getattr(report, field)]
+    skipped = sum(report.skipped.values())
+    if skipped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
+        counts.append(f"{skipped} other rows ({reasons})")
+    return f"{', '.join(report.feeds) or name}: {', '.join(counts) or 'nothing'}"

@@ -1,0 +1,341 @@
+"""HTTP as the price fetchers use it: bounded in time and size, patient, and silent about secrets.
+
+Nothing here tells a header, a query or a secret: addresses are shown as host and path.
+"""
+
+import email.utils
+import random
+import ssl
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import httpx
+
+from backend.domain.cloud_accounts import scrubbed
+
+USER_AGENT = "Rackrate"
+CONNECT_S, READ_S = 10.0, 30.0
+ATTEMPTS = 5
+MAX_REDIRECTS = 3
+FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
+SLICE_S = 0.5
+"""A wait is cut into so much, to hear in time that nobody wants the answer any more."""
+PIECE_BYTES = 1 << 16
+GZIP = 16 + zlib.MAX_WBITS
+MIB = 2**20
+PAGE_BYTES = 64 * MIB
+SHOWN_CHARACTERS, TOLD_BYTES = 200, 4096
+TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
+REDIRECTS = {301, 302, 303, 307, 308}
+WAIT_HEADERS = ("retry-after", "x-ms-ratelimit-retailprices-retry-after")
+
+
+class FetchError(Exception):
+    """Why there is no answer, without any secret; asking again before `after_s` is impolite."""
+
+    def __init__(self, detail: str, *, after_s: float = 0) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.after_s = after_s
+
+
+class NotModified(Exception):
+    """The provider says that its answer is the one that we know."""
+
+
+class Unwanted(Exception):
+    """The process is asked to end."""
+
+
+class _Again(Exception):
+    """This attempt failed in a way that may pass."""
+
+    def __init__(self, detail: str, after_s: float = 0) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.after_s = after_s
+
+
+@dataclass(frozen=True)
+class Validators:
+    """What a conditional request sends, as the last answer gave it."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def headers(self) -> dict[str, str]:
+        told = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in told.items() if value}
+
+
+@dataclass
+class Patience:
+    """How long a fetch may take as a whole, and how it waits."""
+
+    budget_s: float
+    is_wanted: Callable[[], bool] = lambda: True
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = self.now() + self.budget_s
+
+    @property
+    def is_left(self) -> bool:
+        """Whether there is time left, and somebody who waits."""
+        return self.is_wanted() and self.now() <= self._end
+
+    def check(self) -> None:
+        """Raises Unwanted, or FetchError at the end of the time."""
+        if not self.is_wanted():
+            raise Unwanted
+        if self.now() > self._end:
+            raise FetchError(f"not done within {self.budget_s:g} s")
+
+    def wait(self, seconds: float) -> None:
+        """Wait, unless that would take longer than there is time: then FetchError at once."""
+        if self.now() + seconds > self._end:
+            raise FetchError(f"no time to wait {seconds:.0f} s", after_s=seconds)
+        left = seconds
+        while left > 0:
+            self.check()
+            self.sleep(min(left, SLICE_S))
+            left -= SLICE_S
+
+    def tries(self, *, least_s: float = 0) -> "Tries":
+        """Attempts at one request, each wait at least so long."""
+        return Tries(self, least_s)
+
+
+@dataclass
+class Tries:
+    """Counts the attempts at one request and waits between them."""
+
+    patience: Patience
+    least_s: float = 0
+    count: int = 0
+
+    def failed(self, detail: str, after_s: float = 0) -> None:
+        """Wait before the next attempt; FetchError when there is none."""
+        self.count += 1
+        if self.count >= ATTEMPTS:
+            raise FetchError(f"{detail}, at {ATTEMPTS} attempts", after_s=after_s)
+        doubled = min(FIRST_WAIT_S * 2**self.count, LONGEST_WAIT_S)
+        wait_s = max(doubled, after_s, self.least_s)
+        # Not for secrets: so that many who were refused together do not come back together.
+        wait_s *= random.uniform(1, 1.25)  # noqa: S311
+        try:
+            self.patience.wait(wait_s)
+        except FetchError as why:
+            raise FetchError(f"{detail}, {why}", after_s=max(after_s, self.least_s)) from None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Headers of an answer whose body was written to a file; names are lower-case."""
+
+    headers: Mapping[str, str]
+
+    @property
+    def validators(self) -> Validators:
+        return Validators(self.headers.get("etag", ""), self.headers.get("last-modified", ""))
+
+
+class Client:
+    """Asks one place. `headers` go there and nowhere else, and `secret` is never shown."""
+
+    def __init__(
+        self,
+        base_url: str,
+        patience: Patience,
+        *,
+        headers: Mapping[str, str] | None = None,
+        secret: Mapping[str, str] | None = None,
+        least_wait_s: float = 0,
+    ) -> None:
+        self._base = httpx.URL(base_url.rstrip("/") + "/")
+        self._patience = patience
+        self._headers = dict(headers or {})
+        self._secret = dict(secret or {})
+        self._least_wait_s = least_wait_s
+        # No proxy, no credentials from the environment; the system's certificate store.
+        self._http = httpx.Client(
+            trust_env=False,
+            verify=ssl.create_default_context(),
+            follow_redirects=False,
+            timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
+        )
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(
+        self,
+        address: str,
+        into: BinaryIO,
+        *,
+        params: Mapping[str, str] | None = None,
+        validators: Validators | None = None,
+        limit_bytes: int = PAGE_BYTES,
+    ) -> Answer:
+        """Write the body of an answer to the file, which is empty before.
+
+        `address` is a path, or an address that the place itself gave for what comes next; one of
+        another place is refused. Raises FetchError, NotModified or Unwanted.
+        """
+        try:
+            url = self._base.join(address)
+        except httpx.InvalidURL:
+            raise FetchError(f"{self._base.host} points to no address") from None
+        if origin(url) != origin(self._base):
+            raise FetchError(f"{self._base.host} points to {url.host}")
+        if params is not None:
+            url = url.copy_merge_params(dict(params))
+        tries = self._patience.tries(least_s=self._least_wait_s)
+        while True:
+            self._patience.check()
+            into.seek(0)
+            into.truncate()
+            try:
+                return self._once(url, into, validators or Validators(), limit_bytes)
+            except _Again as why:
+                tries.failed(self._shown(why.detail), why.after_s)
+            except httpx.TransportError as error:
+                tries.failed(self._shown(f"{place(url)}: {type(error).__name__} {error}"))
+            except zlib.error:
+                tries.failed(f"{place(url)}: not a gzip file")
+
+    def _once(
+        self, url: httpx.URL, into: BinaryIO, validators: Validators, limit_bytes: int
+    ) -> Answer:
+        for _ in range(MAX_REDIRECTS + 1):
+            # Headers with secrets stay with the place they are for.
+            own = self._headers if origin(url) == origin(self._base) else {}
+            with self._http.stream("GET", url, headers={**own, **validators.headers()}) as response:
+                if response.status_code in REDIRECTS:
+                    url = self._redirected(url, response)
+                    continue
+                self._check(url, response, bool(validators.headers()))
+                self._read(url, response, into, limit_bytes)
+                return Answer({name.lower(): value for name, value in response.headers.items()})
+        raise FetchError(f"{place(url)}: more than {MAX_REDIRECTS} redirects")
+
+    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+        try:
+            target = url.join(response.headers.get("location", ""))
+        except httpx.InvalidURL:
+            raise FetchError(f"{place(url)} redirects to no address") from None
+        if not is_same_place(url, target):
+            raise FetchError(f"{place(url)} redirects to {target.scheme}://{target.host}")
+        return target
+
+    def _check(self, url: httpx.URL, response: httpx.Response, is_conditional: bool) -> None:
+        status = response.status_code
+        if status == httpx.codes.NOT_MODIFIED and is_conditional:
+            raise NotModified
+        if status in TRANSIENT:
+            raise _Again(f"{place(url)} answered {status}", asked_wait_s(response.headers))
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if status != httpx.codes.OK:
+            told = self._told(response) if kind.endswith("json") else ""
+            raise FetchError(self._shown(f"{place(url)} answered {status}{told}"))
+        if kind == "text/html":
+            raise FetchError(f"{place(url)} answered with a web page")
+
+    def _told(self, response: httpx.Response) -> str:
+        """The beginning of what a refusal says."""
+        piece = next(self._unpacked(response.url, response), b"")[:TOLD_BYTES]
+        text = self._shown(piece.decode("utf-8", "replace"))
+        return ": " + "".join(c if c.isprintable() else " " for c in text)[:SHOWN_CHARACTERS]
+
+    def _read(
+        self, url: httpx.URL, response: httpx.Response, into: BinaryIO, limit_bytes: int
+    ) -> None:
+        size = 0
+        # By what arrives, however little: an answer that drips has to end in time too.
+        for piece in self._unpacked(url, response):
+            size += len(piece)
+            if size > limit_bytes:
+                raise FetchError(f"{place(url)}: longer than {limit_bytes // MIB} MiB")
+            into.write(piece)
+
+    def _unpacked(self, url: httpx.URL, response: httpx.Response) -> Iterator[bytes]:
+        """The body in pieces of a bounded size, whatever it was packed into."""
+        packing = response.headers.get("content-encoding", "identity").lower()
+        if packing not in {"identity", "gzip"}:
+            raise FetchError(f"{place(url)}: packed as {packing[:20]}")
+        unzip = zlib.decompressobj(GZIP) if packing == "gzip" else None
+        for piece in response.iter_raw():
+            self._patience.check()
+            if unzip is None:
+                yield piece
+                continue
+            left = piece
+            while left:
+                yield unzip.decompress(left, PIECE_BYTES)
+                left = unzip.unconsumed_tail
+        if unzip is not None and (not unzip.eof or unzip.unused_data):
+            raise _Again(f"{place(url)}: not a whole gzip file")
+
+    def _shown(self, text: str) -> str:
+        return scrubbed(text, self._secret)
+
+
+# --- addresses --------------------------------------------------------------------------------------
+
+
+def origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    """Scheme, host and port."""
+    return url.scheme, url.host, url.port
+
+
+def place(url: httpx.URL) -> str:
+    """Host and path; a query may hold a key."""
+    return f"{url.host}{url.path}"
+
+
+def is_same_place(url: httpx.URL, target: httpx.URL) -> bool:
+    """Whether a redirect stays at the same host or domain and is no less secure.
+
+    The domain is the last two labels: none of the providers' names ends in a shared suffix of two.
+    """
+    if url.scheme == target.scheme:
+        is_safe = url.port == target.port
+    else:
+        is_safe = target.scheme == "https" and target.port is None
+    return is_safe and domain(url.host) == domain(target.host)
+
+
+def domain(host: str) -> str:
+    labels = host.lower().rstrip(".").split(".")
+    return host if labels[-1].isdigit() or ":" in host else ".".join(labels[-2:])
+
+
+def asked_wait_s(headers: httpx.Headers) -> float:
+    """Seconds that an answer asks to wait: a number, or a date beside the answer's own; else 0."""
+    for name in WAIT_HEADERS:
+        value = headers.get(name, "").strip()
+        if value.isascii() and value.isdigit():
+            return float(value[:6])
+        if value and (then := _date(value)) and (now := _date(headers.get("date", ""))):
+            return max(0.0, then - now)
+    return 0.0
+
+
+def _date(text: str) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError):
+        return None
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}

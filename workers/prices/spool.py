@@ -1,0 +1,118 @@
+"""What a provider answered, as it came: named parts in temporary files, small ones in memory."""
+
+import codecs
+import gzip
+import hashlib
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, BinaryIO, cast
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import answers
+
+IN_MEMORY_BYTES = 4 * 2**20
+PIECE_BYTES = 1 << 16
+LARGEST_PAYLOAD_BYTES = 128 * 2**20
+"""Compressed."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """All parts as one archive: the hash and size of the tar file, and that file compressed.
+
+    The same answer makes the same payload. `raw_gzip` is None where it is too large to be kept.
+    """
+
+    sha256: str
+    size_bytes: int
+    raw_gzip: bytes | None
+
+
+class Spool:
+    """Parts of an answer in the order in which they came. Close it: that frees the files."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, BinaryIO] = {}
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._parts.values():
+            file.close()
+
+    def part(self, name: str) -> BinaryIO:
+        """A new, empty part to write to."""
+        # Closed by __exit__.
+        file = SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115
+        self._parts[name] = cast("BinaryIO", file)
+        return self._parts[name]
+
+    def page(self, kind: str) -> BinaryIO:
+        """A part that is the next page of its kind."""
+        return self.part(f"{kind}-{len(self._of(kind)) + 1:05}.json")
+
+    def pieces(self, name: str) -> Iterator[str]:
+        """The text of a part in pieces. Raises InvalidValue where it is not UTF-8."""
+        file = self._parts[name]
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while piece := file.read(PIECE_BYTES):
+                yield decoder.decode(piece)
+            yield decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raise InvalidValue(name, "not UTF-8") from error
+
+    def content(self, name: str) -> bytes:
+        """A part as it came."""
+        self._parts[name].seek(0)
+        return self._parts[name].read()
+
+    def text(self, name: str) -> str:
+        """A part as one text."""
+        return "".join(self.pieces(name))
+
+    def pages(self, kind: str) -> Iterator[str]:
+        """The texts of the pages of a kind, one at a time."""
+        return map(self.text, self._of(kind))
+
+    def last(self, kind: str) -> dict[str, Any]:
+        """The JSON object that the newest page of a kind is, to find the next one."""
+        name = self._of(kind)[-1]
+        return answers.mapping(answers.document(self.text(name), where=name), where=name)
+
+    def payload(self) -> Payload:
+        """All parts, to be kept."""
+        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as packed:
+            with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped:
+                hashed = _Hashed(zipped)
+                with tarfile.open(fileobj=cast("IO[bytes]", hashed), mode="w|") as archive:
+                    for name, file in self._parts.items():
+                        entry = tarfile.TarInfo(name)
+                        entry.size = file.seek(0, 2)
+                        file.seek(0)
+                        archive.addfile(entry, file)
+            is_kept = packed.tell() <= LARGEST_PAYLOAD_BYTES
+            packed.seek(0)
+            raw = packed.read() if is_kept else None
+            return Payload(hashed.sha256.hexdigest(), hashed.size_bytes, raw)
+
+    def _of(self, kind: str) -> list[str]:
+        return [name for name in self._parts if name.startswith(f"{kind}-")]
+
+
+class _Hashed:
+    """Counts and hashes what is written on to the file behind it."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+        self.size_bytes = 0
+
+    def write(self, data: bytes) -> int:
+        self.sha256.update(data)
+        self.size_bytes += len(data)
+        return self._file.write(data)
