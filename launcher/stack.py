@@ -175,8 +175,9 @@ class Stack:
                 "worker",
                 "-Q",
                 QUEUES,
+                # A poller, a price list and a look at the providers may each hold one for minutes.
                 "--concurrency",
-                "2",
+                "4",
                 "--loglevel",
                 "INFO",
                 "--hostname",

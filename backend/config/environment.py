@@ -45,10 +45,30 @@ def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
+def pairs(name: str) -> dict[str, str]:
+    """Comma-separated words of the form key=value; none by default."""
+    found = {}
+    for word in words(name, ""):
+        key, sign, value = word.partition("=")
+        if not (key and sign and value):
+            raise ImproperlyConfigured(f"{name} must be key=value,…, not {word!r}")
+        found[key] = value
+    return found
+
+
 def key_bytes(name: str) -> bytes:
     """32 bytes given as base64."""
+    return _key(name, text(name))
+
+
+def keys_bytes(name: str) -> list[bytes]:
+    """Comma-separated keys of 32 bytes given as base64; none by default."""
+    return [_key(name, word) for word in words(name, "")]
+
+
+def _key(name: str, encoded: str) -> bytes:
     try:
-        key = base64.b64decode(text(name), validate=True)
+        key = base64.b64decode(encoded, validate=True)
     except ValueError:
         raise ImproperlyConfigured(f"{name} must be base64") from None
     if len(key) != 32:

@@ -9,6 +9,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # --- security ---------------------------------------------------------------------------------
 SECRET_KEY = env.text("SECRET_KEY")
 CREDENTIAL_KEY = env.key_bytes("CREDENTIAL_KEY")
+CREDENTIAL_KEYS_PREVIOUS = env.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
 TOKEN_PEPPER = env.text("TOKEN_PEPPER")
 DEBUG = env.flag("DEBUG", False)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
@@ -138,6 +139,7 @@ FIXTURE_DIR = BASE_DIR / "fixtures"
 
 # --- prices -------------------------------------------------------------------------------------
 FETCH_LOOK_S = env.whole("FETCH_LOOK_S", 60, at_least=1)
+PRICE_ENDPOINTS = env.pairs("PRICE_ENDPOINTS")
 
 # --- notices ------------------------------------------------------------------------------------
 WEBHOOK_ALLOW_PRIVATE = env.flag("WEBHOOK_ALLOW_PRIVATE", False)

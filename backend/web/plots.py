@@ -22,6 +22,8 @@ class Mark:
     axis: Literal["y", "y2"] = "y"
     lows: Values | None = None
     highs: Values | None = None
+    is_stepped: bool = False
+    """Whether a value holds until the next one; None then breaks the line."""
     tone: int | None = None
     """Colour and shape by number; None = its place among the marks."""
 
@@ -68,6 +70,8 @@ class Plot:
     more_rows: Sequence[Row] = ()
     """Rows that only the table shows."""
     range_words: tuple[str, str] = ("lowest", "highest")
+    is_stacked: bool = False
+    """Whether the bars of one x stand on each other."""
     lines: Sequence[tuple[float, str]] = ()
     """Levels of the left axis drawn as dashed lines, with their labels."""
 
@@ -85,11 +89,13 @@ class Plot:
             "x": {"label": self.x_label, "kind": self.x_kind, "values": list(self.x)},
             "y": _axis(self.y),
             "y2": _axis(self.y2) if self.y2 else None,
+            "isStacked": self.is_stacked,
             "marks": [
                 {
                     "label": mark.label,
                     "kind": mark.kind,
                     "axis": mark.axis,
+                    "isStepped": mark.is_stepped,
                     "tone": place if mark.tone is None else mark.tone,
                     "values": list(mark.values),
                     "lows": None if mark.lows is None else list(mark.lows),

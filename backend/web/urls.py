@@ -5,11 +5,14 @@ from django.urls import path
 
 from backend.web.views import (
     campaigns,
+    clouds,
     evidence,
+    hardware,
     hosts,
     imports,
     metrics,
     offers,
+    prices,
     ranking,
     run_list,
     runs,
@@ -21,6 +24,7 @@ urlpatterns = [
     path("", ranking.ranking_page, name="ranking"),
     path("offers/", ranking.ranking_page, name="offers"),
     path("offers/<slug:slug>/", offers.offer_page, name="offer"),
+    path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
     path("runs/", run_list.runs_page, name="runs"),
     path("runs/<uuid:run_id>/", runs.run_page, name="run"),
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),
@@ -65,9 +69,35 @@ urlpatterns = [
         schedules.subscription_remove,
         name="subscription-delete",
     ),
+    path("prices/", prices.prices_page, name="prices"),
+    path("prices/changes/", prices.price_changes_page, name="price-changes"),
+    path("prices/unpriced/", prices.unpriced_page, name="price-unpriced"),
+    path("prices/tables/", prices.tables_page, name="price-tables"),
+    path("prices/payloads/<int:payload_id>/", prices.payload_page, name="price-payload"),
+    path("prices/<uuid:price_id>/", prices.price_page, name="price"),
+    path("prices/<uuid:price_id>/review/", prices.price_review_form, name="price-review"),
+    path("offers/<slug:slug>/price/", prices.price_new, name="price-new"),
+    path("hardware/", hardware.hardware_page, name="hardware"),
+    path("hardware/new/", hardware.hardware_new, name="hardware-new"),
+    path("hardware/<uuid:model_id>/", hardware.hardware_model_page, name="hardware-model"),
     path("import/", imports.import_page, name="import"),
     path("import/run/", imports.archive_page, name="import-run"),
     path("import/offers/", imports.offer_names, name="offer-names"),
+    path("accounts/clouds/", clouds.clouds_page, name="clouds"),
+    path("accounts/clouds/new/<slug:provider>/", clouds.cloud_new, name="cloud-new"),
+    path("accounts/clouds/<uuid:account_id>/", clouds.cloud_page, name="cloud"),
+    path("accounts/clouds/<uuid:account_id>/state/", clouds.cloud_state, name="cloud-state"),
+    path(
+        "accounts/clouds/<uuid:account_id>/limits/", clouds.cloud_limits_form, name="cloud-limits"
+    ),
+    path("accounts/clouds/<uuid:account_id>/login/", clouds.cloud_login_form, name="cloud-login"),
+    path("accounts/clouds/<uuid:account_id>/check/", clouds.cloud_check_form, name="cloud-check"),
+    path(
+        "accounts/clouds/<uuid:account_id>/switch/", clouds.cloud_switch_form, name="cloud-switch"
+    ),
+    path(
+        "accounts/clouds/<uuid:account_id>/delete/", clouds.cloud_delete_form, name="cloud-delete"
+    ),
     path("accounts/login/", auth_views.LoginView.as_view(), name="login"),
     path("accounts/logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]

@@ -28,6 +28,13 @@ class WriteForm(forms.Form):
         self.add_error(None, str(error).removeprefix("/"))
 
 
+class SecretText(forms.Textarea):
+    """Lines of a secret: what was typed never comes back in the page."""
+
+    def format_value(self, value: Any) -> None:
+        return None
+
+
 def text(label: str, *, required: bool = True, help_text: str = "", **attributes: Any) -> Any:
     """A line of text; `attributes` are those of the input element."""
     attributes.setdefault("autocomplete", "off")

@@ -1,13 +1,15 @@
-"""A campaign: hosts, what is measured on them, and what it may cost."""
+"""A campaign: hosts and offers to rent, what is measured on them, and what it may cost."""
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 
-from backend.benchmarks.models import Host, HostState, NetworkPairs
+from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
 from backend.web.forms.parameters import ParameterForm
+from backend.web.forms.rentals import PURCHASE_WORDS
 
 PAIR_WORDS: dict[str, str] = {
     NetworkPairs.NONE: "no network tests",
@@ -22,12 +24,27 @@ class CampaignForm(ParameterForm):
     name = forms.CharField(
         label="Name", max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
-    hosts = forms.MultipleChoiceField(label="Hosts", widget=forms.CheckboxSelectMultiple)
+    hosts = forms.MultipleChoiceField(
+        label="Hosts", required=False, widget=forms.CheckboxSelectMultiple
+    )
+    offers = forms.CharField(
+        label="Offers to rent",
+        required=False,
+        help_text="Their identifiers, separated by blanks or one a line, as in the address of an"
+        " offer's page. Each run rents a machine of its own and ends it; a budget is needed.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none"}),
+    )
+    purchase_model = forms.ChoiceField(
+        label="Machines to rent are bought",
+        choices=list(PURCHASE_WORDS.items()),
+        initial=ResourcePurchase.ON_DEMAND,
+        required=False,
+    )
     repeats = forms.IntegerField(
-        label="Runs of each host", initial=1, min_value=1, help_text="In one round."
+        label="Runs of each", initial=1, min_value=1, help_text="Host or offer, in one round."
     )
     concurrency = forms.IntegerField(
-        label="Hosts at once", initial=4, min_value=1, help_text="Runs active at the same time."
+        label="At once", initial=4, min_value=1, help_text="Runs active at the same time."
     )
     network_pairs = forms.ChoiceField(
         label="Network between the hosts",
@@ -54,6 +71,7 @@ class CampaignForm(ParameterForm):
         "/budget": "budget_amount",
         "/budget/amount": "budget_amount",
         "/budget/currency": "budget_currency",
+        "/parameters/purchase_model": "purchase_model",
     }
 
     def __init__(self, *args: Any, hosts: Sequence[Host], **given: Any) -> None:
@@ -62,6 +80,15 @@ class CampaignForm(ParameterForm):
             (str(host.pk), host.name) for host in hosts if host.state == HostState.TRUSTED
         ]
         self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
+
+    def clean_offers(self) -> list[str]:
+        return re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
+
+    def chosen_parameters(self) -> dict[str, object]:
+        found = super().chosen_parameters()
+        if self.cleaned_data["offers"] and self.cleaned_data["purchase_model"]:
+            found["purchase_model"] = self.cleaned_data["purchase_model"]
+        return found
 
     def budget(self) -> tuple[Decimal, str] | None:
         """Amount and currency typed; None for no limit."""

@@ -7,7 +7,7 @@ from django import forms
 from backend.catalog.models import Kind, PriceUnit
 from backend.catalog.services import PriceInput
 from backend.web import words
-from backend.web.forms.base import WriteForm, text
+from backend.web.forms.base import SecretText, WriteForm, text
 
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
@@ -28,7 +28,7 @@ class HostForm(WriteForm):
         label="Private key",
         strip=False,
         help_text="OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again.",
-        widget=forms.Textarea(
+        widget=SecretText(
             attrs={
                 "rows": 4,
                 "autocomplete": "off",

@@ -1,5 +1,6 @@
 """Filters and tags of the pages; the wording and rounding are in words.py and figures.py."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -28,6 +29,12 @@ def money(amount: Any, period: str) -> str:
 
 
 @register.filter
+def amount(text: Any, period: str = "month") -> str:
+    """A decimal string as an amount of a period; empty for what is none."""
+    return figures.money(Decimal(text), period) if text else ""
+
+
+@register.filter
 def state(code: str) -> str:
     """Words of a run's state."""
     return STAGES.get(code, code).capitalize()
@@ -37,6 +44,12 @@ def state(code: str) -> str:
 def reason(code: str) -> str:
     """Sentence for a failure reason."""
     return words.REASONS.get(code, code)
+
+
+@register.filter
+def spaced(code: str) -> str:
+    """A code as words: not_offered → not offered."""
+    return str(code).replace("_", " ")
 
 
 @register.filter

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
 from backend.benchmarks.campaigns import (
-    Budget,
     campaign_cancel,
     campaign_create,
     campaign_retry_failed,
@@ -34,7 +33,8 @@ from backend.benchmarks.schedules import schedule_times
 from backend.benchmarks.selectors import hosts_visible
 from backend.benchmarks.services import ARCHIVE_DRIVER
 from backend.domain.errors import DomainError, InvalidValue
-from backend.web import figures, words
+from backend.domain.rentals import Budget
+from backend.web import figures, machines, words
 from backend.web.access import demand, may, readable
 from backend.web.forms.campaigns import PAIR_WORDS, CampaignForm
 
@@ -63,11 +63,16 @@ def campaigns_page(request: HttpRequest) -> HttpResponse:
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one makes a campaign in draft and shows it."""
     demand(request, Scope.RUN)
-    hosts = list(hosts_visible(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
+    standing = hosts_visible(default_workspace()).filter(is_rented=False)
+    hosts = list(standing.exclude(driver=ARCHIVE_DRIVER))
     form = CampaignForm(
         request.POST if request.method == "POST" else None,
         hosts=hosts,
-        initial={"hosts": request.GET.getlist("host"), "profile": "standard"},
+        initial={
+            "hosts": request.GET.getlist("host"),
+            "offers": "\n".join(request.GET.getlist("offer")),
+            "profile": "standard",
+        },
     )
     if request.method == "POST" and form.is_valid():
         try:
@@ -87,6 +92,7 @@ def _created(form: CampaignForm, actor: str) -> Campaign:
         workspace=default_workspace(),
         name=data["name"],
         hosts=[UUID(host) for host in data["hosts"]],
+        offers=data["offers"],
         profile=data["profile"],
         probes=form.chosen_probes(),
         parameters=form.chosen_parameters(),
@@ -114,6 +120,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
         "failed_count": sum(run.state in NOT_DONE for run in view.runs),
         "rows": _rows(view),
         "targets": [(run, target_name(run)) for run in view.runs],
+        "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
         "cell_words": words.CELLS,
         "estimate": _cost_words(view.cost_estimate),
         "so_far": _cost_words(view.cost_so_far) if campaign.round else "",

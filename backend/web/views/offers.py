@@ -1,19 +1,31 @@
-"""One offer: what it is, what it costs, what was measured on it."""
+"""One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
-from backend.accounts.models import Scope
-from backend.benchmarks.models import Source
+from backend.accounts.models import CloudAccount, Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.costs import rental_life_s
+from backend.benchmarks.models import ResourcePurchase, Run, Source
+from backend.benchmarks.rentals import Rental, rentals
+from backend.benchmarks.resources import rented_run_create
 from backend.catalog.models import Offer
+from backend.catalog.selectors import offers_visible
+from backend.domain.errors import InvalidValue
+from backend.domain.money import Money
 from backend.rankings.scores import Score
 from backend.rankings.selectors import OfferDetail, offer_detail
 from backend.web import charts, figures, lines, state, words
-from backend.web.access import may, readable
+from backend.web.access import demand, may, readable
+from backend.web.forms.parameters import PROFILE_WORDS
+from backend.web.forms.rentals import RentalForm
 from backend.web.history_plots import history_plots
 from backend.web.views.ranking import asked
 
@@ -32,10 +44,55 @@ class ScoreLine:
     source_url: str | None
 
 
+@dataclass(frozen=True)
+class RentalPart:
+    """How a machine of the offer can be rented, or why it cannot."""
+
+    form: RentalForm | None = None
+    account: str = ""
+    profiles: tuple[tuple[str, float, str], ...] = ()
+    """Profile in words, seconds that the machine may live, and what is reserved for them."""
+    refusal: str = ""
+
+
 @readable
 @require_safe
 def offer_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Facts, prices, scores and samples of one offer, ranked under the URL's parameters."""
+    return _page(request, slug)
+
+
+@readable
+@require_POST
+def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Rents a machine of the offer for a run and shows that; errors come back beside the fields."""
+    demand(request, Scope.RUN)
+    offer = get_object_or_404(offers_visible(), slug=slug)
+    form = RentalForm(request.POST)
+    if form.is_valid():
+        try:
+            run = _rented(offer, form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The run is queued. Its machine ends with it.")
+            return HttpResponseRedirect(reverse("run", args=[run.pk]))
+    return _page(request, slug, form)
+
+
+def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
+    return rented_run_create(
+        workspace=default_workspace(),
+        offer=offer,
+        profile=form.cleaned_data["profile"],
+        probes=None,
+        parameters={"purchase_model": form.cleaned_data["purchase_model"]},
+        budget=form.budget(),
+        actor=actor,
+    )
+
+
+def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> HttpResponse:
     wanted = asked({name: request.GET.getlist(name) for name in request.GET})
     try:
         detail = offer_detail(slug, wanted.query)
@@ -46,7 +103,42 @@ def offer_page(request: HttpRequest, slug: str) -> HttpResponse:
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)
     context["may_write"] = may(request, Scope.WRITE)
+    context["rental"] = _rental_part(detail.offer, form) if may(request, Scope.RUN) else None
     return render(request, "offers/page.html", context)
+
+
+def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
+    """None where no account is at the offer's provider: there is nothing to say."""
+    workspace = default_workspace()
+    accounts = CloudAccount.objects.filter(workspace=workspace, is_enabled=True)
+    if not accounts.filter(provider=offer.provider.slug).exists():
+        return None
+    on_demand = ResourcePurchase.ON_DEMAND
+    try:
+        (rental,) = rentals(workspace=workspace, offers=[offer], purchase_model=on_demand)
+    except InvalidValue as error:
+        return RentalPart(refusal=error.detail)
+    reserved = {name: _reserved(rental, name) for name in PROFILE_WORDS}
+    initial = {
+        "budget_amount": figures.plain(_rounded_up(reserved["quick"].amount)),
+        "budget_currency": rental.price.currency,
+    }
+    return RentalPart(
+        form=form or RentalForm(initial=initial),
+        account=rental.account.name,
+        profiles=tuple(
+            (profile, rental_life_s(name, {}), f"{figures.figure(most.amount)} {most.currency}")
+            for (name, profile), most in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)
+        ),
+    )
+
+
+def _reserved(rental: Rental, profile: str) -> Money:
+    return rental.price.reserved(rental.account.provider, rental_life_s(profile, {}))
+
+
+def _rounded_up(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal("0.0001"), ROUND_CEILING)
 
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
-from backend.benchmarks.models import Evidence, Run
+from backend.benchmarks.models import Evidence, Resource, Run
 from backend.benchmarks.selectors import RunView, run_view, runs_visible
 from backend.benchmarks.services import run_cancel
-from backend.web import disk_plots, figures, lines, run_plots, series_plots
+from backend.web import disk_plots, figures, lines, machines, run_plots, series_plots
 from backend.web.access import demand, may, readable
 
 UNAVAILABLE = "unavailable"
@@ -47,10 +47,24 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "unavailable_probes": list(dict.fromkeys(one.partition(":")[0] for one in unavailable)),
         "archive_url": f"/api/v1/runs/{run.pk}/archive",
         "may_cancel": may(request, Scope.RUN),
+        **_machine(run, view),
     }
     if run.is_finished:
         return context | _charts(run, view)
     return context | {"live": _live(run.live.get("series"))}
+
+
+def _machine(run: Run, view: RunView) -> dict[str, Any]:
+    """The machine that was rented for the run, its boot time and what each hour cost."""
+    resource: Resource | None = getattr(run, "resource", None)
+    if resource is None:
+        return {}
+    boots = [sample.value for sample in view.samples if sample.metric == "boot_time_s"]
+    return {
+        "machine": machines.line(resource),
+        "boot_s": boots[0] if boots else None,
+        "ledger": list(resource.ledger.all()),
+    }
 
 
 def _charts(run: Run, view: RunView) -> dict[str, Any]:

@@ -53,7 +53,8 @@ function line(plot, mark) {
     pointStyle: SHAPES[mark.tone % SHAPES.length],
     pointRadius: isDots ? 6 : isDotted(mark) ? 3 : 0,
     pointHitRadius: 8,
-    spanGaps: plot.x.kind !== "category",
+    stepped: mark.isStepped,
+    spanGaps: plot.x.kind !== "category" && !mark.isStepped,
     clip: 10,
     order: isDots ? 0 : 1,
   };
@@ -161,8 +162,8 @@ function drawPlot(canvas, plot, hidden) {
       maintainAspectRatio: false,
       interaction: { mode: "index", intersect: false },
       scales: {
-        x: xAxis(plot),
-        y: yAxis(plot.y, "left"),
+        x: { ...xAxis(plot), stacked: plot.isStacked },
+        y: { ...yAxis(plot.y, "left"), stacked: plot.isStacked },
         ...(plot.y2 ? { y2: yAxis(plot.y2, "right") } : {}),
       },
       plugins: { tooltip: tooltip(plot), annotation: { annotations: levels(plot) } },

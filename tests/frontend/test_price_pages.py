@@ -1,0 +1,170 @@
+"""Prices: the list with its states, what changed, one price with its source, quarantine, tables."""
+
+import datetime as dt
+import gzip
+import re
+
+import pytest
+
+from backend.catalog.models import PriceFeed, PriceObservation, PricePayload, UnpricedType
+from backend.common import clock
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+DAY = dt.timedelta(days=1)
+
+
+def signed_in(client, role: str):
+    client.force_login(factories.user(role=role))
+    return client
+
+
+def text_of(answer, status=200) -> str:
+    assert answer.status_code == status
+    return answer.content.decode()
+
+
+@pytest.fixture
+def feed(db):
+    return PriceFeed.objects.create(
+        provider=factories.provider("aws"),
+        kind="on_demand",
+        region="us-east-1",
+        checked_at=clock.now(),
+        changed_at=clock.now(),
+    )
+
+
+@pytest.fixture
+def offer(db):
+    return factories.offer("aws-m5-large", name="m5.large", region=factories.region())
+
+
+def observed(offer, amount, days_ago=0, **given):
+    return factories.price(
+        offer, amount, observed_at=clock.now() - days_ago * DAY, currency="USD", **given
+    )
+
+
+def test_prices_page_shows_the_price_in_force_and_how_fresh_its_list_is(client, offer, feed):
+    observed(offer, "0.10", days_ago=9, feed=feed)
+    newest = observed(offer, "0.107", days_ago=1, feed=feed)
+    text = text_of(client.get("/prices/"))
+    assert f'/prices/{newest.pk}/">0.107 USD' in text
+    assert "0.1 USD" not in text
+    assert "1 price<" in text
+    assert ">fresh<" in text
+    assert "superseded" in text_of(client.get("/prices/?state=superseded"))
+
+
+def test_prices_page_marks_what_its_list_dropped_as_stale(client, offer, feed):
+    observed(offer, "0.107", days_ago=3, feed=feed, missing_since=clock.now())
+    assert 'mark warn">stale' in text_of(client.get("/prices/"))
+
+
+def test_prices_page_ignores_and_names_a_value_that_is_no_choice(client, offer):
+    observed(offer, "0.107")
+    text = text_of(client.get("/prices/?state=odd&provider=nobody&as_of=yesterday"))
+    assert text.count("Ignored:") == 3
+    assert "1 price<" in text
+
+
+def test_price_leads_to_the_answer_it_was_read_from(client, offer, feed):
+    payload = PricePayload.objects.create(
+        feed=feed,
+        sha256="ab" * 32,
+        size_bytes=7,
+        raw_gzip=gzip.compress(b"answer!"),
+        fetched_at=clock.now(),
+    )
+    row = observed(offer, "0.107", feed=feed, payload_sha256=payload.sha256, raw_id="SKU.1")
+    text = text_of(client.get(f"/prices/{row.pk}/"))
+    assert "SKU.1" in text
+    answer = client.get(f"/prices/payloads/{payload.pk}/")
+    assert f'href="/prices/payloads/{payload.pk}/"' in text
+    assert gzip.decompress(answer.content) == b"answer!"
+
+
+def test_changes_page_sets_two_days_side_by_side(client, offer):
+    observed(offer, "2", days_ago=20)
+    observed(offer, "1.5", days_ago=2)
+    appeared = factories.offer("aws-m6-large", name="m6.large", region=factories.region())
+    observed(appeared, "3", days_ago=2)
+    today = clock.now().date()
+    days = f"since={today - 10 * DAY}&until={today}"
+    text = text_of(client.get(f"/prices/changes/?{days}"))
+    assert "1 appeared, 0 vanished, 1 changed" in text
+    assert "−25.00 %" in text
+    only = text_of(client.get(f"/prices/changes/?{days}&change=appeared"))
+    assert "m6.large" in only
+    assert "/offers/aws-m5-large/" not in only
+
+
+def test_changes_page_tells_days_in_the_wrong_order(client):
+    text = text_of(client.get("/prices/changes/?since=2026-02-01&until=2026-01-01"))
+    assert 'id="since_error"' in text
+
+
+def test_quarantined_price_is_published_by_an_admin_with_a_reason(client, offer, feed):
+    observed(offer, "0.107", days_ago=3, feed=feed)
+    row = observed(offer, "0.5", feed=feed, is_published=False, doubt="0.107 before, 0.5 now")
+    assert "0.107 before, 0.5 now" in text_of(client.get("/prices/?state=quarantined"))
+    url = f"/prices/{row.pk}/review/"
+    assert signed_in(client, "run").post(url, {"accept": "1", "reason": "x"}).status_code == 403
+    admin = signed_in(client, "admin")
+    text = text_of(admin.post(url, {"accept": "1", "reason": ""}, follow=True))
+    assert "Not done: a reason is needed" in text
+    admin.post(url, {"accept": "1", "reason": "announced by the provider"})
+    row.refresh_from_db()
+    assert row.is_published
+    assert "0.5 USD" in text_of(client.get("/prices/"))
+
+
+def test_unpriced_types_are_listed_with_their_reason(client, feed):
+    UnpricedType.objects.create(
+        feed=feed, region="us-east-1", name="u-6tb1.metal", reason="not_offered", detail="no term"
+    )
+    text = text_of(client.get("/prices/unpriced/"))
+    assert "u-6tb1.metal" in text
+    assert "not offered" in text
+    assert "1 type without a price" in text_of(client.get("/prices/"))
+
+
+def test_price_by_hand_needs_a_reason_and_is_published(client, offer):
+    writer = signed_in(client, "write")
+    url = f"/offers/{offer.slug}/price/"
+    fields = {"amount": "49.90", "currency": "eur", "unit": "month", "setup": "", "reason": ""}
+    refused = text_of(writer.post(url, fields))
+    assert 'id="reason_error"' in refused
+    writer.post(url, {**fields, "reason": "offer of 3 November"})
+    row = PriceObservation.objects.get()
+    assert (str(row.amount.normalize()), row.currency, row.note) == (
+        "49.9",
+        "EUR",
+        "offer of 3 November",
+    )
+
+
+def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
+    writer = signed_in(client, "write")
+    today = clock.now().date()
+    table = (
+        "provider,location,model,currency,monthly_net,quoted_on\n"
+        f"hosty,Dublin,EX44,EUR,49.00,{today}\n"
+        f"hosty,Dublin,EX55,EUR,-1,{today}\n"
+    )
+    path = tmp_path / "quotes.csv"
+    path.write_text(table)
+
+    def sent(**given):
+        with path.open("rb") as file:
+            answer = writer.post("/prices/tables/", {"kind": "quotes", "file": file, **given})
+        return text_of(answer)
+
+    text = sent()
+    assert "Would be stored: 1 price" in text
+    assert re.search(r"<li>line 3, monthly_net:", text)
+    assert not PriceObservation.objects.exists()
+    assert "Stored: 1 price" in sent(store="1")
+    assert PriceObservation.objects.count() == 1
