@@ -18,6 +18,7 @@ from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import ProbeError, Reason
+from workers import rented
 from workers.driver import DriverError, HostKeyChanged
 from workers.leases import (
     Claim,
@@ -29,7 +30,7 @@ from workers.leases import (
     release,
     renewed,
 )
-from workers.steps import HANDLERS, Move, Wait, distrust, failed, plan_of
+from workers.steps import HANDLERS, Move, Wait, distrust, failed, jittered, plan_of
 
 log = logging.getLogger(__name__)
 Dispatch = Callable[[Claim | None], None]
@@ -51,6 +52,10 @@ BEFORE_TEARDOWN = frozenset(
 )
 CANCELLABLE = BEFORE_TEARDOWN - {RunState.RUNNING, RunState.COLLECTING, RunState.PARSED}
 """States in which a cancelled run has nothing measured to bring home."""
+LOGGED_IN = frozenset({RunState.REACHABLE, RunState.PREPARED, RunState.COLLECTING})
+"""States in which a rented machine may be taken away from under a step."""
+EXPIRY_S = 120
+"""So long before a rented machine ends itself its results are to be brought home."""
 
 
 # --- running a step ----------------------------------------------------------------------------
@@ -81,7 +86,8 @@ def _worked(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
     if step.state != run.state and not run.is_finished:
         raise StaleState(f"step {step.state} of a run in {run.state}")
-    if state not in HANDLERS:
+    handlers = rented.HANDLERS if run.host.is_rented else HANDLERS
+    if state not in handlers:
         raise StaleState(f"a {state} run is followed, not worked on")
     if state in CANCELLABLE and run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
@@ -89,7 +95,7 @@ def _worked(step: Step) -> Move | Wait:
         return _given_up(
             step, Reason.BUG, f"gave up after {MAX_ATTEMPTS} attempts: {step.last_error}"
         )
-    return HANDLERS[state](run, step)
+    return handlers[state](run, step)
 
 
 def _after_error(step: Step, error: DriverError) -> Move | Wait:
@@ -98,6 +104,10 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
     log.warning("run %s on %s, %s: %s", run.pk, run.host.name, state, error)
     if state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
+    if state in LOGGED_IN and run.host.is_rented and error.retryable and error.reason != Reason.BUG:
+        why = rented.why_ended(run)
+        if why is not None:
+            return _given_up(step, Reason.INTERRUPTED, why)
     if state == RunState.COLLECTING and error.retryable and error.reason != Reason.BUG:
         return _after_failed_collecting(step, error)
     if error.retryable and step.attempt < MAX_ATTEMPTS:
@@ -130,7 +140,7 @@ def _given_up(step: Step, reason: Reason, detail: str) -> Move:
 
 
 def _backoff_s(step: Step) -> float:
-    return float(min(2 ** min(step.attempt - 1, 20), MAX_BACKOFF_S))
+    return jittered(min(2 ** min(step.attempt - 1, 20), MAX_BACKOFF_S))
 
 
 def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
@@ -140,7 +150,8 @@ def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
     is_over = clock.now() - step.created_at > lost_after()
     if run.is_finished or (error.retryable and run.outcome != RunState.LOST and not is_over):
         return Wait(_backoff_s(step), str(error))
-    detail = f"{run.live.get('directory')} may remain on the host: {error.detail}"
+    what = run.resource if run.host.is_rented else f"{run.live.get('directory')} on the host"
+    detail = f"{what} may remain: {error.detail}"
     return Move(RunState.LOST, failed(run, error.reason, error.detail), event=detail)
 
 
@@ -163,7 +174,10 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
         closed = Step.objects.filter(pk=step.pk)
         if run.is_finished:  # only the teardown outlives its run
             closed.update(finished_at=Now(), lease_until=None, next_due_at=None)
-            run.events.create(kind="warning", detail="the host is clean again")
+            if outcome.effect is not None:
+                outcome.effect()
+            said = "the machine is gone" if run.host.is_rented else "the host is clean again"
+            run.events.create(kind="warning", detail=said)
             return
         if target == RunState.LOST and step.state == RunState.TEARING_DOWN:
             closed.update(lease_until=None, next_due_at=Now() + lease_end())
@@ -196,7 +210,7 @@ def _schedule_if_last(claim: Claim, outcome: Move) -> Iterator[None]:
 def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
     """The next step, due at once: claimed for whoever gets the message, or left to a poller."""
     if state == RunState.RUNNING:
-        deadline = clock.now() + dt.timedelta(seconds=plan_of(run).deadline_s)
+        deadline = _deadline(run)
         Step.objects.create(run=run, state=state, next_due_at=Now(), deadline_at=deadline)
         transaction.on_commit(lambda: dispatch(None))
         return
@@ -209,6 +223,14 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
         attempt=1,
     )
     transaction.on_commit(lambda: dispatch(Claim(step.pk, 1)))
+
+
+def _deadline(run: Run) -> dt.datetime:
+    """When the runner is given up: a rented machine does not live longer than it may."""
+    deadline = clock.now() + dt.timedelta(seconds=plan_of(run).deadline_s)
+    if not run.host.is_rented or run.resource.expires_at is None:
+        return deadline
+    return min(deadline, run.resource.expires_at - dt.timedelta(seconds=EXPIRY_S))
 
 
 def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:

@@ -16,7 +16,10 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import RunState, Step
 
 BATCH = 200
-RELATED = ("run__host", "run__peer", "run__offer", "run__price", "run__campaign")
+RELATED = (
+    *("run__host", "run__peer", "run__offer", "run__price", "run__campaign"),
+    "run__resource__account",
+)
 
 
 @dataclass(frozen=True)

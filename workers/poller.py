@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, wait
+from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -43,6 +44,8 @@ SILENT_PERIOD_S = 5.0
 OVERDUE_S = 3
 """A second poller takes only what the first leaves lying, so that workers stay free for steps."""
 WRITE_PERIOD_S = 0.5
+ASK_PERIOD_S = 15.0
+"""The provider of a rented machine that is silent is asked this often whether it still lives."""
 LAST_READINGS_S = 2.0
 """Readings that are under way when the window closes are waited for this long."""
 
@@ -176,6 +179,7 @@ class Window:
             return
         try:
             error = read.exception()
+            outcome: Move | HandOver | None
             if error is None:
                 outcome = self._after_reading(one, read.result())
             elif isinstance(error, DriverError):
@@ -185,7 +189,10 @@ class Window:
                 raise error
             if outcome is None:
                 return
-            engine.advance(one.claim, outcome, self._dispatch)
+            if isinstance(outcome, HandOver):
+                self._dispatch(one.claim)
+            else:
+                engine.advance(one.claim, outcome, self._dispatch)
         except (LeaseLost, StaleState, CancelledError) as lost:
             log.info("dropped: %s", lost)
         except Exception as error:
@@ -321,7 +328,13 @@ def _lost_ground(run: Run, reason: Reason, detail: str) -> Move:
     return Move(RunState.TEARING_DOWN, failed(run, reason, detail), event=detail)
 
 
-def _after_silence(one: Followed, error: DriverError) -> Move | None:
+@dataclass(frozen=True)
+class HandOver:
+    """The step goes to a worker, who asks the provider: here that would hold up the others, and
+    a cloud's library is not loaded."""
+
+
+def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
     """The host does not answer: wait for it, but not for ever. The runner does not need us."""
     one.next_at = time.monotonic() + SILENT_PERIOD_S
     with fenced(one.claim) as step:
@@ -337,6 +350,14 @@ def _after_silence(one: Followed, error: DriverError) -> Move | None:
             fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
             return Move(RunState.TEARING_DOWN, fields, event=error.detail)
         run.live = {**run.live, "silent_since": since.isoformat()}
+        is_asking = run.host.is_rented and _is_to_be_asked(run)
+        if is_asking:
+            run.live["asked_at"] = clock.now().isoformat()
         run.save(update_fields=["live"])
         Step.objects.filter(pk=step.pk).update(last_error=str(error)[:2000])
-    return None
+    return HandOver() if is_asking else None
+
+
+def _is_to_be_asked(run: Run) -> bool:
+    asked = parse_datetime(str(run.live.get("asked_at", "")))
+    return asked is None or (clock.now() - asked).total_seconds() > ASK_PERIOD_S

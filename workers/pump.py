@@ -6,7 +6,7 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.db import connection
 
-from workers import notices, poller, scheduler
+from workers import fetching, notices, poller, reaper, scheduler
 from workers.engine import run_step
 from workers.leases import Claim, claim_due
 
@@ -16,7 +16,9 @@ IDLE_S = 0.25
 class Pump:
     """Steps in the caller's thread, running runs in a second one, so that neither waits.
 
-    With `has_schedules` due campaigns are started and notices sent too, in a third thread.
+    With `has_schedules` due campaigns are started, notices sent and accounts at clouds checked too,
+    in a third thread; a fourth one ends rented machines that should not run, a fifth one reads price
+    lists.
     """
 
     def __init__(self, *, has_schedules: bool = False) -> None:
@@ -32,7 +34,8 @@ class Pump:
 
     def run(self) -> None:
         """Work until stopped."""
-        works = [self._follow, *([self._attend] if self._has_schedules else [])]
+        attending = [self._attend, self._reap, self._fetch]
+        works = [self._follow, *(attending if self._has_schedules else [])]
         threads = [threading.Thread(target=work, name=work.__name__) for work in works]
         for thread in threads:
             thread.start()
@@ -53,7 +56,10 @@ class Pump:
         poller.follow(self._dispatch)
         self.steps(wait_s=0)
         if self._has_schedules:
+            scheduler.check_due()
+            reaper.reap()
             notices.deliver_due()
+            fetching.fetch_due()
 
     def steps(self, *, wait_s: float) -> None:
         """Do every due step, and what follows from each at once."""
@@ -84,7 +90,24 @@ class Pump:
         try:
             while not self._stop.is_set():
                 scheduler.start_due()
+                scheduler.check_due()
                 notices.deliver_due(is_wanted=lambda: not self._stop.is_set())
                 self._stop.wait(settings.TICK_S)
+        finally:
+            connection.close()
+
+    def _reap(self) -> None:
+        try:
+            while not self._stop.is_set():
+                reaper.reap()
+                self._stop.wait(settings.REAP_S)
+        finally:
+            connection.close()
+
+    def _fetch(self) -> None:
+        try:
+            while not self._stop.is_set():
+                fetching.fetch_due(is_wanted=lambda: not self._stop.is_set())
+                self._stop.wait(settings.FETCH_LOOK_S)
         finally:
             connection.close()

@@ -10,6 +10,7 @@ from backend.catalog.models import Offer
 from backend.catalog.services import data_version_bump
 from backend.common import clock
 from backend.domain.errors import Reason
+from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.probes import STDERR_MARK
 from workers.pipeline import Snapshot, text_of
@@ -20,6 +21,7 @@ DISTURBED = "disturbed"
 CACHED = "cached"
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
+BOOT_TIME = "boot_time_s"
 
 
 def readings_store(found: Sequence[tuple[Run, Sequence[Reading]]]) -> None:
@@ -124,6 +126,28 @@ def _sample(run: Run, evidence: Evidence, reading: Reading, sample: ParsedSample
         source=Source.MEASURED,
         method_version=evidence.tool_version,
         measured_at=clock.now(),
+    )
+
+
+def boot_store(run: Run, seconds: float) -> None:
+    """How long the run's machine took from the request to the first login. The controller's own
+    clock told it: there is no output to keep beside it."""
+    Sample.objects.bulk_create(
+        [
+            Sample(
+                offer_id=run.offer_id,
+                host_id=run.host_id,
+                run=run,
+                metric=BOOT_TIME,
+                variant=METRICS[BOOT_TIME].canonical_variant or "",
+                value=seconds,
+                unit=METRICS[BOOT_TIME].unit,
+                source=Source.MEASURED,
+                method_version="first login",
+                measured_at=clock.now(),
+            )
+        ],
+        ignore_conflicts=True,
     )
 
 

@@ -1,14 +1,19 @@
-"""What the tick does beside steps: starts due campaigns, watches budgets, has notices sent."""
+"""What the tick does beside steps: starts due campaigns, watches budgets, has notices sent and
+accounts at clouds checked."""
 
 import logging
 
+from backend.accounts.selectors import checks_due
 from backend.benchmarks.campaigns import campaign_watch_budget
 from backend.benchmarks.notices import has_due_notices
 from backend.benchmarks.schedules import schedule_fire, schedules_due
 from backend.common.queue import Task, enqueue
+from workers import accounts
 
 log = logging.getLogger(__name__)
 
+CHECK_AGAIN_S = 30
+"""An account that nobody has checked by then: the message is sent again."""
 MAX_STARTS = 20
 """Campaigns that one tick starts at most; the next ones come with the next tick."""
 
@@ -18,6 +23,8 @@ def tick() -> None:
     start_due()
     if has_due_notices():
         enqueue(Task.SEND_NOTICES)
+    for account_id in checks_due(since_s=CHECK_AGAIN_S):
+        enqueue(Task.CHECK_ACCOUNT, account_id=account_id)
 
 
 def start_due() -> int:
@@ -33,3 +40,12 @@ def start_due() -> int:
             log.exception("schedule %s failed", schedule.pk)
     campaign_watch_budget()
     return fired
+
+
+def check_due() -> None:
+    """Check the accounts for which that was asked, in this process."""
+    for account_id in checks_due(since_s=0):
+        try:
+            accounts.check(account_id)
+        except Exception:  # as above
+            log.exception("the check of account %s failed", account_id)

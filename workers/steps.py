@@ -1,6 +1,7 @@
 """What each state of a run does, on its host and on the other end of its network tests."""
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -67,6 +68,11 @@ class Wait:
 def step_seconds() -> float:
     """How long one step may work: well within its lease."""
     return 0.75 * settings.LEASE_S
+
+
+def jittered(seconds: float) -> float:
+    """About as long, so that many who wait for the same do not all come back at once."""
+    return seconds * random.uniform(0.75, 1.25)  # noqa: S311  (no secret)
 
 
 def target_of(host: Host) -> Target:
@@ -290,9 +296,12 @@ def conclude(run: Run, step: Step) -> Move:
 def tear_down(run: Run, step: Step) -> Move:
     """End what still runs on the machines, remove our directories, and see that both are gone.
 
-    Each is cleaned also when the other does not answer; then all of it is tried again.
+    Each is cleaned also when the other does not answer; then all of it is tried again. A rented
+    host is left as it is: its machine ends.
     """
     places = [(run.host, run.live.get("directory")), (run.peer, run.live.get("peer_directory"))]
+    if run.host.is_rented:
+        del places[0]
     known = [(host, directory) for host, directory in places if host and directory]
     errors = []
     for host, directory in known:

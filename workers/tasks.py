@@ -1,7 +1,7 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
 from backend.config.celery import app
-from workers import engine, notices, poller, scan, scheduler
+from workers import accounts, engine, fetching, notices, poller, reaper, scan, scheduler
 from workers.leases import Claim
 
 
@@ -34,3 +34,25 @@ def scan_host(host_id: str) -> None:
 def send_notices() -> None:
     """Deliver the notices that are due."""
     notices.deliver_due()
+
+
+@app.task(name="workers.check_account")
+def check_account(account_id: str) -> None:
+    """Ask a cloud who it says we are."""
+    accounts.check(account_id)
+
+
+@app.task(name="workers.reap")
+def reap() -> None:
+    """End rented machines that should not run."""
+    reaper.reap()
+
+
+@app.task(
+    name="workers.fetch_prices",
+    soft_time_limit=fetching.TASK_S,
+    time_limit=fetching.TASK_S + 60,
+)
+def fetch_prices() -> None:
+    """Read the price lists that are due."""
+    fetching.fetch_due()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
-from backend.accounts.models import ApiToken, AuditEntry, User, Workspace
+from backend.accounts.models import ApiToken, AuditEntry, CloudAccount, User, Workspace
 from backend.common.admin import ReadOnlyAdmin
 
 if TYPE_CHECKING:
@@ -38,6 +38,15 @@ class ApiTokenAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "scope", "lookup", "expires_at", "revoked_at", "last_used_at")
     exclude = ("digest",)
+
+
+@admin.register(CloudAccount)
+class CloudAccountAdmin(ReadOnlyAdmin):
+    """Accounts at clouds; changed on their pages or by API, so that the secret is only written."""
+
+    list_display = ("name", "provider", "access", "is_enabled", "identity", "last_used_at")
+    list_filter = ("provider", "is_enabled")
+    exclude = ("sealed_secret",)
 
 
 @admin.register(AuditEntry)

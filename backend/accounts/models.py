@@ -102,6 +102,12 @@ class CloudAccount(Identified):
     reaped_at = models.DateTimeField(null=True)
     """When its machines were last compared with ours."""
     reap_error = models.TextField(blank=True)
+    """Why the newest look at its machines failed; empty when it did not."""
+    failed_looks = models.PositiveIntegerField(default=0)
+    """One after the other, up to now."""
+    ending = models.JSONField(default=dict)
+    """What the reaper asked to go and is still there, by its id at the provider:
+    since (when it was first asked), failed (calls), error, is_alarmed."""
 
     class Meta:
         ordering = ("created_at",)

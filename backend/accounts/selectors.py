@@ -1,11 +1,13 @@
-"""Reads of workspaces and API tokens."""
+"""Reads of workspaces, API tokens and accounts at clouds."""
 
+import datetime as dt
 import hashlib
 import hmac
 
 from django.conf import settings
+from django.db.models.functions import Now
 
-from backend.accounts.models import ApiToken, Workspace
+from backend.accounts.models import ApiToken, CloudAccount, Workspace
 from backend.common import clock
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
@@ -39,3 +41,9 @@ def token_found(plaintext: str) -> ApiToken | None:
     if token.revoked_at is not None or token.expires_at <= clock.now():
         return None
     return token
+
+
+def checks_due(*, since_s: float) -> list[str]:
+    """Ids of accounts whose check was asked for at least so many seconds ago, the first ones first."""
+    due = CloudAccount.objects.filter(check_requested_at__lte=Now() - dt.timedelta(seconds=since_s))
+    return [str(pk) for pk in due.order_by("check_requested_at").values_list("pk", flat=True)]

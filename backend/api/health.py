@@ -1,6 +1,7 @@
 """/healthz: the process lives. /readyz: it can do its work."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 from redis import Redis
 from redis.exceptions import RedisError
 
+from backend.benchmarks.leaks import watched
 from backend.benchmarks.models import Tick
 from backend.common import clock
 from backend.common.rest.problem import problem
@@ -33,7 +35,7 @@ def readyz(request: HttpRequest) -> HttpResponseBase:
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
     state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
-    return JsonResponse(state | {"tick_age_s": _tick_age_s()})
+    return JsonResponse(state | {"tick_age_s": _tick_age_s()} | asdict(watched()))
 
 
 def _database() -> str:

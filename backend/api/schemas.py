@@ -9,15 +9,19 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from backend.api import cloud_accounts
 from backend.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
+from backend.catalog.api import documents as catalog_documents
+from backend.catalog.api import feeds
+from backend.catalog.api.documents import NumberField
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-AMOUNT_PATTERN = r"^[0-9]{1,10}(\.[0-9]{1,10})?$"
+NUMBER_PATTERN = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 # The first that fits: a field of pattern is also a field of text.
-TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, str]] = {
+TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, Any]] = {
     serializers.DictField: {"type": "object"},
     serializers.BooleanField: {"type": "boolean"},
     serializers.IntegerField: {"type": "integer"},
@@ -25,7 +29,7 @@ TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, str]] =
     serializers.UUIDField: {"type": "string", "format": "uuid"},
     serializers.DateTimeField: {"type": "string", "format": "date-time"},
     serializers.TimeField: {"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5]?[0-9]$"},
-    AmountField: {"type": "string", "pattern": AMOUNT_PATTERN},
+    NumberField: {"type": ["string", "number"], "pattern": NUMBER_PATTERN},
     serializers.RegexField: {"type": "string", "pattern": "^[A-Z]{3}$"},
     serializers.CharField: {"type": "string"},
 }
@@ -37,6 +41,9 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **campaign_documents.DOCUMENTS,
     **results.DOCUMENTS,
     "token": TokenDocument,
+    **cloud_accounts.DOCUMENTS,
+    **feeds.DOCUMENTS,
+    **catalog_documents.DOCUMENTS,
 }
 
 
@@ -55,6 +62,8 @@ def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
         return _object(field)
     if isinstance(field, (serializers.ListSerializer, serializers.ListField)):
         return {"type": "array", "items": json_schema(field.child)}  # type: ignore[arg-type]
+    if isinstance(field, AmountField):
+        return {"type": "string", "pattern": rf"^[0-9]{{1,10}}(\.[0-9]{{1,{field.decimals}}})?$"}
     if isinstance(field, serializers.ChoiceField):
         return {"type": "string", "enum": list(field.choices)}
     schema = next(dict(schema) for kind, schema in TYPES.items() if isinstance(field, kind))

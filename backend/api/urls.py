@@ -2,6 +2,12 @@
 
 from django.urls import path, re_path
 
+from backend.api.cloud_accounts import (
+    CloudAccountCheckView,
+    CloudAccountSecretView,
+    CloudAccountsView,
+    CloudAccountView,
+)
 from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.schemas import SchemaView
@@ -15,6 +21,7 @@ from backend.benchmarks.api.campaigns import (
     CampaignView,
 )
 from backend.benchmarks.api.hosts import HostApproveView, HostScanView, HostsView, HostView
+from backend.benchmarks.api.resources import ResourcesView
 from backend.benchmarks.api.results import (
     ResultImportView,
     ResultTextView,
@@ -32,7 +39,16 @@ from backend.benchmarks.api.runs import (
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.subscriptions import SubscriptionsView, SubscriptionView
-from backend.catalog.api import PricesView, ProvidersView, RatesView, RegionsView
+from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
+from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
+from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
+from backend.catalog.api.prices import (
+    PriceDifferenceView,
+    PriceHistoryView,
+    PriceReviewView,
+    PricesView,
+    PriceView,
+)
 from backend.rankings.api import (
     ColumnsView,
     MetricsView,
@@ -51,17 +67,24 @@ LISTS = {
     "providers": ProvidersView,
     "regions": RegionsView,
     "prices": PricesView,
+    "prices/history": PriceHistoryView,
+    "prices/difference": PriceDifferenceView,
+    "hardware": HardwareListView,
+    "hardware/assumptions": AssumptionsView,
     "fx-rates": RatesView,
     "metrics": MetricsView,
     "columns": ColumnsView,
     "hosts": HostsView,
     "runs": RunsView,
+    "resources": ResourcesView,
     "samples": SamplesView,
     "evidence": EvidenceView,
     "campaigns": CampaignsView,
     "schedules": SchedulesView,
     "subscriptions": SubscriptionsView,
     "tokens": TokensView,
+    "cloud-accounts": CloudAccountsView,
+    "price-feeds": PriceFeedsView,
 }
 plain = [
     path("value", ValueView.as_view(), name="value"),
@@ -105,6 +128,21 @@ plain = [
     path("samples/<int:sample_id>/exclude", SampleExcludeView.as_view(), name="sample-exclude"),
     path("samples/<int:sample_id>/include", SampleIncludeView.as_view(), name="sample-include"),
     path("tokens/<uuid:token_id>", TokenView.as_view(), name="token"),
+    path("cloud-accounts/<uuid:account_id>", CloudAccountView.as_view(), name="cloud-account"),
+    path(
+        "cloud-accounts/<uuid:account_id>/secret",
+        CloudAccountSecretView.as_view(),
+        name="cloud-account-secret",
+    ),
+    path(
+        "cloud-accounts/<uuid:account_id>/check",
+        CloudAccountCheckView.as_view(),
+        name="cloud-account-check",
+    ),
+    path("prices/<uuid:price_id>", PriceView.as_view(), name="price"),
+    path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
+    path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),
+    path("price-feeds/<uuid:feed_id>", PriceFeedView.as_view(), name="price-feed"),
     path("schemas/<slug:name>.json", SchemaView.as_view(), name="json-schema"),
     path("schema/", schema_view, name="schema"),
     path("docs/", docs_view, name="docs"),

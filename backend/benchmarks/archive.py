@@ -18,6 +18,7 @@ from typing import Any
 from backend.benchmarks.models import Evidence, Host, Run, Sample
 from backend.benchmarks.selectors import EvidenceDamaged
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors import as_quoted
 from backend.domain.errors import DomainError
 
 SCHEMA = 1
@@ -133,7 +134,9 @@ def _run_document(run: Run) -> dict[str, Any]:
         "price": _price_document(run.price) if run.price else None,
         "samples": [
             _sample_document(sample)
-            for sample in run.samples.select_related("evidence")
+            # What no output tells (the start time of a rented machine) could not be checked.
+            for sample in run.samples.filter(evidence__isnull=False)
+            .select_related("evidence")
             .defer("evidence__raw_gzip")
             .order_by("metric", "variant", "repeat")
         ],
@@ -161,11 +164,11 @@ def _offer_document(offer: Offer) -> dict[str, Any]:
 
 def _price_document(price: PriceObservation) -> dict[str, Any]:
     return {
-        "amount": format(price.amount, "f"),
+        "amount": format(as_quoted(price.amount), "f"),
         "currency": price.currency,
         "unit": price.unit,
         "purchase_model": price.purchase_model,
-        "setup": None if price.setup_amount is None else format(price.setup_amount, "f"),
+        "setup": None if price.setup_amount is None else format(as_quoted(price.setup_amount), "f"),
         "tax_basis": price.tax_basis,
         "source": price.source,
         "observed_at": price.observed_at.isoformat(),

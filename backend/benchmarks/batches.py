@@ -11,7 +11,18 @@ from uuid import UUID
 from django.db import transaction
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.models import Campaign, Event, Host, HostState, Run, RunState, Step
+from backend.benchmarks.endings import unlaunched_release
+from backend.benchmarks.models import (
+    Campaign,
+    Event,
+    Host,
+    HostState,
+    Resource,
+    Run,
+    RunState,
+    Step,
+)
+from backend.benchmarks.rentals import Rental, rented_host, rented_resource
 from backend.benchmarks.services import run_cancel, schedule_lock
 from backend.benchmarks.transitions import next_queued_due
 from backend.catalog.selectors import ON_DEMAND, PriceBasis, best_prices
@@ -23,12 +34,14 @@ from backend.domain.profiles import checked_parameters, checked_probes
 
 @dataclass(frozen=True)
 class Wanted:
-    """One run to be made: `peer` is the other end of its network tests."""
+    """One run to be made, on a host or on a machine to rent: `peer` is the other end of its
+    network tests."""
 
-    host: Host
+    host: Host | None
     peer: Host | None
     probes: list[str] | None
     parameters: Mapping[str, object]
+    rental: Rental | None = None
 
 
 @transaction.atomic
@@ -40,9 +53,17 @@ def runs_create(*, campaign: Campaign, wanted: Sequence[Wanted], actor: str) -> 
     if not wanted:
         return []
     schedule_lock(workspace_id=campaign.workspace_id)
-    prices = _prices({one.host.offer_id for one in wanted})
-    runs = [_run(campaign, one, prices.get(one.host.offer_id), actor) for one in wanted]
+    prices = _prices({one.host.offer_id for one in wanted if one.host is not None})
+    runs = [_run(campaign, one, prices, actor) for one in wanted]
+    Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)
+    Resource.objects.bulk_create(
+        [
+            rented_resource(run, one.rental, None)
+            for run, one in zip(runs, wanted, strict=True)
+            if one.rental is not None
+        ]
+    )
     Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])
     _note(runs, "created", f"{campaign.profile} by {actor}")
     _audit(runs, "run_create", actor)
@@ -62,23 +83,29 @@ def _wake(campaign: Campaign, runs: Iterable[Run]) -> None:
         enqueue(Task.TICK)
 
 
-def _run(campaign: Campaign, wanted: Wanted, price_id: UUID | None, actor: str) -> Run:
+def _run(campaign: Campaign, wanted: Wanted, prices: Mapping[UUID, UUID], actor: str) -> Run:
     peer = wanted.peer
     if peer is not None and peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
-    return Run(
+    run = Run(
         workspace_id=campaign.workspace_id,
-        host=wanted.host,
         peer=peer,
         campaign=campaign,
         round=campaign.round,
-        offer_id=wanted.host.offer_id,
-        price_id=price_id,
         profile=campaign.profile,
         probes=checked_probes(wanted.probes),
         parameters=checked_parameters(wanted.parameters),
         requested_by=actor,
     )
+    if wanted.rental is not None:
+        run.offer = wanted.rental.offer
+        run.price_id = wanted.rental.price.observation_id
+        run.host = rented_host(run)
+    elif wanted.host is not None:
+        run.offer_id = wanted.host.offer_id
+        run.price_id = prices.get(wanted.host.offer_id)
+        run.host = wanted.host
+    return run
 
 
 def _prices(offer_ids: Iterable[UUID]) -> dict[UUID, UUID]:
@@ -137,6 +164,7 @@ def _end_queued(runs: Sequence[Run], steps: Sequence[Step]) -> None:
     Run.objects.filter(pk__in=ended).update(
         state=RunState.CANCELLED, is_cancel_requested=True, finished_at=now
     )
+    unlaunched_release(ended)
     for run in runs:
         run.state, run.is_cancel_requested, run.finished_at = RunState.CANCELLED, True, now
 

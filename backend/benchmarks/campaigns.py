@@ -5,8 +5,6 @@ that nobody waits for somebody who waits for them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
@@ -30,32 +28,29 @@ from backend.benchmarks.models import (
     Host,
     HostState,
     NetworkPairs,
+    ResourcePurchase,
     Run,
 )
+from backend.benchmarks.rentals import Rental, check_currency, rentals
 from backend.benchmarks.selectors import fingerprint
 from backend.benchmarks.services import schedule_lock
-from backend.catalog.selectors import currencies
+from backend.catalog.models import Offer
+from backend.catalog.selectors import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.profiles import (
     NETWORK,
+    RENTED_ONLY,
     Value,
     checked_parameters,
     checked_probes,
     profile_named,
 )
+from backend.domain.rentals import Budget
 
 MAX_REPEATS = 50
 MAX_CONCURRENCY = 64
 MAX_RUNS = 2000
 """Runs of one round."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The most that one round may cost."""
-
-    amount: Decimal
-    currency: str
 
 
 class CampaignActive(DomainError):
@@ -67,7 +62,7 @@ def campaign_create(
     *,
     workspace: Workspace,
     name: str,
-    hosts: Sequence[UUID],
+    hosts: Sequence[UUID] = (),
     offers: Sequence[str] = (),
     profile: str,
     probes: Sequence[object] | None = None,
@@ -79,30 +74,34 @@ def campaign_create(
     network_pairs: str = NetworkPairs.NONE,
     actor: str,
 ) -> Campaign:
-    """A campaign in draft; raises InvalidValue with the field as a JSON pointer."""
+    """A campaign in draft; raises InvalidValue with the field as a JSON pointer.
+
+    `offers` are slugs of machines to rent, for which a budget is needed.
+    """
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise InvalidValue("/name", "1 to 100 printable characters are needed")
     if Campaign.objects.filter(workspace=workspace, name=name).exists():
         raise InvalidValue("/name", f"a campaign named {name!r} exists")
     profile_named(profile)
-    if offers:
-        raise InvalidValue("/offers/0", "machines are not rented by this version")
     _check_number("/repeats", repeats, MAX_REPEATS)
     _check_number("/concurrency", concurrency, MAX_CONCURRENCY)
     if network_pairs not in NetworkPairs.values:
         known = ", ".join(NetworkPairs.values)
         raise InvalidValue("/network_pairs", f"{network_pairs!r} is not one of {known}")
-    if budget is not None and budget.currency not in currencies():
-        raise InvalidValue("/budget/currency", f"no exchange rate is known for {budget.currency}")
+    check_currency(budget)
     chosen = checked_probes(probes)
     values = _checked_values(workspace, parameters or {}, network_pairs)
     if NETWORK in (chosen or ()) and network_pairs == NetworkPairs.NONE and "peer" not in values:
         raise InvalidValue("/network_pairs", "the probe network needs ring or all, or a peer")
+    if not hosts and not offers:
+        raise InvalidValue("/hosts", "at least one host or offer is needed")
+    rented = _offers(workspace, offers)
+    _check_rented(workspace, rented, chosen, values, budget)
     found = _hosts(workspace, hosts)
     for index, host in enumerate(found):
         if str(host.pk) == values.get("peer"):
             raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
-    _check_size(found, repeats, network_pairs)
+    _check_size(found, rented, repeats, network_pairs)
     campaign = Campaign.objects.create(
         workspace=workspace,
         name=name,
@@ -117,22 +116,28 @@ def campaign_create(
         network_pairs=network_pairs,
     )
     campaign.hosts.set(found)
-    _audit(campaign, "campaign_create", actor, hosts=len(found), profile=profile)
+    campaign.offers.set(rented)
+    sizes = {"hosts": len(found), "offers": len(rented)}
+    _audit(campaign, "campaign_create", actor, **sizes, profile=profile)
     return campaign
 
 
 @transaction.atomic
 def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
-    """Begin the next round: a run of each host, then of each network pair, repeat by repeat.
+    """Begin the next round: a run of each host, then of each network pair, then of a machine of
+    each offer, repeat by repeat.
 
-    Raises CampaignActive while a round runs, InvalidValue for a host that is not trusted, by its
-    place in the campaign, and for an estimate above the budget. Nothing begins then.
+    Raises CampaignActive while a round runs, InvalidValue for a host that is not trusted or an
+    offer that cannot be rented now, by its place in the campaign, and for an estimate above the
+    budget. Nothing begins then.
     """
     hosts = _locked(campaign)
     if _has_unfinished(campaign):
         raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
     _check_trust(hosts)
-    _check_budget(campaign, hosts)
+    offers = campaign_offers(campaign) if host_probes(campaign) != [] else []
+    to_rent = _rentals(campaign.workspace, offers, campaign.parameters)
+    _check_budget(campaign, hosts, offers)
     campaign.round += 1
     campaign.state = CampaignState.RUNNING
     campaign.save(update_fields=["round", "state"])
@@ -140,6 +145,7 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
     pairs = paired(campaign.network_pairs, hosts)
     once = [_wanted(campaign, host, None) for host in hosts if host_probes(campaign) != []]
     once += [_wanted(campaign, client, server) for client, server in pairs]
+    once += [_wanted(campaign, rental, None) for rental in to_rent]
     runs_create(campaign=campaign, wanted=once * campaign.repeats, actor=actor)
     return campaign
 
@@ -171,10 +177,21 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
     if not failed:
         return []
     _check_trust(hosts)
+    again = {run.offer_id for run in failed if run.host.is_rented}
+    offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
+    to_rent = {
+        rental.offer.pk: rental
+        for rental in _rentals(campaign.workspace, offers, campaign.parameters)
+    }
     campaign.state = CampaignState.RUNNING
     campaign.save(update_fields=["state"])
     _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
-    wanted = [_wanted(campaign, run.host, _pair_peer(campaign, run)) for run in failed]
+    wanted = [
+        _wanted(campaign, to_rent[run.offer_id], None)
+        if run.host.is_rented
+        else _wanted(campaign, run.host, _pair_peer(campaign, run))
+        for run in failed
+    ]
     return runs_create(campaign=campaign, wanted=wanted, actor=actor)
 
 
@@ -203,9 +220,46 @@ def _has_unfinished(campaign: Campaign) -> bool:
     return Run.objects.filter(campaign=campaign).exclude(state__in=TERMINAL_STATES).exists()
 
 
-def _wanted(campaign: Campaign, host: Host, peer: Host | None) -> Wanted:
-    """A run of the host by itself, with the peer that the parameters may name, or of a pair."""
-    parameters: dict[str, object] = {**campaign.parameters}
+def campaign_offers(campaign: Campaign) -> list[Offer]:
+    """The machines that the campaign rents, with provider and region."""
+    return list(campaign.offers.select_related("provider", "region"))
+
+
+def _rentals(
+    workspace: Workspace, offers: Sequence[Offer], parameters: Mapping[str, object]
+) -> list[Rental]:
+    model = str(parameters.get("purchase_model", ResourcePurchase.ON_DEMAND))
+    return rentals(workspace=workspace, offers=offers, purchase_model=model, field="/offers/{}")
+
+
+def _check_rented(
+    workspace: Workspace,
+    offers: Sequence[Offer],
+    probes: Sequence[str] | None,
+    values: Mapping[str, Value],
+    budget: Budget | None,
+) -> None:
+    """What machines to rent need, and what means nothing without them."""
+    if not offers:
+        for key in RENTED_ONLY:
+            if key in values:
+                raise InvalidValue(f"/parameters/{key}", "only machines that are rented have it")
+        return
+    if budget is None:
+        raise InvalidValue("/budget", "machines to rent need a budget")
+    if probes == [NETWORK]:
+        raise InvalidValue("/probes", "machines to rent take no part in the network tests")
+    _rentals(workspace, offers, values)
+
+
+def _wanted(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> Wanted:
+    """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
+    host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
+    parameters: dict[str, object] = {
+        name: value
+        for name, value in campaign.parameters.items()
+        if rental is not None or name not in RENTED_ONLY
+    }
     if campaign.install_tools:
         parameters["install_tools"] = True
     if peer is not None:
@@ -213,7 +267,7 @@ def _wanted(campaign: Campaign, host: Host, peer: Host | None) -> Wanted:
     named = parameters.get("peer")
     if named is not None:
         peer = Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
-    return Wanted(host, peer, host_probes(campaign), parameters)
+    return Wanted(host, peer, host_probes(campaign), parameters, rental)
 
 
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
@@ -242,21 +296,33 @@ def _checked_values(
 
 
 def _hosts(workspace: Workspace, ids: Sequence[UUID]) -> list[Host]:
-    if not ids:
-        raise InvalidValue("/hosts", "at least one host is needed")
     known = Host.objects.select_related("offer").filter(workspace=workspace).in_bulk(list(ids))
     for index, identifier in enumerate(ids):
         if identifier not in known:
             raise InvalidValue(f"/hosts/{index}", f"no host has the id {identifier}")
         if identifier in ids[:index]:
             raise InvalidValue(f"/hosts/{index}", "the host is named twice")
+        if known[identifier].is_rented:
+            raise InvalidValue(
+                f"/hosts/{index}", "the host is rented for one run, and ends with it"
+            )
     return [known[identifier] for identifier in ids]
 
 
-def _check_size(hosts: Sequence[Host], repeats: int, pairs: str) -> None:
+def _offers(workspace: Workspace, slugs: Sequence[str]) -> list[Offer]:
+    known = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
+    for index, slug in enumerate(slugs):
+        if slug not in known:
+            raise InvalidValue(f"/offers/{index}", f"no offer is called {slug!r}")
+        if slug in slugs[:index]:
+            raise InvalidValue(f"/offers/{index}", "the offer is named twice")
+    return [known[slug] for slug in slugs]
+
+
+def _check_size(hosts: Sequence[Host], offers: Sequence[Offer], repeats: int, pairs: str) -> None:
     if pairs != NetworkPairs.NONE and len(hosts) < 2:
         raise InvalidValue("/network_pairs", "a pair needs two hosts")
-    count = repeats * (len(hosts) + len(paired(pairs, hosts)))
+    count = repeats * (len(hosts) + len(offers) + len(paired(pairs, hosts)))
     if count > MAX_RUNS:
         field = "/repeats" if pairs == NetworkPairs.NONE else "/network_pairs"
         raise InvalidValue(field, f"{count} runs are more than the {MAX_RUNS} of a round")
@@ -269,11 +335,11 @@ def _check_trust(hosts: Sequence[Host]) -> None:
             raise InvalidValue(f"/hosts/{index}", f"the key {key} of {host.name} is not approved")
 
 
-def _check_budget(campaign: Campaign, hosts: Sequence[Host]) -> None:
+def _check_budget(campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer]) -> None:
     """A part without a price cannot be reckoned; what is known must be within the budget."""
     if campaign.budget_amount is None:
         return
-    cost = campaign_estimate(campaign, hosts)
+    cost = campaign_estimate(campaign, hosts, offers)
     if cost.known > campaign.budget_amount:
         raise InvalidValue(
             "/budget",

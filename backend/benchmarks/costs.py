@@ -11,14 +11,26 @@ from decimal import Decimal
 from statistics import median
 from uuid import UUID
 
-from backend.benchmarks.models import Campaign, Host, NetworkPairs, Run, RunState
-from backend.catalog.models import PriceObservation, PriceUnit
-from backend.catalog.selectors import PriceBasis, best_prices, rate_table
+from django.conf import settings
+from django.db.models import Sum
+
+from backend.benchmarks.models import (
+    Campaign,
+    Host,
+    NetworkPairs,
+    Resource,
+    ResourceState,
+    Run,
+    RunState,
+)
+from backend.catalog.models import Offer, PriceObservation, PriceUnit, PurchaseModel
+from backend.catalog.selectors import ON_DEMAND, PriceBasis, best_prices, rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.periods import price_per_period
-from backend.domain.profiles import NETWORK, PROFILES
+from backend.domain.profiles import NETWORK, PROFILES, Value
+from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
 from backend.domain.units import EXACT, exact_decimal
 
 HOURS_PER_MONTH = Decimal(730)
@@ -114,18 +126,106 @@ def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if probes is None else tuple(sorted(probes))
 
 
+# --- machines to rent -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RentalPrice:
+    """What an hour of a rented machine costs, and at most: of a spot machine the price on demand,
+    above which no provider lets it run."""
+
+    observation_id: UUID
+    hourly: Decimal
+    most_hourly: Decimal
+    currency: str
+
+    def reserved(self, provider: str, life_s: int) -> Money:
+        """What a machine costs at most that may live so many seconds."""
+        return Money(reserved_cost(provider, self.most_hourly, life_s), self.currency)
+
+
+def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
+    """By offer; one without a price on demand is absent: nothing could be reserved for it."""
+    ids = list(offer_ids)
+    spot = _spot_prices(ids) if is_spot else {}
+    found = {}
+    for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
+        most = _hourly(choice.amount, choice.currency, choice.unit)
+        observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
+        if hourly.currency != most.currency:
+            observation_id, hourly = choice.observation_id, most
+        found[offer_id] = RentalPrice(
+            observation_id, stored(hourly.amount), stored(most.amount), most.currency
+        )
+    return found
+
+
+def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
+    """The highest of the zones' newest spot prices of each offer."""
+    rows = PriceObservation.objects.filter(
+        offer__in=offer_ids,
+        purchase_model=PurchaseModel.SPOT,
+        operating_system="linux",
+        tenancy="shared",
+        is_published=True,
+        missing_since=None,
+    )
+    newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
+    found: dict[UUID, tuple[UUID, Money]] = {}
+    for row in newest:
+        hourly = _hourly(row.amount, row.currency, row.unit)
+        held = found.get(row.offer_id)
+        if held is None or held[1].amount < hourly.amount:
+            found[row.offer_id] = (row.pk, hourly)
+    return found
+
+
+def rental_life_s(profile: str, parameters: Mapping[str, Value | object]) -> int:
+    """Seconds that a machine may live which is rented for a run of the profile."""
+    asked = parameters.get("lifetime_s")
+    if isinstance(asked, int):
+        return asked
+    return lifetime_s(PROFILES[profile].time_cap_s, settings.BOOT_LIMIT_S)
+
+
+def resource_cost(resource: Resource) -> Decimal | None:
+    """What a rented machine has cost so far, in its currency; None before it was launched.
+
+    As long as it lives up to now, else what the ledger holds: 0 for one that never was.
+    """
+    if resource.state == ResourceState.GONE:
+        return resource.ledger.aggregate(amount=Sum("amount"))["amount"] or Decimal(0)
+    if resource.launched_at is None or resource.hourly_amount is None:
+        return None
+    life = charges(
+        resource.account.provider, resource.hourly_amount, resource.launched_at, clock.now()
+    )
+    return sum((charge.amount for charge in life), Decimal(0))
+
+
 # --- estimate and bill ------------------------------------------------------------------------------
 
 
-def campaign_estimate(campaign: Campaign, hosts: Sequence[Host]) -> Cost:
+def campaign_estimate(
+    campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer] = ()
+) -> Cost:
     """What one round of the campaign is expected to cost.
 
-    The time is that of the machines: a network pair occupies two. Traffic that a provider bills
-    is not in it.
+    The time is that of the machines: a network pair occupies two. A machine to rent is reckoned
+    with all the time that it may live, for which its budget is reserved. Traffic that a provider
+    bills is not in it.
     """
     expected = durations(campaign.profile, [host.pk for host in hosts])
     bill = _Bill.of(campaign, hosts)
     probes = host_probes(campaign)
+    is_spot = campaign.parameters.get("purchase_model") == PurchaseModel.SPOT
+    life_s = rental_life_s(campaign.profile, campaign.parameters)
+    prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
+    for offer in offers if probes != [] else ():
+        price = prices.get(offer.pk)
+        for _ in range(campaign.repeats):
+            cost = price.reserved(offer.provider.slug, life_s) if price else None
+            bill.add_amount(offer.name, cost)
     for host in hosts if probes != [] else ():
         bill.add(host, expected.of(host.pk, probes) * campaign.repeats)
     for client, server in paired(campaign.network_pairs, hosts):
@@ -138,7 +238,8 @@ def campaign_estimate(campaign: Campaign, hosts: Sequence[Host]) -> Cost:
 def campaign_cost(campaign: Campaign, runs: Iterable[Run]) -> Cost:
     """What the given runs of the campaign (with host, peer and price) have cost so far.
 
-    From the first claim to the end, or to now, at the price in force when the run began.
+    From the first claim to the end, or to now, at the price in force when the run began; of a
+    rented machine what its ledger says.
     """
     begun = [run for run in runs if run.started_at is not None]
     bill = _Bill.of(campaign, [run.peer for run in begun if run.peer is not None])
@@ -146,7 +247,12 @@ def campaign_cost(campaign: Campaign, runs: Iterable[Run]) -> Cost:
         if run.started_at is None:
             continue
         seconds = ((run.finished_at or clock.now()) - run.started_at).total_seconds()
-        bill.add(run.host, seconds, run.price)
+        resource: Resource | None = getattr(run, "resource", None)
+        if resource is None:
+            bill.add(run.host, seconds, run.price)
+        elif resource.currency:
+            amount = resource_cost(resource) or Decimal(0)
+            bill.add_amount(run.host.name, Money(amount, resource.currency))
         if run.peer is not None:
             bill.add(run.peer, seconds)
     return bill.total()
@@ -180,15 +286,22 @@ class _Bill:
         hourly = self._prices.get(host.offer_id)
         if price is not None and price.unit != PriceUnit.ONCE:
             hourly = _hourly(price.amount, price.currency, price.unit)
+        cost = None
+        if hourly is not None:
+            amount = EXACT.multiply(hourly.amount, exact_decimal(seconds))
+            cost = Money(EXACT.divide(amount, SECONDS_PER_HOUR), hourly.currency)
+        self.add_amount(host.name, cost)
+
+    def add_amount(self, name: str, cost: Money | None) -> None:
+        """Charge what something costs; None when that is not known."""
         try:
-            if hourly is None:
+            if cost is None:
                 raise UnknownRate(self._currency)
-            charged = self._rates.convert(hourly, self._currency)
+            charged = self._rates.convert(cost, self._currency)
         except UnknownRate:
-            self._unknown[host.name] = None
+            self._unknown[name] = None
             return
-        seconds_charged = EXACT.multiply(charged.amount, exact_decimal(seconds))
-        self._known = EXACT.add(self._known, EXACT.divide(seconds_charged, SECONDS_PER_HOUR))
+        self._known = EXACT.add(self._known, charged.amount)
 
     def total(self) -> Cost:
         return Cost(self._known, self._currency, tuple(self._unknown))

@@ -1,5 +1,8 @@
 """What the end of a run brings with it: notes on its results, notices, the end of its campaign."""
 
+from collections.abc import Iterable
+from uuid import UUID
+
 from django.conf import settings
 
 from backend.benchmarks.history import notes_record, run_notes
@@ -9,11 +12,15 @@ from backend.benchmarks.models import (
     Campaign,
     CampaignState,
     Host,
+    HostState,
     NoticeKind,
+    Resource,
+    ResourceState,
     Run,
     RunState,
 )
 from backend.benchmarks.notices import notice_queue
+from backend.common import clock
 from backend.domain.regression import environment
 
 INVENTORY = "inventory"
@@ -22,12 +29,22 @@ INVENTORY = "inventory"
 def run_ended(run: Run) -> None:
     """To be called once in the transaction that ends the run."""
     outliers_mark(run=run)
+    unlaunched_release([run.pk])
     if run.state == RunState.DONE:
         _compare(run)
     elif run.state in (RunState.FAILED, RunState.LOST):
         _tell_failure(run)
     if run.campaign is not None:
         _end_campaign(run.campaign)
+
+
+def unlaunched_release(run_ids: Iterable[UUID]) -> None:
+    """Give back what is reserved for runs that ended before any machine was asked for."""
+    unlaunched = Resource.objects.filter(run__in=list(run_ids), called_at=None)
+    found = dict(unlaunched.exclude(state=ResourceState.GONE).values_list("pk", "run__host_id"))
+    Resource.objects.filter(pk__in=found).update(state=ResourceState.GONE, gone_at=clock.now())
+    gone = Host.objects.filter(pk__in=found.values(), is_rented=True)
+    gone.update(state=HostState.GONE, sealed_private_key=None)
 
 
 def page_url(kind: str, identifier: object) -> str:

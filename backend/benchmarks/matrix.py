@@ -17,6 +17,7 @@ from backend.benchmarks.models import (
     RunState,
     Sample,
 )
+from backend.catalog.models import Offer
 from backend.domain.profiles import NEEDED_PARAMETER, NETWORK, PROBE_SERIES, PROFILES
 
 INVENTORY = "inventory"
@@ -52,6 +53,8 @@ class CampaignView:
 
     campaign: Campaign
     hosts: list[Host]
+    offers: list[Offer]
+    """Machines to rent."""
     runs: list[Run]
     """Those that count: a repeat that was done again after a failure is there once."""
     progress_ratio: float
@@ -73,6 +76,7 @@ def campaigns_visible(workspace: Workspace) -> QuerySet[Campaign]:
 
     return Campaign.objects.filter(workspace=workspace).annotate(
         host_count=Count("hosts", distinct=True),
+        offer_count=Count("offers", distinct=True),
         run_count=Count("runs", filter=of_round, distinct=True),
         done_count=count(runs__state=RunState.DONE),
         failed_count=count(runs__state__in=(RunState.FAILED, RunState.LOST)),
@@ -81,8 +85,9 @@ def campaigns_visible(workspace: Workspace) -> QuerySet[Campaign]:
 
 
 def campaign_view(campaign: Campaign) -> CampaignView:
-    """Everything that is shown of a campaign (eleven queries, whatever its size)."""
+    """Everything that is shown of a campaign; the number of queries does not grow with it."""
     hosts = list(campaign.hosts.select_related("offer"))
+    offers = list(campaign.offers.select_related("provider", "region"))
     runs = round_runs(campaign)
     counting = current_runs(runs, campaign.repeats)
     cells = matrix(counting)
@@ -90,10 +95,11 @@ def campaign_view(campaign: Campaign) -> CampaignView:
     return CampaignView(
         campaign=campaign,
         hosts=hosts,
+        offers=offers,
         runs=counting,
         progress_ratio=_progress(counting),
         remaining_s=_remaining_s(campaign, counting, expected),
-        cost_estimate=campaign_estimate(campaign, hosts),
+        cost_estimate=campaign_estimate(campaign, hosts, offers),
         cost_so_far=campaign_cost(campaign, runs),
         matrix=cells,
         probes=_in_order(cell.probe for cell in cells),
@@ -103,7 +109,8 @@ def campaign_view(campaign: Campaign) -> CampaignView:
 def round_runs(campaign: Campaign) -> list[Run]:
     """Every run of the newest round, oldest first."""
     runs = Run.objects.filter(campaign=campaign, round=campaign.round)
-    return list(runs.select_related("host", "peer", "price").order_by("created_at", "id"))
+    related = ("host", "peer", "price", "offer", "resource__account")
+    return list(runs.select_related(*related).order_by("created_at", "id"))
 
 
 def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
@@ -111,7 +118,8 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
     out as others take their place."""
     targets: dict[tuple[UUID, UUID | None], list[Run]] = defaultdict(list)
     for run in runs:
-        targets[run.host_id, run.peer_id].append(run)
+        # Each machine of an offer is a host of its own.
+        targets[run.offer_id if run.host.is_rented else run.host_id, run.peer_id].append(run)
     kept: set[UUID] = set()
     for of_target in targets.values():
         good = [run for run in of_target if run.state not in NOT_DONE]
@@ -122,7 +130,9 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
 
 
 def target_name(run: Run) -> str:
-    """The host, or both ends of a network pair."""
+    """The host or the offer to rent, or both ends of a network pair."""
+    if run.host.is_rented:
+        return run.offer.slug
     return run.host.name if run.peer is None else f"{run.host.name} – {run.peer.name}"
 
 

@@ -5,19 +5,21 @@ import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Sum
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Evidence, Host, Run, RunState, Sample, Step
+from backend.benchmarks.costs import resource_cost
+from backend.benchmarks.models import Evidence, Host, Resource, Run, RunState, Sample, Step
 from backend.catalog.selectors import as_quoted
 from backend.common import clock
 from backend.domain.addresses import key_fingerprint
-from backend.domain.progress import cost_so_far, remaining_s
+from backend.domain.progress import MICRO, cost_so_far, remaining_s
 
 STAGES: Mapping[str, str] = {
     RunState.QUEUED: "waiting for the host",
-    RunState.BUDGET_RESERVED: "reserving the budget",
+    RunState.BUDGET_RESERVED: "budget reserved",
     RunState.LAUNCHING: "starting the machine",
     RunState.BOOTING: "waiting for the machine",
     RunState.REACHABLE: "looking at the host",
@@ -90,9 +92,9 @@ def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
 
 
 def runs_visible(workspace: Workspace) -> QuerySet[Run]:
-    """Runs of the workspace, newest first, with host, peer, campaign, offer and price."""
+    """Runs of the workspace, newest first, with host, peer, campaign, offer, price and resource."""
     return Run.objects.filter(workspace=workspace).select_related(
-        "host", "peer", "campaign", "offer__provider", "price"
+        "host", "peer", "campaign", "offer__provider", "price", "resource__account"
     )
 
 
@@ -135,23 +137,49 @@ def _elapsed_s(run: Run) -> float | None:
 def run_cost(run: Run) -> dict[str, str | None] | None:
     """What the machine has cost in the run so far, in millionths of the price's currency.
 
-    {"so_far", "currency", "cap"}: the cap is the campaign's budget where that is in the same
-    currency. None without a price by time, and before the start.
+    {"so_far", "currency", "cap"}: the cap is the budget of the run, else that of its campaign,
+    where that is in the same currency. None without a price by time, and before the start.
     """
-    elapsed_s, price, campaign = _elapsed_s(run), run.price, run.campaign
-    if price is None or elapsed_s is None:
+    resource: Resource | None = getattr(run, "resource", None)
+    if resource is not None:
+        currency = resource.currency
+        amount = resource_cost(resource)
+        so_far = None if amount is None else amount.quantize(MICRO)
+    else:
+        currency = run.price.currency if run.price else ""
+        so_far = _cost_by_time(run)
+    if so_far is None or not currency:
         return None
-    so_far = cost_so_far(price.amount, price.unit, max(0, elapsed_s))
-    if so_far is None:
-        return None
-    cap = None
-    if campaign is not None and campaign.budget_currency == price.currency:
-        cap = campaign.budget_amount
+    cap = _cap(run, resource, currency)
     return {
         "so_far": format(so_far, "f"),
-        "currency": price.currency,
+        "currency": currency,
         "cap": None if cap is None else format(as_quoted(cap), "f"),
     }
+
+
+def _cost_by_time(run: Run) -> Decimal | None:
+    elapsed_s = _elapsed_s(run)
+    if run.price is None or elapsed_s is None:
+        return None
+    return cost_so_far(run.price.amount, run.price.unit, max(0, elapsed_s))
+
+
+def _cap(run: Run, resource: Resource | None, currency: str) -> Decimal | None:
+    if resource is not None and resource.budget_currency == currency:
+        return resource.budget_amount
+    if run.campaign is not None and run.campaign.budget_currency == currency:
+        return run.campaign.budget_amount
+    return None
+
+
+def resources_visible(workspace: Workspace) -> QuerySet[Resource]:
+    """Machines rented by the workspace, newest first, with run, account and offer; `charged` is
+    what the ledger holds of each."""
+    rented = Resource.objects.filter(workspace=workspace)
+    return rented.select_related("run", "account", "offer__provider").annotate(
+        charged=Sum("ledger__amount")
+    )
 
 
 def _remaining_s(run: Run) -> float | None:

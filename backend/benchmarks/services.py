@@ -26,6 +26,7 @@ from backend.domain.addresses import checked_address
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.profiles import (
     NETWORK,
+    RENTED_ONLY,
     Value,
     checked_parameters,
     checked_probes,
@@ -99,7 +100,7 @@ def host_create(
         port=port,
         username=username,
     )
-    host.sealed_private_key = sealed(key, identity=_identity(host))
+    host_key_seal(host=host, private_key=key)
     host.save()
     audit_record(
         workspace=workspace,
@@ -115,6 +116,11 @@ def _identity(host: Host) -> str:
     return f"host:{host.pk}"
 
 
+def host_key_seal(*, host: Host, private_key: bytes) -> None:
+    """Put the key, sealed for this row, into the host, which is not saved."""
+    host.sealed_private_key = sealed(private_key, identity=_identity(host))
+
+
 def host_private_key(*, host: Host) -> bytes:
     """The key in the clear, for the worker that logs in; empty for a host without one."""
     if host.sealed_private_key is None:
@@ -125,8 +131,7 @@ def host_private_key(*, host: Host) -> bytes:
 @transaction.atomic
 def host_private_key_replace(*, host: Host, private_key: str, actor: str) -> None:
     """Log in with another key from now on; raises InvalidValue("/private_key")."""
-    key = _checked_private_key(private_key)
-    host.sealed_private_key = sealed(key, identity=_identity(host))
+    host_key_seal(host=host, private_key=_checked_private_key(private_key))
     host.save(update_fields=["sealed_private_key"])
     audit_record(
         workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
@@ -190,6 +195,8 @@ def host_scan(*, host: Host, actor: str) -> None:
     """Ask a worker for the key that the host presents; `scanned_at` or `scan_error` answer."""
     if host.driver == ARCHIVE_DRIVER:
         raise InvalidValue("/host", f"{host.name} came with an archive: it has no key")
+    if host.is_rented:
+        raise InvalidValue("/host", f"{host.name} is rented: its key comes from its console")
     host.scan_requested_at = clock.now()
     host.scan_error = ""
     host.save(update_fields=["scan_requested_at", "scan_error"])
@@ -255,16 +262,21 @@ def run_create(
     profile_named(profile)
     chosen = checked_probes(probes)
     values = checked_parameters(parameters)
+    for name in RENTED_ONLY:
+        if name in values:
+            raise InvalidValue(f"/parameters/{name}", "only a machine that is rented has it")
     schedule_lock(workspace_id=host.workspace_id)
     host = Host.objects.select_related("offer").get(pk=host.pk)
     if host.driver == ARCHIVE_DRIVER:
         raise InvalidValue("/host", f"{host.name} came with an archive: nothing can run on it")
+    if host.is_rented:
+        raise InvalidValue("/host", f"{host.name} is rented for one run, and ends with it")
     if host.state != HostState.TRUSTED:
         raise HostNotTrusted(fingerprint(host.scanned_key) or None)
     run = Run.objects.create(
         workspace=host.workspace,
         host=host,
-        peer=_peer(host, values, chosen),
+        peer=run_peer(host.workspace, host, values, chosen),
         campaign=campaign,
         round=round,
         offer=host.offer,
@@ -274,29 +286,35 @@ def run_create(
         parameters=values,
         requested_by=actor,
     )
-    Step.objects.create(run=run, state=RunState.QUEUED)
-    run.events.create(kind="created", detail=f"{profile} by {actor}")
-    audit_record(
-        workspace=host.workspace,
-        actor=actor,
-        action="run_create",
-        target=run,
-        detail={"host": host.name, "profile": profile},
-    )
-    _wake_next(run)
+    run_queue(run=run, actor=actor, detail={"host": host.name, "profile": profile})
     return run
 
 
-def _peer(host: Host, values: Mapping[str, Value], probes: Sequence[str] | None) -> Host | None:
+def run_queue(*, run: Run, actor: str, detail: dict[str, object]) -> None:
+    """Let a run that was just saved wait for its turn; the workspace is locked."""
+    Step.objects.create(run=run, state=RunState.QUEUED)
+    run.events.create(kind="created", detail=f"{run.profile} by {actor}")
+    audit_record(
+        workspace=run.workspace, actor=actor, action="run_create", target=run, detail=detail
+    )
+    _wake_next(run)
+
+
+def run_peer(
+    workspace: Workspace,
+    host: Host | None,
+    values: Mapping[str, Value],
+    probes: Sequence[str] | None,
+) -> Host | None:
     """The other end of the network tests; None where nothing is measured with one."""
     if "peer" not in values:
         if probes is not None and NETWORK in probes:
             raise InvalidValue("/probes", f"{NETWORK} needs a peer: the parameter peer names it")
         return None
-    peer = Host.objects.filter(workspace=host.workspace, pk=str(values["peer"])).first()
+    peer = Host.objects.filter(workspace=workspace, is_rented=False, pk=str(values["peer"])).first()
     if peer is None:
         raise InvalidValue("/parameters/peer", f"no host has the id {values['peer']}")
-    if peer.pk == host.pk:
+    if host is not None and peer.pk == host.pk:
         raise InvalidValue("/parameters/peer", "a host cannot be its own peer")
     if peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")

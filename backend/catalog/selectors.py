@@ -4,7 +4,6 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,6 @@ from backend.catalog.models import (
     DataVersion,
     ExchangeRate,
     Offer,
-    PriceFeed,
     PriceObservation,
 )
 from backend.domain.money import EURO, RateTable
@@ -167,13 +165,7 @@ def best_prices(
     no upfront payment, the newest day on which they were read, the reader's currency, the lowest
     (of zones and plans), the newest observation.
     """
-    return chosen_prices(newest_prices(basis, offer_ids), basis, feeds_checked())
-
-
-def feeds_checked() -> dict[UUID, dt.datetime]:
-    """When each list of prices was last read, be it that nothing had changed."""
-    rows = PriceFeed.objects.order_by().values_list("pk", "checked_at")
-    return {pk: checked_at for pk, checked_at in rows if checked_at is not None}
+    return chosen_prices(newest_prices(basis, offer_ids), basis)
 
 
 CHARGE = ("amount", "unit", "term", "setup_amount", "monthly_cap", "sustained_use")
@@ -194,36 +186,28 @@ def newest_prices(
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
     newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
-    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed_id", "missing_since")
+    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed__checked_at", "missing_since")
     return list(newest.values(*dict.fromkeys(told)))
 
 
-def chosen_prices(
-    rows: Iterable[Mapping[str, Any]],
-    basis: PriceBasis,
-    checked: Mapping[UUID, dt.datetime] = MappingProxyType({}),
-) -> dict[UUID, PriceChoice]:
-    """The preferred one of each offer's newest observations; see best_prices, feeds_checked."""
+def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[UUID, PriceChoice]:
+    """The preferred one of each offer's newest observations; see best_prices."""
     allowed = BASES if basis.is_sustained else (MACHINE,)
     offers: dict[UUID, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["basis"] in allowed:
             offers.setdefault(row["offer_id"], []).append(row)
     return {
-        offer_id: _choice(min(found, key=_preference(basis, checked)), basis, checked)
-        if len(found) > 1
-        else _choice(found[0], basis, checked)
+        offer_id: _choice(min(found, key=_preference(basis)) if len(found) > 1 else found[0], basis)
         for offer_id, found in offers.items()
     }
 
 
-def _preference(
-    basis: PriceBasis, checked: Mapping[UUID, dt.datetime]
-) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
+def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
     order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
 
     def place(row: Mapping[str, Any]) -> tuple[object, ...]:
-        choice = _choice(row, basis, checked)
+        choice = _choice(row, basis)
         return (
             order[row["purchase_model"]],
             choice.is_missing,
@@ -243,15 +227,14 @@ def _day(at: dt.datetime) -> dt.date:
     return at.astimezone(dt.UTC).date()
 
 
-def _choice(
-    row: Mapping[str, Any], basis: PriceBasis, checked: Mapping[UUID, dt.datetime]
-) -> PriceChoice:
+def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
     term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
     missing = row["missing_since"]
     is_missing = missing is not None and (basis.as_of is None or missing < end_of(basis.as_of))
     read_at = row["observed_at"]
     if not is_missing:
-        read_at = max(read_at, checked.get(row["feed_id"], read_at))
+        # A list that was read and told nothing new appended no row.
+        read_at = max(read_at, row["feed__checked_at"] or read_at)
     read_on = _day(read_at)
     is_discounted = basis.is_sustained and bool(row["sustained_use"])
     charge = Charge(*(_net(row, row[name]) for name in CHARGE))

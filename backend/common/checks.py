@@ -52,6 +52,14 @@ def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMe
     if settings.WEBHOOK_ALLOW_PRIVATE:
         hint = "People with the scope admin can make the worker call addresses of its own network."
         found.append(checks.Warning("WEBHOOK_ALLOW_PRIVATE is on", hint, id="rackrate.W005"))
+    if settings.CLOUD_ENDPOINTS:
+        hint = "People with the scope admin can make the worker call addresses of its own network."
+        found.append(checks.Warning("CLOUD_ENDPOINTS is on", hint, id="rackrate.W006"))
+    if settings.CREDENTIAL_KEYS_PREVIOUS:
+        hint = "After manage.py rotate_keys they open nothing that the current key does not open."
+        found.append(
+            checks.Warning("CREDENTIAL_KEYS_PREVIOUS is not empty", hint, id="rackrate.W007")
+        )
     if not settings.HTTPS_ONLY:
         hint = "Tokens and sessions travel in the clear."
         found.append(checks.Warning("HTTPS_ONLY is off", hint, id="rackrate.W003"))

@@ -180,6 +180,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
 )
 DIRECTORY = "directory"
 MAX_DIRECTORIES = 16
+PURCHASE_MODELS = ("on_demand", "spot")
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]{0,200}", re.ASCII)
 
 
@@ -284,6 +285,18 @@ def _flag(field: str, value: object) -> bool:
     return value
 
 
+def _purchase_model(field: str, value: object) -> str:
+    """How a rented machine is bought."""
+    if value not in PURCHASE_MODELS:
+        raise InvalidValue(field, f"{value!r} is not one of {', '.join(PURCHASE_MODELS)}")
+    return str(value)
+
+
+def _lifetime_s(field: str, value: object) -> int:
+    """Seconds after which a rented machine ends itself, whatever becomes of us."""
+    return int(_number(field, value, Parameter("", "s", 60, 604_800)))
+
+
 def _counts(field: str, value: object) -> list[int]:
     """Queue depths or numbers of jobs of the matrix, ascending."""
     if not isinstance(value, list) or not 1 <= len(value) <= 12:
@@ -302,9 +315,13 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         "install_tools": _flag,
         "matrix_depths": _counts,
         "matrix_jobs": _counts,
+        "purchase_model": _purchase_model,
+        "lifetime_s": _lifetime_s,
     }
 )
 OTHER_PARAMETERS = tuple(_CHECKS)
 """Parameters that are not numbers."""
+RENTED_ONLY = ("purchase_model", "lifetime_s")
+"""Those of machines that are rented for the run."""
 LISTS = ("directories", "matrix_depths", "matrix_jobs")
 """Of those, the ones that take several values."""

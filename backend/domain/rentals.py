@@ -1,15 +1,17 @@
-"""What a rented machine costs hour by hour of its life, and at most.
+"""What a rented machine costs hour by hour of its life, and at most; how long it may live.
 
 A period is a whole hour counted from the launch. Providers charge a machine's time by the second
 with a minimum of a minute, or by the hour begun (docs/methodology.md).
 """
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from types import MappingProxyType
 
+from backend.domain.errors import UnknownRate
+from backend.domain.money import Money, RateTable
 from backend.domain.units import EXACT, exact_decimal
 
 SECONDS_PER_HOUR = 3600
@@ -28,6 +30,31 @@ BY_SECOND = Increment(60, 1)
 BY_HOUR = Increment(3600, 3600)
 INCREMENTS = MappingProxyType({"aws": BY_SECOND, "gcp": BY_SECOND, "azure": BY_SECOND})
 """By provider; any other one is taken to charge hours begun, so that a cap is never too low."""
+
+
+TIDY_UP_S = 600
+"""For bringing the probes and their packages, collecting, and the end of the machine."""
+STORED = Decimal(1).scaleb(-18)
+TOLD = Decimal(1).scaleb(-10)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that a run, a round of a campaign or a month may cost."""
+
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class Cap:
+    """A budget that a launch has to fit into, with all that is taken of it already: amounts that
+    are spent, or reserved for machines that live."""
+
+    name: str
+    """Whose it is, for the sentence that refuses."""
+    budget: Budget
+    taken: Sequence[Money] = ()
 
 
 @dataclass(frozen=True)
@@ -62,3 +89,50 @@ def largest_cost(provider: str, hourly: Decimal, lifetime_s: int) -> Decimal:
     began = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
     life = charges(provider, hourly, began, began + dt.timedelta(seconds=lifetime_s))
     return sum((charge.amount for charge in life), Decimal(0))
+
+
+def reserved_cost(provider: str, hourly: Decimal, lifetime_s: int) -> Decimal:
+    """`largest_cost` as it is stored: with 18 decimals, never less than it."""
+    return largest_cost(provider, hourly, lifetime_s).quantize(STORED, ROUND_CEILING)
+
+
+def stored(amount: Decimal) -> Decimal:
+    """A reckoned amount with the 18 decimals of its column."""
+    return amount.quantize(STORED, ROUND_HALF_EVEN)
+
+
+def refusal(cap: Cap, cost: Money, rates: RateTable) -> str | None:
+    """Why the cost does not fit into the budget, with the figures; None when it does.
+
+    What cannot be converted into the budget's currency does not fit.
+    """
+    currency = cap.budget.currency
+    try:
+        needed = rates.convert(cost, currency).amount
+        taken = sum((rates.convert(one, currency).amount for one in cap.taken), Decimal(0))
+    except UnknownRate as error:
+        return f"the {cap.name} cannot be checked: {error}"
+    if EXACT.add(taken, needed) <= cap.budget.amount:
+        return None
+    return (
+        f"{_told(needed)} {currency} do not fit into the {cap.name} of {_told(cap.budget.amount)}: "
+        f"{_told(taken)} are spent or reserved"
+    )
+
+
+def _told(amount: Decimal) -> str:
+    text = format(amount.quantize(TOLD, ROUND_HALF_EVEN), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def lifetime_s(time_cap_s: int, boot_limit_s: int) -> int:
+    """Seconds that a machine may live whose profile measures for `time_cap_s`.
+
+    Twice that, since a repeat under way at the cap is finished; beside it the boot and the rest.
+    """
+    return boot_limit_s + 2 * time_cap_s + TIDY_UP_S
+
+
+def next_zone(zones: Sequence[str], tried: Sequence[str]) -> str | None:
+    """The first zone that was not tried yet; without zones the provider chooses, once ("")."""
+    return next((zone for zone in zones or ("",) if zone not in tried), None)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import workspace_slug
-from backend.catalog.api import DataListView
+from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors import as_quoted
 from backend.common.rest.parameters import InvalidParameters

@@ -22,7 +22,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("price_basis", Kind.TEXT, "What the price holds: machine, or sustained_use"),
     Column("price_term", Kind.TEXT, "How it is bought: on_demand, monthly, spot, committed_1y, …"),
     Column("price_usd_hour", Kind.DECIMAL, "The price for one hour in US dollars", "USD/h"),
-    Column("price_observed_on", Kind.DATE, "Day on which the price was read"),
+    Column("price_observed_on", Kind.DATE, "Day on which the price was read, or found unchanged"),
     Column("fx_rate", Kind.DECIMAL, "Units of currency for one unit of the currency quoted"),
     Column("fx_date", Kind.DATE, "Day of that rate"),
     Column("metric", Kind.TEXT, "Key of the metric"),
@@ -48,6 +48,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("data_version", Kind.INTEGER, "State of the data that this row shows"),
     Column("flags", Kind.WORDS, "disturbed unstable cached shared_vcpu burstable stale_price …"),
     Column("missing", Kind.WORDS, "Inputs that are not known"),
+    Column("price_zone", Kind.TEXT, "Zone of a spot price: the cheapest of its region"),
 )
 COLUMN = {column.name: column for column in COLUMNS}
 COLUMNS_V1: tuple[str, ...] = tuple(COLUMN)

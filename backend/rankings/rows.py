@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from backend.catalog.models import Offer, VcpuKind
-from backend.catalog.selectors import PriceChoice
+from backend.catalog.selectors import SUSTAINED_USE, PriceChoice
 from backend.domain.errors import UnknownRate
-from backend.domain.money import Money, RateTable
-from backend.domain.pricing import price_per_period
+from backend.domain.money import RateTable
+from backend.domain.pricing.effective import TERM_HOURS, price_over
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.rankings.query import RankingQuery
 from backend.rankings.scores import Score
@@ -68,6 +68,7 @@ class RankingRow:
     data_version: int
     flags: str
     missing: str
+    price_zone: str | None
 
 
 @dataclass(frozen=True)
@@ -189,13 +190,16 @@ def _price(choice: PriceChoice | None, shared: Context) -> _Price:
         "price_term": choice and choice.price_term,
         "price_usd_hour": None,
         "price_observed_on": choice and choice.observed_on,
+        "price_zone": (choice and choice.zone) or None,
         "fx_rate": None,
         "fx_date": None,
     }
     if choice is None:
         return _Price(cells, None, (), ("price",))
-    flags = ("stale_price",) if shared.today - choice.observed_on > STALE_AFTER else ()
-    if choice.unit == ONCE:
+    is_stale = choice.is_missing or shared.today - choice.observed_on > STALE_AFTER
+    flags = ("stale_price",) if is_stale else ()
+    is_purchase = choice.unit == ONCE and choice.charge.term not in TERM_HOURS
+    if is_purchase:
         cells["period"] = ONCE
     else:
         cells["price_usd_hour"] = _amount(choice, shared, "USD", "hour")
@@ -206,17 +210,23 @@ def _price(choice: PriceChoice | None, shared: Context) -> _Price:
     if choice.currency != query.currency:
         cells["fx_rate"], cells["fx_date"] = rate, day
     cells["price"] = _amount(choice, shared, query.currency, query.period)
-    is_purchase = choice.unit == ONCE
     per_hour = None if is_purchase else _amount(choice, shared, query.currency, "hour")
     return _Price(cells, per_hour, flags, ())
 
 
 def _amount(choice: PriceChoice, shared: Context, currency: str, period: str) -> Decimal | None:
     """The price in a currency and for a period; a purchase is one amount whatever the period."""
+    charge = choice.charge
     try:
-        amount = shared.rates.convert(Money(choice.amount, choice.currency), currency).amount
+        rate, _ = shared.rates.rate(choice.currency, currency)
     except UnknownRate:
         return None
-    if choice.unit == ONCE:
-        return amount
-    return price_per_period(amount, choice.unit, period, shared.query.hours_per_month)
+    if choice.currency != currency:
+        charge = charge.times(rate)
+    price = price_over(
+        charge,
+        period,
+        shared.query.hours_per_month,
+        is_sustained=choice.price_basis == SUSTAINED_USE,
+    )
+    return charge.amount if price is None else price

@@ -1,5 +1,7 @@
 """The admin: rows are looked at, and a sample can be left out for a reason."""
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
@@ -10,6 +12,7 @@ from backend.accounts.services import token_create
 from backend.benchmarks.models import Sample
 from backend.catalog.selectors import data_version
 from tests import factories
+from tests.backend.clouds import account
 
 pytestmark = pytest.mark.django_db
 APPS = ("accounts", "catalog", "benchmarks")
@@ -44,6 +47,15 @@ def test_tokens_and_audit_can_only_be_looked_at(person: Client) -> None:
         assert person.get(address).status_code == 403
     entry = AuditEntry.objects.get()
     assert person.post(f"/admin/accounts/auditentry/{entry.pk}/delete/").status_code == 403
+
+
+def test_cloud_accounts_are_shown_without_their_secret(person: Client, queued: list[Any]) -> None:
+    held = account()
+    shown = person.get(f"/admin/accounts/cloudaccount/{held.pk}/change/")
+    assert shown.status_code == 200
+    assert held.name in shown.content.decode()
+    assert "sealed" not in shown.content.decode()
+    assert person.get("/admin/accounts/cloudaccount/add/").status_code == 403
 
 
 def test_leaving_a_sample_out_needs_a_reason_and_is_recorded(person: Client) -> None:

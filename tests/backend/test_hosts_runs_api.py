@@ -85,7 +85,7 @@ def test_posted_host_is_unverified_and_makes_its_offer(operator: Client) -> None
     assert (host.offer.slug, host.offer.name) == ("own-rack-7", "Rack 7")
     assert (host.offer.kind, host.offer.provider.slug) == ("dedicated", "own")
     price = host.offer.prices.get()
-    assert (str(price.amount), price.currency, price.unit) == ("49.0000000000", "EUR", "month")
+    assert (price.amount, price.currency, price.unit) == (Decimal(49), "EUR", "month")
     assert (price.purchase_model, price.setup_amount) == ("monthly", Decimal(0))
 
 

@@ -53,6 +53,8 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         "install_tools": True,
         "matrix_depths": [8, 1, 8],
         "matrix_jobs": [1],
+        "purchase_model": "spot",
+        "lifetime_s": 3600,
     }
     assert checked_parameters(given) == {
         **given,
@@ -69,7 +71,8 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         ("device", "sdb"), ("device", "/dev/../etc/passwd"), ("device", 3),
         ("peer", "rack 1"), ("peer_address", 5), ("peer_address", "-oProxyCommand=x"),
         ("install_tools", "yes"), ("matrix_depths", 8), ("matrix_depths", []),
-        ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
+        ("purchase_model", "reserved"), ("purchase_model", ["spot"]), ("lifetime_s", 59),
+        ("lifetime_s", "1 h"), ("lifetime_s", 1e9), ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
     ],
 )  # fmt: skip
 def test_parameter_of_another_kind_is_refused_by_place(field, value):

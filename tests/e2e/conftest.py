@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +100,17 @@ def database(
 @pytest.fixture(scope="module")
 def make_stack(
     tmp_path_factory: pytest.TempPathFactory, database: Database, django_db_blocker: Any
-) -> Iterator[Callable[[int], Stack]]:
-    """A broker, a worker and a beat with leases of so many seconds, and Django on their database.
+) -> Iterator[Callable[..., Stack]]:
+    """A broker, a worker and a beat with leases of so many seconds and perhaps other settings, and
+    Django on their database.
 
     They serve the tests of a module one after the other: a worker takes seconds to start.
     """
     made: list[Stack] = []
 
-    def make(lease_s: int) -> Stack:
-        made.append(Stack(tmp_path_factory.mktemp("stack"), database, lease_s=lease_s))
+    def make(lease_s: int, settings: Mapping[str, str] | None = None) -> Stack:
+        directory = tmp_path_factory.mktemp("stack")
+        made.append(Stack(directory, database, lease_s=lease_s, settings=settings or {}))
         made[-1].up("broker", "worker", "beat")
         return made[-1]
 
@@ -122,7 +124,7 @@ def make_stack(
 
 
 @pytest.fixture(scope="module")
-def stack(make_stack: Callable[[int], Stack]) -> Stack:
+def stack(make_stack: Callable[..., Stack]) -> Stack:
     """The usual one, with short leases."""
     return make_stack(LEASE_S)
 

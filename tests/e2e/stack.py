@@ -1,4 +1,4 @@
-"""Services of a test's own that may be killed: PostgreSQL, broker, worker, beat and pump."""
+"""Services of a test's own that may be killed: PostgreSQL, broker, worker, beat, pump and web."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -152,15 +152,17 @@ class Database:
 
 
 class Stack(Processes):
-    """A broker, and workers, beat and pump on a database; each is started and killed by name."""
+    """A broker, and workers, beat, pump and web on a database; each is started and killed by name."""
 
-    def __init__(self, directory: Path, database: Database, *, lease_s: int) -> None:
+    def __init__(
+        self, directory: Path, database: Database, *, lease_s: int, settings: Mapping[str, str]
+    ) -> None:
         super().__init__(directory)
         self.lease_s, self.database = lease_s, database
         self.target = directory / "target"
         """TMPDIR of runs on this very machine."""
         self.target.mkdir()
-        self._port = free_port()
+        self._port, self.web_port = free_port(), free_port()
         password = secrets.token_hex(8)
         self.broker_url = f"redis://:{password}@127.0.0.1:{self._port}/0"
         self._configuration = directory / "broker.conf"
@@ -176,21 +178,27 @@ class Stack(Processes):
             "LEASE_S": str(lease_s),
             "TICK_S": "1",
             "TMPDIR": str(self.target),
+            **settings,
         }
 
     def up(self, *names: str) -> None:
-        """Start what does not run of broker, worker, beat, pump."""
+        """Start what does not run of broker, worker, beat, pump, web."""
         celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
         beat = ["beat", "-s", str(self.directory / "beat"), "--pidfile="]
         worker = [
-            *("worker", "-Q", "engine,poll", "--concurrency", "2", "--without-gossip"),
-            *("--without-mingle", "--hostname", f"{self._port}@chaos"),
+            *("worker", "-Q", "engine,poll,reap,notify", "--concurrency", "2"),
+            *("--without-gossip", "--without-mingle"),
+            *("--hostname", f"{self._port}@chaos"),
         ]
         programs = {
             "broker": [str(get_binary_path()), str(self._configuration)],
             "worker": [*celery, *worker],
             "beat": [*celery, *beat],
             "pump": [sys.executable, str(MANAGE), "pump"],
+            "web": [
+                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--port"),
+                *(str(self.web_port), "--access-log", "backend.config.wsgi:application"),
+            ],
         }
         for name in names:
             if not self.is_running(name):

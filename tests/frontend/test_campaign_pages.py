@@ -83,7 +83,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
     ("field", "value", "told"),
     [
         ("name", "", "This field is required."),
-        ("hosts", [], "This field is required."),
+        ("hosts", [], "at least one host or offer is needed"),
         ("repeats", "99", "not within 1"),
         ("concurrency", "0", "greater than or equal to 1"),
         ("network_pairs", "ring", "two hosts"),
@@ -181,7 +181,7 @@ def test_campaign_page_tells_cost_why_runs_failed_and_its_parameters(client, row
 def test_campaign_page_needs_few_queries_whatever_its_size(client, rows, django_assert_num_queries):
     path = f"/campaigns/{rows.campaign.pk}/"
     client.get(path)
-    with django_assert_num_queries(12) as counted:
+    with django_assert_num_queries(13) as counted:
         client.get(path)
     for _ in range(5):
         host = factories.host()

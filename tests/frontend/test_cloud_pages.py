@@ -7,7 +7,7 @@ import pytest
 
 from backend.accounts.cloud_accounts import account_checked, account_secret
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.models import Resource, ResourceState, Run
+from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 
@@ -338,3 +338,74 @@ def test_run_page_says_that_a_machine_never_was(operator, made):
 
 def test_run_page_of_a_standing_host_says_nothing_of_machines(operator):
     assert 'id="machine"' not in text_of(operator.get(f"/runs/{factories.run().pk}/"))
+
+
+@pytest.mark.parametrize("state", ["unverified", "trusted", "gone"])
+def test_host_page_of_a_rented_machine_offers_nothing_to_do(operator, made, state):
+    host = machine(made).run.host
+    host.state = state
+    host.save()
+    page = text_of(operator.get(f"/hosts/{host.pk}/"))
+    assert "rented for one run" in page
+    assert 'id="run-form"' not in page
+    assert 'id="scan"' not in page
+    assert ("ended with its run" in page) == (state == "gone")
+    assert host.name not in text_of(operator.get("/hosts/")).partition("Latest runs")[0]
+
+
+# --- campaigns ------------------------------------------------------------------------------------
+
+
+def campaign_fields(**given) -> dict[str, str]:
+    return {
+        "name": "two types", "offers": "hetzner-cx22", "profile": "quick", "repeats": "2",
+        "concurrency": "3", "network_pairs": "none", "purchase_model": "spot",
+        "budget_amount": "1", "budget_currency": "EUR", **given,
+    }  # fmt: skip
+
+
+def test_campaign_of_offers_is_made_and_shows_its_machines(client, operator, offered, made):
+    form = text_of(operator.get("/campaigns/new/?offer=hetzner-cx22"))
+    assert "hetzner-cx22</textarea>" in form
+    answer = operator.post("/campaigns/new/", campaign_fields())
+    campaign = Campaign.objects.get()
+    path = f"/campaigns/{campaign.pk}/"
+    assert answer.headers["Location"] == path
+    assert list(campaign.offers.all()) == [offered]
+    assert campaign.parameters == {"purchase_model": "spot"}
+    page = text_of(operator.get(path))
+    assert "1 offer to rent" in page
+    assert "Rented machines" not in page
+    assert operator.post(f"{path}start/").status_code == 302
+    assert Resource.objects.count() == 2
+    Resource.objects.update(provider_id="server-4711")
+    page = text_of(operator.get(path))
+    assert "Rented machines of this round" in page
+    assert page.count("server-4711") == 2
+    client.logout()
+    assert "server-4711" not in text_of(client.get(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "told"),
+    [
+        ({"offers": "hetzner-cx22, nothing"}, "offers", "no offer is called"),
+        ({"offers": "hetzner-cx22\nhetzner-cx22"}, "offers", "named twice"),
+        ({"budget_amount": ""}, "budget_amount", "need a budget"),
+        ({"offers": ""}, "hosts", "at least one host or offer"),
+        ({"purchase_model": "stolen"}, "purchase_model", "valid choice"),
+    ],
+)
+def test_campaign_form_tells_beside_the_field_what_is_wrong_with_its_offers(
+    operator, offered, change, field, told
+):
+    page = text_of(operator.post("/campaigns/new/", campaign_fields(**change)))
+    assert told in page.partition(f'id="{field}_error">')[2].partition("<")[0]
+    assert not Campaign.objects.exists()
+
+
+def test_rented_hosts_are_not_offered_to_campaigns(operator, made):
+    rented = machine(made).run.host
+    rented.state = "trusted"
+    rented.save()
+    assert rented.name not in text_of(operator.get("/campaigns/new/"))

@@ -13,8 +13,12 @@ from django.db.models.functions import Now
 
 from backend.benchmarks.models import Host, HostState, Run, Step
 from backend.benchmarks.services import host_create, run_create
+from backend.domain.price_feeds import FEED_KINDS
 from tests import factories
+from tests.fakes.price_servers import PriceServer
 from tests.fakes.sshd import FakeSshd
+from workers import fetching
+from workers.prices.http import Patience
 from workers.probes import build
 from workers.pump import Pump
 
@@ -115,3 +119,24 @@ def _built_probes() -> None:
     build.build(
         build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR))
     )
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Waits of the price fetchers in seconds, which are noted instead of waited for."""
+    waits: list[float] = []
+    monkeypatch.setattr(
+        fetching,
+        "Patience",
+        lambda budget_s, is_wanted=lambda: True: Patience(budget_s, is_wanted, waits.append),
+    )
+    return waits
+
+
+@pytest.fixture
+def price_server(settings: Any, slept: list[float]) -> Iterator[PriceServer]:
+    """A server that stands for every provider of prices."""
+    server = PriceServer()
+    with server.serving():
+        settings.PRICE_ENDPOINTS = {kind.provider: server.url for kind in FEED_KINDS}
+        yield server

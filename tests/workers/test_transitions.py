@@ -5,6 +5,7 @@ import pytest
 from backend.benchmarks.models import TERMINAL_STATES, Run, RunState
 from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
 from tests import factories
+from workers import rented
 from workers.engine import HANDLERS
 
 
@@ -38,6 +39,11 @@ def test_every_state_on_the_way_of_a_standing_machine_has_a_handler():
     launched_only = {RunState.BUDGET_RESERVED, RunState.LAUNCHING, RunState.BOOTING}
     followed = {RunState.RUNNING}  # by the poller
     assert set(HANDLERS) == set(RunState) - set(TERMINAL_STATES) - launched_only - followed
+
+
+def test_every_state_on_the_way_of_a_rented_machine_has_a_handler():
+    # A running one is followed, and worked on when its host falls silent.
+    assert set(rented.HANDLERS) == set(RunState) - set(TERMINAL_STATES)
 
 
 @pytest.mark.django_db

@@ -25,11 +25,16 @@ MAX_HOSTS = 500
 
 
 class CampaignDocument(Strict):
-    """Hosts × a profile × a budget; `network_pairs` also measures between the hosts."""
+    """Hosts and offers to rent × a profile × a budget; `network_pairs` also measures between the
+    hosts. The parameters purchase_model and lifetime_s are those of the machines to rent."""
 
     name = TextField(max_length=100)
-    hosts = serializers.ListField(child=serializers.UUIDField(), max_length=MAX_HOSTS)
-    offers = serializers.ListField(child=TextField(max_length=120), required=False, default=list)
+    hosts = serializers.ListField(
+        child=serializers.UUIDField(), max_length=MAX_HOSTS, required=False, default=list
+    )
+    offers = serializers.ListField(
+        child=TextField(max_length=120), max_length=MAX_HOSTS, required=False, default=list
+    )
     profile = serializers.ChoiceField(choices=PROFILES)
     probes = serializers.ListField(
         child=TextField(max_length=20), allow_null=True, required=False, default=None
@@ -56,6 +61,7 @@ class CampaignRun(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     host = serializers.UUIDField()
+    offer = serializers.CharField()
     peer = serializers.UUIDField(allow_null=True)
     state = serializers.CharField()
     progress = serializers.FloatField()
@@ -89,6 +95,7 @@ class CampaignDetail(CampaignState):
 
     name = serializers.CharField()
     hosts = serializers.ListField(child=serializers.UUIDField())
+    offers = serializers.ListField(child=serializers.CharField())
     profile = serializers.CharField()
     probes = serializers.ListField(child=serializers.CharField(), allow_null=True)
     parameters = serializers.DictField()

@@ -20,7 +20,6 @@ from backend.benchmarks.api.campaign_documents import (
 )
 from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.campaigns import (
-    Budget,
     CampaignActive,
     campaign_cancel,
     campaign_create,
@@ -36,6 +35,7 @@ from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import Listing, View
+from backend.domain.rentals import Budget
 
 
 class CampaignsView(RunsListView):
@@ -54,6 +54,7 @@ class CampaignsView(RunsListView):
         Column("round", Kind.INTEGER, "Number of the newest round"),
         Column("profile", Kind.TEXT, "quick, standard or full"),
         Column("hosts", Kind.INTEGER, "Hosts"),
+        Column("offers", Kind.INTEGER, "Offers to rent a machine of"),
         Column("repeats", Kind.INTEGER, "Runs of each host in a round"),
         Column("concurrency", Kind.INTEGER, "Runs that may be active at once"),
         Column("network_pairs", Kind.TEXT, "none, ring or all"),
@@ -97,6 +98,7 @@ def _cells(campaign: Any) -> dict[str, Any]:
         "round": campaign.round,
         "profile": campaign.profile,
         "hosts": campaign.host_count,
+        "offers": campaign.offer_count,
         "repeats": campaign.repeats,
         "concurrency": campaign.concurrency,
         "network_pairs": campaign.network_pairs,
@@ -140,6 +142,7 @@ def _run(request: Request, run: Run) -> dict[str, Any]:
     return {
         "id": run.pk,
         "host": run.host_id,
+        "offer": run.offer.slug,
         "peer": run.peer_id,
         "state": run.state,
         "progress": run.progress_ratio,
@@ -169,6 +172,7 @@ class CampaignView(View):
             **_state(request, seen),
             "name": campaign.name,
             "hosts": [host.pk for host in seen.hosts],
+            "offers": [offer.slug for offer in seen.offers],
             "profile": campaign.profile,
             "probes": campaign.probes,
             "parameters": campaign.parameters,
@@ -196,7 +200,8 @@ class CampaignStartView(View):
 
     @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
     def post(self, request: Request, campaign_id: UUID) -> Response:
-        """409 while a round runs; 400 for a host that is not trusted or a budget too small."""
+        """409 while a round runs; 400 for a host that is not trusted, an offer that cannot be
+        rented, or a budget too small."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         try:

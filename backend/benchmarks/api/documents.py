@@ -73,7 +73,8 @@ class BudgetDocument(Strict):
 
 
 class RunDocument(Strict):
-    """A run of one profile, on exactly one of a host and an offer."""
+    """A run of one profile, on exactly one of a host and an offer; a machine of the offer is rented
+    for it, within the budget."""
 
     host = serializers.UUIDField(allow_null=True, required=False, default=None)
     offer = TextField(max_length=120, allow_null=True, required=False, default=None)
@@ -137,7 +138,7 @@ class RunEvidence(serializers.Serializer[Any]):
 
 
 class RunCost(serializers.Serializer[Any]):
-    """What the machine has cost in the run so far; the cap is the campaign's budget."""
+    """What the machine has cost in the run so far; the cap is the run's or the campaign's budget."""
 
     so_far = serializers.CharField(help_text="a decimal string, in millionths")
     currency = serializers.CharField()

@@ -16,6 +16,7 @@ from rest_framework.reverse import reverse
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
+from backend.benchmarks.resources import rented_run_create
 from backend.benchmarks.selectors import (
     EvidenceDamaged,
     evidence_listed,
@@ -35,6 +36,7 @@ from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
+from backend.domain.rentals import Budget
 
 
 class RunsListView(ListView):
@@ -90,12 +92,15 @@ class RunsView(RunsListView):
 
     @extend_schema(request=documents.RunDocument, responses={202: documents.RunState})
     def post(self, request: Request, **_: Any) -> Response:
-        """Start a run; 409 with the fingerprint seen when the host's key is not approved."""
+        """Start a run on a host, or on a machine of an offer that is rented for it.
+
+        409 with the fingerprint seen when the host's key is not approved.
+        """
         document = documents.RunDocument(data=request.data)
         document.is_valid(raise_exception=True)
         wanted = document.validated_data
         if wanted["offer"] is not None:
-            raise _no_rent(request, wanted["offer"])
+            return _accepted(request, _rented(request, wanted))
         host = hosts_visible(workspace_of(request)).filter(pk=wanted["host"]).first()
         if host is None:
             raise InvalidValue("/host", f"no host has the id {wanted['host']}")
@@ -112,10 +117,20 @@ class RunsView(RunsListView):
         return _accepted(request, run)
 
 
-def _no_rent(request: Request, slug: str) -> InvalidValue:
-    if not offers_visible(workspace_of(request).slug).filter(slug=slug).exists():
-        return InvalidValue("/offer", f"no offer is called {slug!r}")
-    return InvalidValue("/offer", "machines of this provider are not rented by this version")
+def _rented(request: Request, wanted: dict[str, Any]) -> Run:
+    workspace = workspace_of(request)
+    offer = offers_visible(workspace.slug).filter(slug=wanted["offer"]).first()
+    if offer is None:
+        raise InvalidValue("/offer", f"no offer is called {wanted['offer']!r}")
+    return rented_run_create(
+        workspace=workspace,
+        offer=offer,
+        profile=wanted["profile"],
+        probes=wanted["probes"],
+        parameters=wanted["parameters"],
+        budget=Budget(**wanted["budget"]),
+        actor=actor(request),
+    )
 
 
 def _run_cells(run: Run) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class SubscriptionsView(RunsListView):
         Column("id", Kind.TEXT, "Identifier"),
         Column("channel", Kind.TEXT, "email or webhook"),
         Column("address", Kind.TEXT, "E-mail address or URL"),
-        Column("kinds", Kind.WORDS, "run_failed, campaign_done, regression"),
+        Column("kinds", Kind.WORDS, "run_failed, campaign_done, regression, leak"),
         Column("enabled", Kind.BOOLEAN, "Whether anything is sent"),
         Column("has_secret", Kind.BOOLEAN, "Whether messages are signed"),
         Column("sent", Kind.INTEGER, "Notices that went out"),

@@ -17,6 +17,7 @@ class NoticeKind(models.TextChoices):
     RUN_FAILED = "run_failed", "a run failed or was lost"
     CAMPAIGN_DONE = "campaign_done", "a campaign came to its end"
     REGRESSION = "regression", "a result left the band of its history"
+    LEAK = "leak", "a rented machine does not go away, or a cloud does not answer"
 
 
 class Subscription(Identified):

@@ -20,13 +20,7 @@ EITHER = {"oneOf": [{"type": "string", "format": "decimal"}, {"type": "number"}]
 
 @extend_schema_field(EITHER)
 class NumberField(serializers.Field[Any, Any, Any, Any]):
-    """A decimal string, or a JSON number; both keep all their digits."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
+    """A decimal string, or a JSON number, both with all their digits; only described here."""
 
 
 # --- prices ---------------------------------------------------------------------------------------

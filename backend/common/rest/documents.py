@@ -34,8 +34,12 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
 
     default_error_messages = {
         "invalid": 'an amount is a decimal string such as "49.00"',
-        "too_long": "at most 10 digits before and 10 after the point",
+        "too_long": "at most 10 digits before and {decimals} after the point",
     }
+
+    def __init__(self, *, decimals: int = 10, **given: Any) -> None:
+        self.decimals = decimals
+        super().__init__(**given)
 
     def to_internal_value(self, data: Any) -> Decimal:
         if not isinstance(data, str) or not data.isascii():
@@ -43,8 +47,8 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
         whole, _, fraction = data.partition(".")
         if not whole.isdigit() or not (fraction.isdigit() or data == whole):
             self.fail("invalid")
-        if len(whole) > 10 or len(fraction) > 10:
-            self.fail("too_long")
+        if len(whole) > 10 or len(fraction) > self.decimals:
+            self.fail("too_long", decimals=self.decimals)
         return Decimal(data)
 
     def to_representation(self, value: Decimal) -> str:

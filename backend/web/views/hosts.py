@@ -43,7 +43,7 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
     workspace = default_workspace()
     hosts = [
         (host, fingerprint(key) if (key := host.host_key or host.scanned_key) else None)
-        for host in hosts_visible(workspace)
+        for host in hosts_visible(workspace).filter(is_rented=False)
     ]
     context = {
         "hosts": hosts,
@@ -112,7 +112,8 @@ def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> d
 
 
 def _run_form(host: Host, data: Any = None) -> RunForm:
-    peers = hosts_visible(host.workspace).filter(state=HostState.TRUSTED).exclude(pk=host.pk)
+    trusted = hosts_visible(host.workspace).filter(state=HostState.TRUSTED, is_rented=False)
+    peers = trusted.exclude(pk=host.pk)
     return RunForm(data, peers=list(peers), initial={"profile": "quick"})
 
 

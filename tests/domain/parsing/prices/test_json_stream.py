@@ -94,6 +94,13 @@ def test_scanner_names_the_place_when_it_is_no_such_text(text, said):
         _walked(_scanner(text))
 
 
+def test_scanner_names_the_line_however_the_text_is_cut():
+    text = '{"a": [1],\n"b": [1,\n2],\n"c": [x]}'
+    for cut in range(1, len(text)):
+        with pytest.raises(InvalidValue, match="file line 4 at character"):
+            _walked(Scanner([text[:cut], text[cut:]], where="file"))
+
+
 def test_scanner_stops_when_a_value_has_no_end(monkeypatch):
     monkeypatch.setattr(json_stream, "LARGEST_VALUE", 100)
     endless = iter(['{"a": ["', *["x" * 1000] * 1000])

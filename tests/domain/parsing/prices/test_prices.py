@@ -11,6 +11,7 @@ from backend.catalog import models as catalog
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import (
     NoPrice,
+    ParsedExtra,
     ParsedPrice,
     ParsedType,
     PriceUnit,
@@ -20,7 +21,7 @@ from backend.domain.parsing.prices import (
     State,
     answers,
 )
-from backend.domain.parsing.prices.collected import Coverage, unique
+from backend.domain.parsing.prices.collected import Collected, Coverage, storable, unique
 
 MONTH = Decimal(730)
 
@@ -215,3 +216,55 @@ def test_shapes_are_named_when_they_are_not_those_expected(value):
 
 def test_text_of_an_answer_is_fit_to_be_shown():
     assert answers.shown("a\x00b" + "c" * 200) == "a?b" + "c" * 97
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"amount": Decimal("1e-19")}, Reason.TOO_PRECISE),
+        ({"monthly_cap": Decimal("0.1234567890123456789")}, Reason.TOO_PRECISE),
+        ({"tax_rate": Decimal("0.12345")}, Reason.TOO_PRECISE),
+        ({"setup_amount": Decimal(10) ** 10}, Reason.TOO_LARGE),
+        ({"region": "r" * 51}, Reason.UNEXPECTED_SHAPE),
+        ({"zone": "a\nb"}, Reason.UNEXPECTED_SHAPE),
+    ],
+)
+def test_storable_refuses_what_a_column_would_round_or_cut(fields, reason):
+    refused = storable(_price(**fields))
+    assert isinstance(refused, Skipped)
+    assert refused.reason is reason
+
+
+@given(st.decimals("0.000000000000000001", "9999999999", places=18).filter(bool))
+def test_storable_passes_eighteen_decimals(amount):
+    price = _price(amount=amount, tax_rate=Decimal("0.1925"))
+    assert storable(price) is price
+
+
+def test_terms_hold_what_is_included():
+    price = _price(included={"b": Decimal("1.0"), "a": 1})
+    assert price.terms == _price(included={"a": 1, "b": "1.0"}).terms
+    assert price.terms != _price(included={"a": 2, "b": "1.0"}).terms
+
+
+def test_collected_sorts_an_answer_by_regions_and_counts_the_rest():
+    extra = ParsedExtra(
+        provider="aws", region="", name="ipv4", amount=Decimal(1), currency="USD", unit="hour",
+        source="test",
+    )  # fmt: skip
+    machine = ParsedType(provider="aws", region="eu-west-1", name="m5.large")
+    bare = ParsedType(provider="aws", region="us-east-1", name="t2a")
+    nameless = ParsedType(provider="aws", region="us-east-1", name="x" * 151)
+    found = Collected.of(
+        [_price(), machine, bare, nameless, extra, _skipped(Reason.ZERO), _skipped(Reason.ZERO)]
+    )
+    assert (found.prices, found.extras) == ({"eu-west-1": [_price()]}, [extra])
+    assert found.types == {"eu-west-1": [machine], "us-east-1": [bare]}
+    assert found.skipped == {Reason.ZERO: 2, Reason.UNEXPECTED_SHAPE: 1}
+    assert found.regions == ["eu-west-1", "us-east-1"]
+    [row] = found.unpriced
+    assert (row.offer, row.region, row.reason) == ("t2a", "us-east-1", Reason.NO_PRICE)
+
+
+def test_words_are_printable():
+    assert answers.word({"a": " x\0y\n"}, "a") == "x?y"

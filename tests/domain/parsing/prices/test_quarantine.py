@@ -96,6 +96,12 @@ def test_rule_27_a_spot_price_is_held_against_the_published_on_demand_price():
     assert Doubt.ABOVE_ON_DEMAND in found.decisions[0].doubts
 
 
+def test_rule_27_a_spot_price_is_held_against_on_demand_of_another_list():
+    found = verdict([_price("2", model=SPOT)], beside=[_price("1.000000")])
+    assert _outcomes(found) == [("quarantine", Doubt.ABOVE_ON_DEMAND)]
+    assert found.decisions[0].detail == "2 an hour, on demand 1"
+
+
 @pytest.mark.parametrize(
     ("amount", "outcome"),
     [
@@ -126,6 +132,7 @@ def test_rule_27_nothing_new_is_published_when_more_than_5_percent_is_missing(ke
     assert [row.outcome.value for row in found.decisions[:2]] == [outcome, outcome]
     assert {row.outcome for row in found.decisions[2:]} == {Outcome.UNCHANGED}
     assert len(found.missing) == 100 - kept
+    assert found.is_torn == found.is_alarming == (outcome == "quarantine")
 
 
 def test_rule_19_a_vanished_price_is_stale_and_not_deleted():

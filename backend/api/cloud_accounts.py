@@ -1,0 +1,314 @@
+"""Accounts at clouds: make, look at, change, check and give up; for admins."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of
+from backend.accounts.cloud_accounts import (
+    MAX_MACHINES,
+    AccountInUse,
+    MonthlyBudget,
+    account_check,
+    account_create,
+    account_delete,
+    account_secret_replace,
+    account_update,
+    accounts_visible,
+    secret_age_days,
+)
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.api.documents import BudgetDocument, NoDocument
+from backend.benchmarks.spending import account_month
+from backend.common.rest.documents import FlagField, Strict, TextField
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.permissions import ADMIN
+from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.domain.cloud_accounts import is_static_key
+
+CHECK_WAIT_S = 10.0
+CHECK_POLL_S = 0.1
+ACCOUNT_COLUMNS = (
+    Column("id", Kind.TEXT, "Identifier"),
+    Column("name", Kind.TEXT, "Name as given"),
+    Column("provider", Kind.TEXT, "aws, gcp, hetzner, …"),
+    Column("access", Kind.TEXT, "workload_identity, assume_role, token or static_key"),
+    Column("regions", Kind.WORDS, "Where machines may be rented"),
+    Column("enabled", Kind.BOOLEAN, "Whether machines are rented there"),
+    Column("has_secret", Kind.BOOLEAN, "Whether a secret is kept"),
+    Column("static_key", Kind.BOOLEAN, "Whether a key is kept though the provider knows a way without"),
+    Column("secret_set_at", Kind.TIME, "When the secret was given"),
+    Column("secret_age", Kind.INTEGER, "Age of the secret", "d"),
+    Column("last_used_at", Kind.TIME, "When a worker used the access last, to the minute"),
+    Column("identity", Kind.TEXT, "Who the provider says we are"),
+    Column("checking", Kind.BOOLEAN, "Whether the provider is being asked"),
+    Column("checked_at", Kind.TIME, "When the provider was asked last"),
+    Column("check_error", Kind.TEXT, "Why the provider did not say who we are"),
+    Column("machines", Kind.INTEGER, "Machines that may exist"),
+    Column("max_machines", Kind.INTEGER, "Machines that may exist at once"),
+    Column("budget", Kind.DECIMAL, "The most that a calendar month may cost; empty = no cap"),
+    Column("budget_currency", Kind.TEXT, "Currency of the budget"),
+    Column("reaped_at", Kind.TIME, "When its machines were last compared with ours"),
+    Column("reap_error", Kind.TEXT, "Why they could not be"),
+)  # fmt: skip
+
+
+class AccountChange(Strict):
+    """What may be changed of an account; settings as a whole."""
+
+    name = TextField(max_length=100, required=False)
+    settings = serializers.DictField(required=False)
+    max_machines = serializers.IntegerField(min_value=0, max_value=MAX_MACHINES, required=False)
+    budget = BudgetDocument(allow_null=True, required=False)
+    enabled = FlagField(required=False)
+
+
+class AccountDocument(Strict):
+    """An account to be made; the secret is kept encrypted and never shown."""
+
+    name = TextField(max_length=100)
+    provider = TextField(max_length=50)
+    access = TextField(max_length=20)
+    settings = serializers.DictField()
+    secret = serializers.DictField(required=False, default=dict, write_only=True)
+    max_machines = serializers.IntegerField(min_value=0, max_value=MAX_MACHINES, default=20)
+    budget = BudgetDocument(allow_null=True, required=False, default=None)
+
+
+class SecretDocument(Strict):
+    """Another secret, perhaps another way in; what is not given stays as it is."""
+
+    access = TextField(max_length=20, required=False)
+    settings = serializers.DictField(required=False)
+    secret = serializers.DictField(write_only=True)
+
+
+class MonthUsed(serializers.Serializer[Any]):
+    """What of this calendar month (UTC) is spent or reserved."""
+
+    amount = serializers.CharField(help_text="a decimal string")
+    currency = serializers.CharField()
+    unknown = serializers.ListField(
+        child=serializers.CharField(), help_text="currencies that no rate converts; not in it"
+    )
+
+
+class AccountDetail(serializers.Serializer[Any]):
+    """An account without its secret."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    provider = serializers.CharField()
+    access = serializers.CharField()
+    settings = serializers.DictField()
+    enabled = serializers.BooleanField()
+    has_secret = serializers.BooleanField()
+    static_key = serializers.BooleanField()
+    secret_set_at = serializers.DateTimeField(allow_null=True)
+    secret_age = serializers.IntegerField(allow_null=True, help_text="days")
+    last_used_at = serializers.DateTimeField(allow_null=True)
+    identity = serializers.CharField(allow_null=True)
+    checking = serializers.BooleanField()
+    checked_at = serializers.DateTimeField(allow_null=True)
+    check_error = serializers.CharField(allow_null=True)
+    machines = serializers.IntegerField()
+    max_machines = serializers.IntegerField()
+    budget = BudgetDocument(allow_null=True)
+    month_used = MonthUsed()
+    reaped_at = serializers.DateTimeField(allow_null=True)
+    reap_error = serializers.CharField(allow_null=True)
+
+
+class Identity(serializers.Serializer[Any]):
+    """Who the provider says we are."""
+
+    identity = serializers.CharField()
+    checked_at = serializers.DateTimeField()
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "cloud-account": AccountDocument,
+    "cloud-account-change": AccountChange,
+    "cloud-account-secret": SecretDocument,
+    "cloud-account-detail": AccountDetail,
+}
+
+
+def _row(account: Any) -> dict[str, Any]:
+    """The cells of one of accounts_visible."""
+    has_secret = account.sealed_secret is not None
+    return {
+        "id": account.pk,
+        "name": account.name,
+        "provider": account.provider,
+        "access": account.access,
+        "regions": " ".join(account.settings.get("regions", [])),
+        "enabled": account.is_enabled,
+        "has_secret": has_secret,
+        "static_key": is_static_key(account.provider, account.access, has_secret=has_secret),
+        "secret_set_at": account.secret_set_at,
+        "secret_age": secret_age_days(account),
+        "last_used_at": account.last_used_at,
+        "identity": account.identity or None,
+        "checking": account.check_requested_at is not None,
+        "checked_at": account.checked_at,
+        "check_error": account.check_error or None,
+        "machines": account.machines,
+        "max_machines": account.max_machines,
+        "budget": account.budget_amount,
+        "budget_currency": account.budget_currency or None,
+        "reaped_at": account.reaped_at,
+        "reap_error": account.reap_error or None,
+    }
+
+
+def _account(request: Request, account_id: UUID) -> CloudAccount:
+    return get_object_or_404(accounts_visible(workspace_of(request)), pk=account_id)
+
+
+def _detail(request: Request, account_id: UUID) -> Any:
+    account = _account(request, account_id)
+    budget, month = _budget(account), account_month(account)
+    shown = _row(account) | {
+        "settings": account.settings,
+        "budget": {"amount": budget.amount, "currency": budget.currency} if budget else None,
+        "month_used": {
+            "amount": format(month.known, "f"),
+            "currency": month.currency,
+            "unknown": month.unknown,
+        },
+    }
+    return AccountDetail(shown).data
+
+
+def _budget(account: CloudAccount) -> MonthlyBudget | None:
+    if account.budget_amount is None:
+        return None
+    return MonthlyBudget(account.budget_amount, account.budget_currency)
+
+
+class CloudAccountsView(ListView):
+    """Accounts at clouds, without their secrets."""
+
+    name = "cloud-accounts"
+    columns = ACCOUNT_COLUMNS
+    scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
+
+    def listing(self, request: Request) -> Listing:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        rows = accounts_visible(workspace_of(request)).order_by("created_at", "id")
+        return Listing(ACCOUNT_COLUMNS, rows, rows.count(), cells=_row, warnings=warnings, **paging)
+
+    @extend_schema(request=AccountDocument, responses={201: AccountDetail})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Make an account; a worker asks the provider at once who we are (`checked_at`)."""
+        document = AccountDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        budget = wanted.pop("budget")
+        account = account_create(
+            **wanted,
+            workspace=workspace_of(request),
+            budget=MonthlyBudget(**budget) if budget else None,
+            actor=actor(request),
+        )
+        return Response(_detail(request, account.pk), status=201)
+
+
+class CloudAccountView(View):
+    """One account."""
+
+    scopes: ClassVar[Mapping[str, str]] = {
+        "GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN,
+    }  # fmt: skip
+
+    @extend_schema(operation_id="cloud_accounts_get", responses={200: AccountDetail})
+    def get(self, request: Request, account_id: UUID) -> Response:
+        return Response(_detail(request, account_id))
+
+    @extend_schema(request=AccountChange, responses={200: AccountDetail})
+    def patch(self, request: Request, account_id: UUID) -> Response:
+        """Other limits and settings. With a secret another `endpoint_url` needs that anew."""
+        document = AccountChange(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        account = _account(request, account_id)
+        budget = _budget(account)
+        if "budget" in wanted:
+            budget = MonthlyBudget(**wanted["budget"]) if wanted["budget"] else None
+        account_update(
+            account=account,
+            name=wanted.get("name", account.name),
+            settings=wanted.get("settings", account.settings),
+            max_machines=wanted.get("max_machines", account.max_machines),
+            budget=budget,
+            is_enabled=wanted.get("enabled", account.is_enabled),
+            actor=actor(request),
+        )
+        return Response(_detail(request, account_id))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, account_id: UUID) -> Response:
+        """Rent nothing there any more and forget the secret; 409 while machines may exist."""
+        account = _account(request, account_id)
+        try:
+            account_delete(account=account, actor=actor(request))
+        except AccountInUse as error:
+            raise Conflict(str(error), machines=error.machines) from error
+        return Response(status=204)
+
+
+class CloudAccountSecretView(View):
+    """The secret of an account, which is only ever written."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
+
+    @extend_schema(request=SecretDocument, responses={200: AccountDetail})
+    def post(self, request: Request, account_id: UUID) -> Response:
+        """Replace it; a worker asks the provider at once who we are."""
+        document = SecretDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        wanted = document.validated_data
+        account = _account(request, account_id)
+        account_secret_replace(
+            account=account,
+            access=wanted.get("access", account.access),
+            settings=wanted.get("settings", account.settings),
+            secret=wanted["secret"],
+            actor=actor(request),
+        )
+        return Response(_detail(request, account_id))
+
+
+class CloudAccountCheckView(View):
+    """Ask the provider who we are."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
+
+    @extend_schema(request=NoDocument, responses={200: Identity})
+    def post(self, request: Request, account_id: UUID) -> Response:
+        """Waits up to 10 seconds for a worker: 504 after that, 502 when the provider refuses us."""
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        account = _account(request, account_id)
+        account_check(account=account, actor=actor(request))
+        deadline = time.monotonic() + CHECK_WAIT_S
+        account.refresh_from_db()
+        while account.check_requested_at is not None:
+            if time.monotonic() > deadline:
+                raise GatewayTimeout("no worker has asked the provider within 10 seconds")
+            time.sleep(CHECK_POLL_S)
+            account.refresh_from_db()
+        if account.check_error:
+            raise BadGateway(account.check_error)
+        seen = {"identity": account.identity, "checked_at": account.checked_at}
+        return Response(Identity(seen).data)

@@ -1,0 +1,94 @@
+"""Machines that are or were rented: what they are, how long they may live, what they cost."""
+
+from decimal import Decimal
+from typing import Any
+
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
+
+from backend.accounts.api import workspace_of
+from backend.benchmarks.api.runs import RunsListView
+from backend.benchmarks.costs import resource_cost
+from backend.benchmarks.models import Resource, ResourceState
+from backend.benchmarks.selectors import resources_visible
+from backend.catalog.selectors import as_quoted
+from backend.common.rest.parameters import identifier, one_of, text
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing
+
+
+class ResourcesView(RunsListView):
+    """Rented machines of the workspace, newest first; for callers who are known."""
+
+    name = "resources"
+    lookups = {
+        "state": ("state", one_of(ResourceState.values)),
+        "provider": ("account__provider", text),
+        "account": ("account_id", identifier),
+        "run": ("run_id", identifier),
+        "campaign": ("run__campaign_id", identifier),
+    }
+    columns = (
+        Column("id", Kind.TEXT, "Identifier, which is the launch token at the provider"),
+        Column("state", Kind.TEXT, "wanted, reserved, called, created or gone"),
+        Column("run", Kind.TEXT, "Identifier of the run that it is rented for"),
+        Column("offer", Kind.TEXT, "Slug of the offer"),
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("account", Kind.TEXT, "Identifier of the cloud account"),
+        Column("machine_type", Kind.TEXT, "The provider's name of the type"),
+        Column("region", Kind.TEXT, "Region"),
+        Column("zone", Kind.TEXT, "Zone"),
+        Column("purchase_model", Kind.TEXT, "on_demand or spot"),
+        Column("provider_id", Kind.TEXT, "The provider's name of the machine"),
+        Column("called_at", Kind.TIME, "When the provider was asked for it"),
+        Column("launched_at", Kind.TIME, "When it began, by the provider's word"),
+        Column("expires_at", Kind.TIME, "When it ends itself at the latest"),
+        Column("gone_at", Kind.TIME, "When it was over"),
+        Column("reserved", Kind.DECIMAL, "What it may cost at most"),
+        Column("cost", Kind.DECIMAL, "What it has cost so far"),
+        Column("currency", Kind.TEXT, "Currency of both"),
+        Column("last_error", Kind.TEXT, "What the provider refused last"),
+        Column("created_at", Kind.TIME, "When the run was asked for"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        if not request.user.is_authenticated:
+            raise NotAuthenticated
+        conditions, shown = self.asked(request)
+        resources = resources_visible(workspace_of(request)).filter(**conditions)
+        resources = resources.order_by("-created_at", "id")
+        return Listing(self.columns, resources, resources.count(), cells=_cells, **shown)
+
+
+def _cells(resource: Any) -> dict[str, Any]:
+    """A row of resources_visible."""
+    return {
+        "id": resource.pk,
+        "state": resource.state,
+        "run": resource.run_id,
+        "offer": resource.offer.slug,
+        "provider": resource.account.provider,
+        "account": resource.account_id,
+        "machine_type": resource.machine_type,
+        "region": resource.region,
+        "zone": resource.zone or None,
+        "purchase_model": resource.purchase_model,
+        "provider_id": resource.provider_id or None,
+        "called_at": resource.called_at,
+        "launched_at": resource.launched_at,
+        "expires_at": resource.expires_at,
+        "gone_at": resource.gone_at,
+        "reserved": resource.reserved_amount and as_quoted(resource.reserved_amount),
+        "cost": _cost(resource),
+        "currency": resource.currency or None,
+        "last_error": resource.last_error or None,
+        "created_at": resource.created_at,
+    }
+
+
+def _cost(resource: Resource) -> Decimal | None:
+    """As resource_cost, without a query for each row; nothing for a machine that never was."""
+    cost: Decimal | None = getattr(resource, "charged", None)
+    if resource.state != ResourceState.GONE:
+        cost = resource_cost(resource)
+    return None if cost is None else as_quoted(cost)

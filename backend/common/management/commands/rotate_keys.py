@@ -1,0 +1,52 @@
+"""Wrap every stored secret under the current key."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.common.crypto import key_id
+from backend.common.sealing import Rotated, keys_rotate
+
+
+class Command(BaseCommand):
+    help = (
+        "Wrap every stored secret under CREDENTIAL_KEY. Afterwards CREDENTIAL_KEYS_PREVIOUS may be"
+        " emptied. It may be ended and started again at any time; no secret is opened."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        columns = keys_rotate(seen=self._tell)
+        if options["json"]:
+            self.stdout.write(json.dumps(_document(columns)))
+        broken = sum(len(rotated.broken) for rotated in columns)
+        if broken:
+            raise CommandError(
+                f"{broken} values open with none of the keys given; keep CREDENTIAL_KEYS_PREVIOUS,"
+                " add the missing key to it, or replace those secrets"
+            )
+
+    def _tell(self, rotated: Rotated) -> None:
+        broken = f", {len(rotated.broken)} not openable" if rotated.broken else ""
+        self.stderr.write(
+            f"{rotated.column}: {rotated.rewrapped} wrapped anew, {rotated.current} already{broken}"
+        )
+
+
+def _document(columns: list[Rotated]) -> dict[str, Any]:
+    return {
+        "key": key_id(settings.CREDENTIAL_KEY).hex(),
+        "columns": [
+            {
+                "column": str(rotated.column),
+                "rewrapped": rotated.rewrapped,
+                "current": rotated.current,
+                "broken": rotated.broken,
+            }
+            for rotated in columns
+        ],
+    }

@@ -1,0 +1,31 @@
+"""JSON in which numbers keep their digits."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+ENCODING = "utf-8"
+
+
+class ExactJSONParser(JSONParser):
+    """Numbers with a point or an exponent are Decimal; NaN and Infinity are refused."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            text = stream.read().decode(ENCODING)
+            return json.loads(text, parse_float=Decimal, parse_constant=_refused)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"the body is no JSON: {error}") from None
+
+
+def _refused(word: str) -> None:
+    raise ValueError(f"{word} is no number")

@@ -1,0 +1,86 @@
+"""Every column that holds a sealed value, and the change of all of them to the current key."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model, QuerySet
+
+from backend.common.crypto import SealBroken, is_current, rewrapped
+
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class SealedColumn:
+    """A column `sealed_…`; the value of a row is bound to `<model>:<primary key>`."""
+
+    model: str
+    """`app.Model`."""
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.model}.{self.column}"
+
+
+SEALED_COLUMNS = (
+    SealedColumn("accounts.CloudAccount", "sealed_secret"),
+    SealedColumn("benchmarks.Host", "sealed_private_key"),
+    SealedColumn("benchmarks.Subscription", "sealed_secret"),
+)
+
+
+@dataclass
+class Rotated:
+    """What became of the values of one column."""
+
+    column: SealedColumn
+    current: int = 0
+    """Were under the current key already."""
+    rewrapped: int = 0
+    broken: list[str] = field(default_factory=list)
+    """Rows whose value opens with none of our keys; they stay as they are."""
+
+
+def keys_rotate(*, seen: Callable[[Rotated], None]) -> list[Rotated]:
+    """Wrap every sealed value under the current key, row by row; no secret is opened.
+
+    Each row is one statement that holds only for the value that was read, so the rotation may be
+    ended and begun again at any time, beside workers. `seen` hears of every CHUNK rows.
+    """
+    return [_column_rotated(column, seen) for column in SEALED_COLUMNS]
+
+
+def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Rotated:
+    rotated = Rotated(column)
+    rows = apps.get_model(column.model)._base_manager.exclude(**{column.column: None})
+    keys = rows.order_by("pk").values_list("pk", flat=True)
+    for number, key in enumerate(keys.iterator(chunk_size=CHUNK), start=1):
+        _row_rotated(rows.filter(pk=key), rotated)
+        if number % CHUNK == 0:
+            seen(rotated)
+    seen(rotated)
+    return rotated
+
+
+def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
+    name = rotated.column.column
+    while (found := row.only("pk", name).first()) is not None:
+        value = bytes(getattr(found, name))
+        try:
+            if is_current(value):
+                rotated.current += 1
+                return
+            wrapped = rewrapped(value, identity=identity_of(found))
+        except SealBroken:
+            rotated.broken.append(str(found.pk))
+            return
+        if row.filter(**{name: value}).update(**{name: wrapped}):
+            rotated.rewrapped += 1
+            return
+
+
+def identity_of(row: Model) -> str:
+    """What the sealed values of a row are bound to."""
+    return f"{row._meta.model_name}:{row.pk}"

@@ -1,0 +1,51 @@
+"""The libraries of providers take long to load, Google's seconds: only a worker that calls a provider
+loads its library, and the web process none."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = ("boto3", "botocore", "google.api_core", "google.auth", "google.cloud")
+DJANGO = "import django; django.setup()"
+REPORT = """
+import sys
+print(" ".join(name for name in sys.argv[1:] if name in sys.modules))
+"""
+
+
+def loaded(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program + "\n" + REPORT, *LIBRARIES],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"{DJANGO}; from django.core.management import call_command; call_command('check')",
+        f"{DJANGO}; import backend.urls",
+        f"{DJANGO}; import backend.config.wsgi",
+        f"{DJANGO}; import workers.tasks, workers.engine, workers.reaper",
+        "import workers.registry",
+        "from workers.driver import Access\n"
+        "from workers.registry import cloud\n"
+        "for slug in ('fake', 'gcp', 'hetzner'): cloud(slug, Access('token'))",
+    ],
+)
+def test_process_loads_no_library_of_a_provider_when_it_calls_none(program):
+    assert loaded(program) == ""
+
+
+def test_report_tells_a_loaded_library_when_there_is_one():
+    assert loaded("import botocore") == "botocore"

@@ -1,0 +1,235 @@
+"""A list that is imported again: unchanged, changed, shorter, back, and not plausible."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from backend.accounts.models import AuditEntry
+from backend.catalog.models import (
+    PriceFeed,
+    PriceObservation,
+)
+from backend.catalog.price_import import (
+    ImportReport,
+    price_review,
+)
+from backend.catalog.selectors import PriceBasis, best_prices, data_version
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import (
+    PurchaseModel,
+    Result,
+)
+from tests import factories
+from tests.backend.price_lists import DAY, LISTS, everything, machine, many, price, record
+
+pytestmark = pytest.mark.django_db
+
+
+# --- the same again, changed, gone, back --------------------------------------------------------
+
+
+@pytest.mark.parametrize("provider", LISTS)
+def test_same_list_again_changes_no_row(provider: str) -> None:
+    first = record(LISTS[provider](), provider=provider, region="")
+    assert first.is_changed
+    assert first.published == first.priced > 0
+    before = everything()
+    again = record(LISTS[provider](), day=1, provider=provider, region="")
+    assert (again.is_changed, again.unchanged, again.published) == (False, first.priced, 0)
+    assert everything() == before
+    feed = PriceFeed.objects.get()
+    assert (feed.checked_at, feed.changed_at) == (factories.AT + DAY, factories.AT)
+
+
+@pytest.mark.parametrize("provider", LISTS)
+def test_no_float_stands_between_a_list_and_its_rows(provider: str) -> None:
+    results = list(LISTS[provider]())
+    assert not [value for result in results for value in _leaves(_slots(result))]
+    record(results, provider=provider, region="")
+    stored = PriceObservation.objects.values()
+    assert not [value for row in stored for value in _leaves(row)]
+    assert not list(_leaves(PriceFeed.objects.get().summary))
+
+
+def _slots(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in result.__dataclass_fields__}
+
+
+def _leaves(value: Any) -> Iterable[float]:
+    """The floats anywhere within."""
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+
+
+def test_only_what_changed_is_appended() -> None:
+    record(many())
+    version = data_version()
+    report = record([price("0.11", "m5.0"), *many()[1:]], day=1)
+    assert (report.published, report.unchanged) == (1, 29)
+    assert data_version() == version + 1
+    changed = PriceObservation.objects.filter(offer__name="m5.0").order_by("observed_at")
+    assert [row.amount for row in changed] == [Decimal("0.1"), Decimal("0.11")]
+    assert best_prices(PriceBasis())[changed[0].offer_id].amount == Decimal("0.11")
+
+
+def test_what_is_included_is_part_of_a_price() -> None:
+    record([price(included={"traffic_bytes": 20})])
+    assert record([price(included={"traffic_bytes": 20})], day=1).unchanged == 1
+    assert record([price(included={"traffic_bytes": 1})], day=2).published == 1
+
+
+def test_rule_19_a_vanished_price_is_stale_and_in_force_until_it_is_back() -> None:
+    record(many())
+    report = record(many()[1:], day=1)
+    assert (report.missing, report.torn, report.unchanged) == (1, [], 29)
+    gone = PriceObservation.objects.get(offer__name="m5.0")
+    assert gone.missing_since == factories.AT + DAY
+    choice = best_prices(PriceBasis())[gone.offer_id]
+    assert (choice.amount, choice.is_missing) == (Decimal("0.1"), True)
+    assert record(many()[1:], day=2).missing == 0
+    gone.refresh_from_db()
+    assert gone.missing_since == factories.AT + DAY
+    back = record(many(), day=3)
+    assert (back.returned, back.published) == (1, 0)
+    gone.refresh_from_db()
+    assert gone.missing_since is None
+    assert PriceObservation.objects.count() == 30
+
+
+def test_rule_27_nothing_new_counts_while_much_is_missing() -> None:
+    record(many())
+    torn = [price("0.11", "m5.0"), *many()[1:20]]
+    report = record(torn, day=1)
+    assert (report.torn, report.missing, report.quarantined) == (["eu-west-1"], 10, 1)
+    before = everything()
+    again = record(torn, day=2)
+    assert (again.torn, again.quarantined, again.is_changed) == (["eu-west-1"], 1, False)
+    assert everything() == before
+    held = PriceObservation.objects.get(offer__name="m5.0", is_published=True)
+    assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.1")
+    whole = record([price("0.11", "m5.0"), *many()[1:]], day=3)
+    assert (whole.torn, whole.published, whole.returned) == ([], 1, 10)
+    assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.11")
+    # The row that waited is the one that is published.
+    assert PriceObservation.objects.count() == 31
+
+
+def test_shorter_list_counts_when_a_person_says_that_it_is_whole() -> None:
+    record(many())
+    shorter = [price("0.11", "m5.0"), *many()[1:20]]
+    record(shorter, day=1)
+    report = record(shorter, day=2, is_shrinking_ok=True)
+    assert (report.torn, report.published) == ([], 1)
+    assert record(shorter, day=3).torn == []
+    assert PriceObservation.objects.exclude(missing_since=None).count() == 10
+
+
+def test_region_that_is_not_told_any_more_is_torn() -> None:
+    record([price(), price("0.2", region="us-east-1")], region="")
+    report = record([price()], day=1, region="")
+    assert (report.torn, report.missing) == (["us-east-1"], 1)
+
+
+# --- quarantine -----------------------------------------------------------------------------------
+
+
+def doubtful(day: int = 1, amount: str = "0.2") -> ImportReport:
+    return record([price(amount, "m5.0"), *many()[1:]], day=day)
+
+
+def test_rule_27_a_doubtful_price_waits_and_the_old_one_stays_in_force() -> None:
+    record(many())
+    assert doubtful().quarantined == 1
+    waiting = PriceObservation.objects.get(is_published=False)
+    assert (waiting.amount, waiting.doubt) == (Decimal("0.2"), "0.1 before, 0.2 now")
+    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
+    before = everything()
+    assert (doubtful(day=2).quarantined, everything()) == (1, before)
+
+
+def test_rule_27_spot_is_held_against_on_demand_of_another_list() -> None:
+    record([price("0.1")])
+    spot = price("0.2", purchase_model=PurchaseModel.SPOT, zone="euw1-az1")
+    report = record([spot], feed_kind="spot", day=1)
+    assert report.quarantined == 1
+    assert "on demand 0.1" in PriceObservation.objects.get(is_published=False).doubt
+
+
+def test_rule_27_vcpus_known_before_are_a_gate() -> None:
+    types = [machine(f"m5.{n}", vcpu_count=Decimal(2)) for n in range(4)]
+    record([*types, *(price("0.1", f"m5.{n}") for n in range(3))], day=0)
+    dear = [price("0.1", f"m5.{n}") for n in range(3)] + [price("1", "m5.3")]
+    assert record(dear, day=1).quarantined == 1
+    assert "per vCPU" in PriceObservation.objects.get(is_published=False).doubt
+
+
+def test_accepted_price_is_published_and_audited() -> None:
+    record(many())
+    doubtful()
+    waiting, version = PriceObservation.objects.get(is_published=False), data_version()
+    price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
+    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.2")
+    assert data_version() == version + 1
+    entry = AuditEntry.objects.get(action="price_accept")
+    assert (entry.actor, entry.object_id) == ("anna", str(waiting.pk))
+    assert entry.detail["reason"] == "announced"
+    assert doubtful(day=2).is_changed is False
+
+
+def test_refused_price_is_not_asked_about_again() -> None:
+    record(many())
+    doubtful()
+    waiting = PriceObservation.objects.get(is_published=False)
+    price_review(observation=waiting, is_accepted=False, actor="anna", reason="a slip")
+    before = everything()
+    report = doubtful(day=2)
+    assert (report.refused, report.quarantined, report.is_changed) == (1, 0, False)
+    assert everything() == before
+    assert AuditEntry.objects.get().action == "price_refuse"
+    # Another doubtful price is another question.
+    assert doubtful(day=3, amount="0.3").quarantined == 1
+
+
+def test_waiting_price_is_withdrawn_when_the_list_goes_back() -> None:
+    record(many())
+    doubtful()
+    assert record(many(), day=2).unchanged == 30
+    waiting = PriceObservation.objects.get(is_published=False)
+    assert waiting.missing_since == factories.AT + 2 * DAY
+    with pytest.raises(InvalidValue, match="not on the provider's list"):
+        price_review(observation=waiting, is_accepted=True, actor="anna", reason="late")
+    # The same doubt later is a new question with its own date.
+    assert doubtful(day=3).quarantined == 1
+    assert PriceObservation.objects.filter(is_published=False).count() == 2
+
+
+def test_waiting_price_is_withdrawn_when_its_type_vanishes() -> None:
+    record(many())
+    doubtful()
+    record(many()[1:], day=2)
+    assert PriceObservation.objects.get(is_published=False).missing_since is not None
+
+
+@pytest.mark.parametrize(
+    ("is_published", "reason", "field"), [(True, "why", "/price"), (False, " ", "/reason")]
+)
+def test_review_is_refused_naming_the_field(is_published: bool, reason: str, field: str) -> None:
+    row = factories.price(factories.offer(), is_published=is_published)
+    with pytest.raises(InvalidValue) as caught:
+        price_review(observation=row, is_accepted=True, actor="anna", reason=reason)
+    assert caught.value.field == field
+
+
+def test_review_is_refused_the_second_time() -> None:
+    row = factories.price(factories.offer(), is_published=False)
+    price_review(observation=row, is_accepted=False, actor="anna", reason="a slip")
+    with pytest.raises(InvalidValue, match="does not wait"):
+        price_review(observation=row, is_accepted=True, actor="bert", reason="no slip")

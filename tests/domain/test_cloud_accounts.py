@@ -1,0 +1,264 @@
+"""What an account at a cloud must say, and the refusals with their JSON pointers."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.cloud_accounts import (
+    CLOUDS,
+    MAX_SECRET_CHARACTERS,
+    SETTINGS,
+    checked_secret,
+    checked_settings,
+    is_static_key,
+    needs_secret,
+    scrubbed,
+)
+from backend.domain.errors import InvalidValue
+
+ROLE = "arn:aws:iam::123456789012:role/rackrate"
+PAIR = {"access_key_id": "AKIAEXAMPLEEXAMPLE", "secret_access_key": "x" * 40}
+KEY_FILE = {
+    "type": "service_account", "project_id": "bench-1", "client_email": "a@b.example",
+    "private_key_id": "0123456789", "private_key": "-----BEGIN PRIVATE KEY-----\nabc\n",
+    "token_uri": "https://oauth2.googleapis.com/token",
+}  # fmt: skip
+
+
+def settings(provider="aws", access="workload_identity", *, endpoints=False, **given):
+    given.setdefault("regions", ["eu-west-1"])
+    return checked_settings(provider, access, given, are_endpoints_allowed=endpoints)
+
+
+def secret(provider, access, *, endpoints=False, **given):
+    return checked_secret(provider, access, given, are_endpoints_allowed=endpoints)
+
+
+def refused(call):
+    with pytest.raises(InvalidValue) as refusal:
+        call()
+    return refusal.value
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def test_settings_are_kept_without_repetition_and_blanks_when_sound():
+    assert settings(
+        "aws", "assume_role",
+        regions=["eu-west-1", "us-gov-west-1", "eu-west-1"], role_arn=ROLE, external_id="rack:42",
+        zones={"eu-west-1": ["eu-west-1a", "eu-west-1b", "eu-west-1a"]},
+        image="/aws/service/debian/release/12/latest/{arch}", username="admin", ssh_port=2222,
+        subnet_id="subnet-0a1b2c3d4e5f60718",
+    ) == {
+        "regions": ["eu-west-1", "us-gov-west-1"],
+        "zones": {"eu-west-1": ["eu-west-1a", "eu-west-1b"]},
+        "image": "/aws/service/debian/release/12/latest/{arch}",
+        "username": "admin", "ssh_port": 2222, "subnet_id": "subnet-0a1b2c3d4e5f60718",
+        "role_arn": ROLE, "external_id": "rack:42",
+    }  # fmt: skip
+    assert settings(image="", zones={}, ssh_port=None) == {"regions": ["eu-west-1"]}
+
+
+@pytest.mark.parametrize("slug", sorted(CLOUDS))
+def test_region_of_the_example_is_accepted_by_its_own_provider_when_checked(slug):
+    cloud = CLOUDS[slug]
+    needed = {"project": "bench-1", "folder": "/tmp/clouds"}
+    for access, way in cloud.ways.items():
+        given = {name: needed.get(name) for name in cloud.needed}
+        given |= {"role_arn": ROLE, "external_id": "rack:42"} if way.settings else {}
+        given |= {"regions": [cloud.example]} if cloud.is_renting else {}
+        found = checked_settings(slug, access, given, are_endpoints_allowed=True)
+        assert found.get("regions") == given.get("regions")
+
+
+@pytest.mark.parametrize(
+    ("pointer", "given"),
+    [
+        ("/settings/regions", {"regions": []}),
+        ("/settings/regions", {"regions": None}),
+        ("/settings/regions", {"regions": "eu-west-1"}),
+        ("/settings/regions", {"regions": ["eu-west-1"] * 51}),
+        ("/settings/regions/1", {"regions": ["eu-west-1", "eu-west-1a"]}),
+        ("/settings/regions/0", {"regions": [7]}),
+        ("/settings/regions/0", {"regions": ["eu-west-1\n"]}),
+        ("/settings/zones", {"zones": ["eu-west-1a"]}),
+        ("/settings/zones/us-east-1", {"zones": {"us-east-1": ["us-east-1a"]}}),
+        ("/settings/zones/eu-west-1", {"zones": {"eu-west-1": []}}),
+        ("/settings/zones/eu-west-1", {"zones": {"eu-west-1": "eu-west-1a"}}),
+        ("/settings/zones/eu-west-1/1", {"zones": {"eu-west-1": ["eu-west-1a", "us-east-1a"]}}),
+        ("/settings/zones/eu-west-1/0", {"zones": {"eu-west-1": ["-o"]}}),
+        ("/settings/zones/eu-west-1/0", {"zones": {"eu-west-1": [3]}}),
+        ("/settings/image", {"image": "ami-1; rm -rf /"}),
+        ("/settings/image", {"image": "-oProxyCommand=x"}),
+        ("/settings/username", {"username": "-oX"}),
+        ("/settings/ssh_port", {"ssh_port": 0}),
+        ("/settings/ssh_port", {"ssh_port": 65_536}),
+        ("/settings/ssh_port", {"ssh_port": True}),
+        ("/settings/ssh_port", {"ssh_port": "22"}),
+        ("/settings/subnet_id", {"subnet_id": "vpc-0a1b2c3d"}),
+        ("/settings/project", {"project": "bench-1"}),
+        ("/settings/a~1b~0c", {"a/b~c": 1}),
+        ("/settings/endpoint_url", {"endpoint_url": "https://ec2.example"}),
+    ],
+)
+def test_settings_are_refused_by_pointer_when_they_have_no_meaning(pointer, given):
+    assert refused(lambda: settings(**given)).field == pointer
+
+
+@pytest.mark.parametrize(
+    ("pointer", "provider", "access", "given"),
+    [
+        ("/provider", "azure", "token", {}),
+        ("/provider", "fake", "workload_identity", {"folder": "/tmp/x"}),
+        ("/access", "aws", "token", {}),
+        ("/access", "hetzner", "static_key", {}),
+        ("/settings/role_arn", "aws", "assume_role", {"external_id": "rack:42"}),
+        ("/settings/external_id", "aws", "assume_role", {"role_arn": ROLE}),
+        ("/settings/role_arn", "aws", "assume_role", {"role_arn": "arn:aws:iam::1:user/x", "external_id": "ab"}),
+        ("/settings/external_id", "aws", "assume_role", {"role_arn": ROLE, "external_id": "a b"}),
+        ("/settings/role_arn", "aws", "static_key", {"role_arn": ROLE}),
+        ("/settings/project", "gcp", "workload_identity", {"regions": ["europe-west1"]}),
+    ],
+)  # fmt: skip
+def test_account_is_refused_by_pointer_when_its_way_in_does_not_fit(
+    pointer, provider, access, given
+):
+    assert refused(lambda: settings(provider, access, **given)).field == pointer
+
+
+def test_account_that_only_reads_prices_names_no_place_when_checked():
+    assert checked_settings("linode", "token", {}, are_endpoints_allowed=False) == {}
+    refusal = refused(lambda: settings("linode", "token", regions=["eu-central"]))
+    assert (refusal.field, refusal.detail) == (
+        "/settings/regions",
+        "unknown; known are endpoint_url",
+    )
+
+
+def test_address_of_ones_own_is_checked_when_the_server_allows_it():
+    found = settings(endpoints=True, endpoint_url="http://127.0.0.1:5000")
+    assert found["endpoint_url"] == "http://127.0.0.1:5000"
+    for bad in (7, "file:///etc/passwd", "http://user@example.org", "http://-x"):
+        refusal = refused(lambda bad=bad: settings(endpoints=True, endpoint_url=bad))
+        assert refusal.field == "/settings/endpoint_url"
+
+
+def test_every_setting_that_a_provider_names_has_a_check_when_compared():
+    named = {name for cloud in CLOUDS.values() for name in (*cloud.settings, *cloud.needed)}
+    named |= {
+        name for cloud in CLOUDS.values() for way in cloud.ways.values() for name in way.settings
+    }
+    assert named <= SETTINGS.keys()
+
+
+# --- secrets --------------------------------------------------------------------------------------
+
+
+def test_secret_has_the_fields_of_its_way_in_when_sound():
+    assert secret("aws", "workload_identity") == {}
+    assert secret("aws", "static_key", **PAIR) == PAIR
+    assert secret("aws", "assume_role") == {}
+    assert secret("aws", "assume_role", **PAIR) == PAIR
+    assert secret("hetzner", "token", token=" abcdefghij\n") == {"token": "abcdefghij"}
+    key_file = json.dumps(KEY_FILE)
+    assert secret("gcp", "static_key", service_account_json=key_file, api_key="") == {
+        "service_account_json": key_file
+    }
+    assert secret("gcp", "workload_identity", api_key="AIzaExample") == {"api_key": "AIzaExample"}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "provider", "access", "given"),
+    [
+        ("/secret/token", "hetzner", "token", {}),
+        ("/secret/token", "aws", "workload_identity", {"token": "abcdefghij"}),
+        ("/secret/x", "hetzner", "token", {"token": "abcdefghij", "x": "y"}),
+        ("/secret/secret_access_key", "aws", "static_key", {"access_key_id": "AKIAEXAMPLE"}),
+        ("/secret/secret_access_key", "aws", "assume_role", {"access_key_id": "AKIAEXAMPLE"}),
+        ("/secret/token", "hetzner", "token", {"token": "short"}),
+        ("/secret/token", "hetzner", "token", {"token": "two words of it"}),
+        ("/secret/token", "hetzner", "token", {"token": 12345678}),
+        ("/secret/token", "hetzner", "token", {"token": "x" * (MAX_SECRET_CHARACTERS + 1)}),
+        ("/secret/service_account_json", "gcp", "static_key", {"service_account_json": "{"}),
+        ("/secret/service_account_json", "gcp", "static_key", {"service_account_json": "[" * 9999}),
+        ("/secret/service_account_json", "gcp", "static_key", {"service_account_json": "[]"}),
+    ],
+)
+def test_secret_is_refused_by_pointer_and_never_quoted_when_it_does_not_fit(
+    pointer, provider, access, given
+):
+    refusal = refused(lambda: secret(provider, access, **given))
+    assert refusal.field == pointer
+    assert not any(isinstance(v, str) and len(v) > 3 and v in str(refusal) for v in given.values())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "external_account"},  # it may name a program to start
+        {"private_key": ""},
+        {"project_id": 7},
+        {"token_uri": "http://169.254.169.254/"},
+        {"universe_domain": "example.org"},
+    ],
+)
+def test_key_file_is_refused_when_it_leads_elsewhere(change):
+    text = json.dumps(KEY_FILE | change)
+    refusal = refused(lambda: secret("gcp", "static_key", service_account_json=text))
+    assert refusal.field == "/secret/service_account_json"
+
+
+def test_key_file_may_name_another_address_when_the_server_allows_it():
+    text = json.dumps(KEY_FILE | {"token_uri": "http://127.0.0.1:1/token"})
+    found = secret("gcp", "static_key", endpoints=True, service_account_json=text)
+    assert found == {"service_account_json": text}
+
+
+def test_static_key_is_flagged_when_the_provider_knows_a_way_without_one():
+    assert is_static_key("aws", "static_key", has_secret=True)
+    assert is_static_key("aws", "assume_role", has_secret=True)
+    assert not is_static_key("aws", "assume_role", has_secret=False)
+    assert not is_static_key("hetzner", "token", has_secret=True)
+    assert not is_static_key("forgotten", "token", has_secret=True)
+
+
+def test_secret_is_needed_only_where_the_way_in_has_one_when_asked():
+    assert needs_secret("hetzner", "token")
+    assert not needs_secret("aws", "assume_role")
+
+
+def test_text_loses_every_value_of_the_secret_when_scrubbed():
+    key_file = json.dumps(KEY_FILE)
+    kept = {
+        "service_account_json": key_file,
+        "api_key": "AIzaExample",
+        "number": "[1, 2]",
+        "n": "1",
+    }
+    text = f"refused {key_file}: {KEY_FILE['private_key']} AIzaExampleX 1 [1, 2]"
+    assert scrubbed(text, kept) == "refused (secret): (secret) (secret)X 1 [1, 2]"
+    assert scrubbed("[" * 2000, {"token": "[" * 2000}) == "(secret)"
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=20),
+        st.from_type(type(None))
+        | st.integers()
+        | st.text(max_size=30)
+        | st.lists(st.text(max_size=9), max_size=3),
+        max_size=5,
+    )
+)
+def test_settings_are_sound_or_refused_below_settings_when_anything_is_given(given_settings):
+    pointer, found = "", {"regions": []}
+    try:
+        found = settings("aws", "workload_identity", **given_settings)
+    except InvalidValue as refusal:
+        pointer = refusal.field
+    assert not pointer or pointer.startswith("/settings/")
+    assert all(re.fullmatch("[a-z0-9-]+", region) for region in found["regions"])

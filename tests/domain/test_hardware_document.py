@@ -1,0 +1,147 @@
+"""The document of own hardware: read strictly, every fault by JSON pointer, written back whole."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.errors import InvalidDocument
+from backend.domain.hardware import Hardware, Item, monthly_cost
+from backend.domain.hardware_assumptions import ASSUMPTIONS
+from backend.domain.hardware_document import (
+    FIELDS,
+    cost_document,
+    hardware_document,
+    hardware_from,
+)
+
+D = Decimal
+GOOD = {
+    "name": "rack",
+    "currency": "EUR",
+    "servers": 2,
+    "items": [{"name": "server", "count": 2, "unit_price": "8000", "watts": "350"}],
+}
+
+
+def faults(**changes):
+    document = {name: value for name, value in (GOOD | changes).items() if value is not ...}
+    with pytest.raises(InvalidDocument) as caught:
+        hardware_from(document)
+    return dict(caught.value.errors)
+
+
+def test_document_is_read_with_defaults_for_what_it_leaves_out():
+    read = hardware_from(GOOD | {"pue": None, "discount_rate_per_year": D("0.08")})
+    item = Item("server", 2, D(8000), D(350))
+    assert read == Hardware("rack", "EUR", 2, (item,), discount_rate_per_year=D("0.08"))
+    assert read.pue == ASSUMPTIONS["pue"].default
+
+
+def test_document_takes_strings_and_exact_numbers():
+    for value in ("0.2", D("0.2"), D("2E-1")):
+        assert hardware_from(GOOD | {"energy_price_per_kwh": value}).energy_price_per_kwh == D(
+            "0.2"
+        )
+    assert hardware_from(GOOD | {"rack_units": 4}).rack_units == 4
+    assert hardware_from(GOOD | {"name": "  rack  "}).name == "rack"
+    free = GOOD["items"][0].copy()
+    del free["watts"]
+    assert hardware_from(GOOD | {"items": (free,)}).items[0].watts == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"colour": "red"}, "/colour", "unknown field"),
+        ({"a/b~c": 1}, "/a~1b~0c", "unknown field"),
+        ({"name": ...}, "/name", "a value is needed"),
+        ({"name": None}, "/name", "a value is needed"),
+        ({"name": "   "}, "/name", "a name is needed"),
+        ({"name": 7}, "/name", "text is needed"),
+        ({"name": "x" * 101}, "/name", "100 characters"),
+        ({"name": "a\0b"}, "/name", "NUL"),
+        ({"name": "\ud800"}, "/name", "cannot be kept"),
+        ({"currency": "euro"}, "/currency", "3 characters"),
+        ({"currency": "eur"}, "/currency", "three-letter"),
+        ({"servers": 0}, "/servers", "from 1 to"),
+        ({"servers": "2"}, "/servers", "whole number"),
+        ({"servers": True}, "/servers", "whole number"),
+        ({"servers": D("2.5")}, "/servers", "whole number"),
+        ({"items": []}, "/items", "1 to 1000"),
+        ({"items": {}}, "/items", "a list is needed"),
+        ({"items": ...}, "/items", "a value is needed"),
+        ({"items": ["x"]}, "/items/0", "an object is needed"),
+        ({"items": [{"name": "a", "count": 1}]}, "/items/0/unit_price", "needed"),
+        ({"items": [GOOD["items"][0] | {"count": 0}]}, "/items/0/count", "from 1 to"),
+        ({"items": [GOOD["items"][0] | {"colour": 1}]}, "/items/0/colour", "unknown field"),
+        ({"items": [GOOD["items"][0] | {"unit_price": "-1"}]}, "/items/0/unit_price", "from 0"),
+        ({"pue": "0.9"}, "/pue", "from 1 to 5"),
+        ({"pue": 1.5}, "/pue", "not a decimal"),
+        ({"pue": True}, "/pue", "not a decimal"),
+        ({"pue": "1,5"}, "/pue", "not a decimal"),
+        ({"pue": D("NaN")}, "/pue", "not a decimal"),
+        ({"pue": D("1E+999999")}, "/pue", "not a decimal"),
+        ({"pue": D("1E-999999")}, "/pue", "18 decimals"),
+        ({"pue": "1" * 41}, "/pue", "not a decimal"),
+        ({"residual_ratio": "1.01"}, "/residual_ratio", "from 0 to 1"),
+        ({"life_months": 0}, "/life_months", "from 1 to 240"),
+        ({"life_months": "60"}, "/life_months", "whole number"),
+    ],
+)
+def test_document_is_refused_by_pointer(changes, pointer, words):
+    found = faults(**changes)
+    assert list(found) == [pointer]
+    assert words in found[pointer]
+
+
+def test_document_tells_every_fault_at_once():
+    found = faults(
+        servers=0,
+        pue="9",
+        repair_days="x",
+        colour=1,
+        items=[{"name": "", "count": 1, "unit_price": 1}],
+    )
+    assert set(found) == {"/servers", "/pue", "/repair_days", "/colour", "/items/0/name"}
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 7])
+def test_document_that_is_no_object_is_refused(document):
+    with pytest.raises(InvalidDocument) as caught:
+        hardware_from(document)
+    assert caught.value.errors == [("", "an object is needed")]
+
+
+def test_document_written_is_whole_and_reads_back():
+    hardware = hardware_from(GOOD)
+    written = hardware_document(hardware)
+    assert set(written) == set(FIELDS)
+    assert (written["pue"], written["life_months"]) == ("1.56", 60)
+    assert written["items"][0]["unit_price"] == "8000"
+    assert hardware_from(json.loads(json.dumps(written))) == hardware
+
+
+def test_cost_written_keeps_its_digits():
+    cost = monthly_cost(hardware_from(GOOD))
+    written = json.loads(json.dumps(cost_document(cost)))
+    assert D(written["price_per_month"]) == cost.price_per_month
+    assert {name: D(text) for name, text in written["breakdown"].items()} == cost.breakdown.amounts
+    assert written["spares"] == cost.spares
+
+
+value = st.none() | st.booleans() | st.integers(-5, 10**6) | st.decimals() | st.text(max_size=5)
+
+
+@given(st.dictionaries(st.sampled_from([*FIELDS, "else"]), value))
+def test_any_document_is_read_or_refused(changes):
+    errors = []
+    try:
+        hardware = hardware_from(GOOD | changes)
+    except InvalidDocument as error:
+        errors = error.errors
+    else:
+        assert monthly_cost(hardware).price_per_month >= 0
+    assert all(field.startswith("/") for field, _ in errors)

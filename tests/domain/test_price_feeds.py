@@ -1,0 +1,80 @@
+"""Which lists there are, and when they are read again."""
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.errors import InvalidValue
+from backend.domain.price_feeds import (
+    DAY_S,
+    FEED_KINDS,
+    HOUR_S,
+    backoff_s,
+    feed_kind,
+    feed_kinds,
+    next_due,
+)
+
+UTC = dt.UTC
+SHARES = st.floats(0, 1)
+
+
+def test_kinds_of_a_provider_are_told_and_an_unknown_one_is_refused_by_name():
+    assert {kind.kind for kind in feed_kinds("aws")} == {"on_demand", "savings", "products", "spot"}
+    assert feed_kind("aws", "spot").every_s == HOUR_S
+    with pytest.raises(InvalidValue, match=r"/provider: 'ovh' is not one of aws, gcp, azure"):
+        feed_kinds("ovh")
+    with pytest.raises(InvalidValue, match="/kind: 'fx' is not one of on_demand, savings"):
+        feed_kind("aws", "fx")
+
+
+def test_each_kind_is_there_once():
+    assert len({(kind.provider, kind.kind) for kind in FEED_KINDS}) == len(FEED_KINDS)
+
+
+@given(SHARES)
+def test_daily_list_is_read_a_day_later_and_up_to_a_tenth_more(share):
+    now = dt.datetime(2026, 11, 1, 12, tzinfo=UTC)
+    wait_s = (next_due(feed_kind("azure", "on_demand"), now, share=share) - now).total_seconds()
+    assert DAY_S <= wait_s <= DAY_S * 1.1
+
+
+def test_interval_of_ones_own_takes_the_place_of_the_kinds():
+    now = dt.datetime(2026, 11, 1, 12, tzinfo=UTC)
+    due = next_due(feed_kind("linode", "on_demand"), now, share=0.5, every_s=1000)
+    assert (due - now).total_seconds() == 1050
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        # In summer Frankfurt is two hours ahead of UTC, in winter one.
+        ("2026-07-01T10:00", "2026-07-01T14:15"),
+        ("2026-07-01T14:15", "2026-07-02T14:15"),
+        ("2026-07-01T23:30", "2026-07-02T14:15"),
+        ("2026-12-01T10:00", "2026-12-01T15:15"),
+        # The clock goes back in the night to 25 October.
+        ("2026-10-24T15:00", "2026-10-25T15:15"),
+    ],
+)
+def test_exchange_rates_are_read_after_they_are_published(now, due):
+    feed = feed_kind("ecb", "fx")
+    moment = dt.datetime.fromisoformat(now).replace(tzinfo=UTC)
+    wanted = dt.datetime.fromisoformat(due).replace(tzinfo=UTC)
+    assert next_due(feed, moment, share=0, every_s=5) == wanted
+    assert next_due(feed, moment, share=1) == wanted + dt.timedelta(hours=1)
+
+
+@given(st.integers(1, 10_000), SHARES, st.floats(0, 10**6))
+def test_back_off_grows_to_its_limit_and_is_never_less_than_asked(failures, share, asked):
+    wait = backoff_s(failures, share=share, at_least_s=asked)
+    assert max(300, asked) <= wait <= max(6 * HOUR_S, asked) * 1.25
+    assert backoff_s(failures + 1, share=share, at_least_s=asked) >= wait
+
+
+def test_back_off_doubles():
+    assert [backoff_s(n, share=0) for n in range(1, 9)] == [
+        300, 600, 1200, 2400, 4800, 9600, 19200, 21600,
+    ]  # fmt: skip

@@ -1,0 +1,120 @@
+"""What a rented machine costs at most and hour by hour, and whether a budget holds it."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.money import ExchangeRate, Money, RateTable
+from backend.domain.rentals import (
+    Budget,
+    Cap,
+    charges,
+    largest_cost,
+    lifetime_s,
+    next_zone,
+    refusal,
+    reserved_cost,
+    stored,
+)
+
+AT = dt.datetime(2026, 11, 1, 12, 20, tzinfo=dt.UTC)
+RATES = RateTable({"USD": ExchangeRate(dt.date(2026, 11, 1), "USD", Decimal("1.25"))})
+
+
+def after(seconds):
+    return AT + dt.timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("provider", "seconds", "expected"),
+    [
+        # by the second: 0.36 an hour is 0.0001 a second, a minute at least
+        ("aws", 1, ["0.006"]),
+        ("aws", 60, ["0.006"]),
+        ("gcp", 61, ["0.0061"]),
+        ("aws", 60.5, ["0.0061"]),  # a second begun
+        ("azure", 3600, ["0.36"]),
+        ("aws", 3601, ["0.36", "0.0001"]),
+        # by the hour begun
+        ("hetzner", 1, ["0.36"]),
+        ("hetzner", 3600, ["0.36"]),
+        ("hetzner", 3601, ["0.36", "0.36"]),
+        ("aws", 0, []),
+        ("hetzner", -5, []),
+    ],
+)
+def test_charges_are_by_the_second_or_by_the_hour_begun(provider, seconds, expected):
+    found = list(charges(provider, Decimal("0.36"), AT, after(seconds)))
+    assert [charge.amount for charge in found] == [Decimal(amount) for amount in expected]
+    assert [charge.period_start for charge in found] == [after(3600 * n) for n in range(len(found))]
+    assert sum(charge.seconds for charge in found) == max(0, Decimal(str(seconds)))
+
+
+@given(
+    provider=st.sampled_from(["aws", "fake"]),
+    hourly=st.decimals("0.0001", "100", places=6),
+    lifetime=st.integers(1, 200_000),
+    share=st.floats(0, 1),
+)
+def test_no_life_costs_more_than_what_is_reserved_for_the_longest(
+    provider, hourly, lifetime, share
+):
+    cost = sum(c.amount for c in charges(provider, hourly, AT, after(lifetime * share)))
+    assert cost <= largest_cost(provider, hourly, lifetime)
+    assert largest_cost(provider, hourly, lifetime) <= reserved_cost(provider, hourly, lifetime)
+
+
+def test_reservation_is_rounded_up_and_a_charge_to_the_nearest():
+    third = Decimal(1) / 3
+    assert stored(third) == Decimal("0.333333333333333333")
+    assert reserved_cost("aws", third, 3600) == Decimal("0.333333333333333334")
+
+
+@pytest.mark.parametrize(
+    ("amount", "taken", "cost", "expected"),
+    [
+        ("1", [], Money(Decimal(1), "USD"), None),
+        ("1", ["0.5"], Money(Decimal("0.5"), "USD"), None),
+        (
+            "1",
+            ["0.5", "0.4"],
+            Money(Decimal("0.100000000000000001"), "USD"),
+            "0.1 USD do not fit into the budget of 1: 0.9 are spent or reserved",
+        ),
+        (
+            "1",
+            [],
+            Money(Decimal("0.9"), "EUR"),  # 1.125 USD
+            "1.125 USD do not fit into the budget of 1: 0 are spent or reserved",
+        ),
+        (
+            "1",
+            [],
+            Money(Decimal("0.1"), "XYZ"),
+            "the budget cannot be checked: no exchange rate is known for XYZ",
+        ),
+    ],
+)
+def test_cost_that_does_not_fit_into_a_budget_is_refused_with_the_figures(
+    amount, taken, cost, expected
+):
+    cap = Cap("budget", Budget(Decimal(amount), "USD"), [Money(Decimal(t), "USD") for t in taken])
+    assert refusal(cap, cost, RATES) == expected
+
+
+def test_life_holds_the_boot_twice_the_measuring_and_the_rest():
+    assert lifetime_s(780, 900) == 900 + 2 * 780 + 600
+
+
+@pytest.mark.parametrize(
+    ("zones", "tried", "expected"),
+    [
+        ([], [], ""), ([], [""], None),
+        (["a", "b"], [], "a"), (["a", "b"], ["a"], "b"), (["a", "b"], ["b", "a"], None),
+    ],
+)  # fmt: skip
+def test_next_zone_is_the_first_that_was_not_tried(zones, tried, expected):
+    assert next_zone(zones, tried) == expected

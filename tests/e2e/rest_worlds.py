@@ -1,0 +1,162 @@
+"""Google Cloud and Hetzner Cloud as worlds to rent from: their APIs on loopback, real machines."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from tests.e2e.worlds import Life
+from tests.fakes.gcp import Gce
+from tests.fakes.hetzner import Hetzner
+from tests.fakes.machines import Machines
+
+
+class RestWorld:
+    """What both have in common: a context around the API and its machines."""
+
+    provider: str
+    region: str
+    machine_type: str
+    environment: Mapping[str, str] = {}
+    trouble_by_fault: Mapping[str, tuple[float, float]] = {}
+    """Probability and seconds."""
+
+    def __init__(self, directory: Path) -> None:
+        folder = directory / self.provider
+        folder.mkdir()
+        self.machines = Machines(folder)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Any:
+        self._stack.enter_context(self.machines)
+        self._stack.enter_context(self.api)
+        # The port of all machines is that of the first one, and known once it was there.
+        nobody = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
+        self.machines.stop(self.machines.start(nobody).address)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def api(self) -> Any:
+        raise NotImplementedError
+
+    def trouble(self, seed: int) -> None:
+        self.api.faults.seed(seed)
+        for name, (probability, seconds) in self.trouble_by_fault.items():
+            self.api.faults.set(name, probability=probability, seconds=seconds)
+
+    def happened(self) -> Counter[str]:
+        return Counter(self.api.faults.happened)
+
+    def lives(self) -> list[Life]:
+        self.api.tick()
+        return [
+            Life(self.provider_id(one), one.token, one.began, one.ended) for one in self.api.record
+        ]
+
+    def provider_id(self, machine: Any) -> str:
+        raise NotImplementedError
+
+
+class GcpWorld(RestWorld):
+    """A project of Google Cloud, with two zones to launch in."""
+
+    provider, region, machine_type = "gcp", "europe-west4", "n2-standard-2"
+    environment = {"BOOT_LIMIT_S": "30"}
+    """A worker that has just begun loads the library first, which takes seconds."""
+    trouble_by_fault = {
+        "throttled": (0.04, 0),
+        "broken": (0.04, 0),
+        "slow_answer": (0.10, 0.6),
+        "capacity": (0.10, 0),
+        "quota": (0.02, 0),
+        "inner": (0.03, 0),
+        "lost_request": (0.10, 0),
+        "lost_answer": (0.20, 0),
+        "slow_operation": (0.20, 0),
+        "late": (0.25, 1.5),
+        "slow_boot": (0.25, 1.5),
+        "interrupted": (0.08, 3),
+        "no_sshd": (0.04, 0),
+        "no_attributes": (0.30, 0),
+        "delete_failed": (0.15, 0),
+        "delete_lost": (0.10, 0),
+        "slow_end": (0.30, 1.5),
+        "disk_left": (0.15, 0),
+        "zone_missing": (0.05, 0),
+    }
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._api = Gce(self.machines)
+
+    @property
+    def api(self) -> Gce:
+        return self._api
+
+    def account(self) -> dict[str, Any]:
+        settings = {
+            "project": self.api.project,
+            "regions": [self.region],
+            "zones": {self.region: ["europe-west4-a", "europe-west4-b"]},
+            "ssh_port": self.machines.port,
+            "endpoint_url": self.api.url,
+        }
+        return {"access": "workload_identity", "settings": settings, "secret": {}}
+
+    def left(self) -> list[str]:
+        disks = [f"disk {name} in {zone}" for zone, name in self.api.disks]
+        return [f"{one.name} of {one.token}" for one in self.api.alive] + disks
+
+    def provider_id(self, machine: Any) -> str:
+        return f"{machine.zone}/{machine.name}"
+
+
+class HetznerWorld(RestWorld):
+    """A project of Hetzner Cloud. It forgets what was deleted, also when that was."""
+
+    provider, region, machine_type = "hetzner", "fsn1", "cx22"
+    trouble_by_fault = {
+        "throttled": (0.04, 0),
+        "broken": (0.04, 0),
+        "slow_answer": (0.10, 0.6),
+        "quota": (0.02, 0),
+        "lost_request": (0.10, 0),
+        "lost_answer": (0.20, 0),
+        "late": (0.25, 1.5),
+        "slow_boot": (0.25, 1.5),
+        "start_failed": (0.04, 0),
+        "no_sshd": (0.04, 0),
+        "locked": (0.10, 0),
+        "delete_failed": (0.15, 0),
+        "delete_lost": (0.10, 0),
+        "slow_end": (0.30, 1.5),
+    }
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._api = Hetzner(self.machines)
+
+    @property
+    def api(self) -> Hetzner:
+        return self._api
+
+    def account(self) -> dict[str, Any]:
+        settings = {
+            "regions": [self.region],
+            "ssh_port": self.machines.port,
+            "endpoint_url": self.api.endpoint,
+        }
+        return {"access": "token", "settings": settings, "secret": {"token": self.api.token}}
+
+    def left(self) -> list[str]:
+        keys = [f"key {key['name']}" for key in self.api.keys.values()]
+        return [f"server {one.number} of {one.token}" for one in self.api.alive] + keys
+
+    def provider_id(self, machine: Any) -> str:
+        return str(machine.number)

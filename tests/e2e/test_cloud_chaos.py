@@ -1,0 +1,213 @@
+"""Machines are rented while the cloud fails at random and workers are killed: none is left over,
+none is paid for twice, and the ledger says what the provider's own record says."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from backend.accounts.cloud_accounts import account_create
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import (
+    TERMINAL_STATES,
+    Host,
+    HostState,
+    Resource,
+    ResourceState,
+    Run,
+    RunState,
+)
+from backend.benchmarks.resources import rented_run_create
+from backend.catalog.models import Offer
+from backend.domain.rentals import charges, stored
+from tests import factories
+from tests.e2e.chaos_form import FORM, LEASE_S, NOTES, case
+from tests.e2e.stack import Stack, eventually
+from tests.e2e.watch import Change, Watch, watching
+from tests.e2e.worlds import WORLDS, Life, World
+
+pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
+
+AT_ONCE = 4
+"""Runs under way."""
+MAX_MACHINES = 10
+HOURLY = Decimal("0.123456789")
+LIMITS = {"REAP_S": "2", "PROVIDER_SETTLE_S": "3", "BOOT_LIMIT_S": "10", "CLOUD_ENDPOINTS": "1"}
+"""Short, so that everything is over while the test waits."""
+STATES = (
+    *(RunState.QUEUED, RunState.BUDGET_RESERVED, RunState.LAUNCHING, RunState.BOOTING),
+    *(RunState.REACHABLE, RunState.RUNNING, RunState.TEARING_DOWN, RunState.VERIFIED_GONE),
+)
+"""In which a kill may meet a run; some last milliseconds."""
+MAX_DELAY_S = 0.8
+"""How far into a state a kill may come."""
+MET_WITHIN_S = 4
+CLEAN_WITHIN_S = 60
+SEED = 4
+
+
+@dataclass
+class Cycles:
+    """Rents machine after machine and kills the worker meanwhile."""
+
+    stack: Stack
+    watch: Watch
+    offer: Offer
+    runs: list[Run] = field(default_factory=list)
+    hits: Counter[str] = field(default_factory=Counter)
+    choice: random.Random = field(default_factory=lambda: random.Random(SEED))
+
+    def under_way(self) -> int:
+        return Run.objects.exclude(state__in=TERMINAL_STATES).count()
+
+    def keep_busy(self) -> None:
+        """A new run for each that ended, until there were enough."""
+        for _ in range(min(AT_ONCE - self.under_way(), FORM.cycles - len(self.runs))):
+            run = rented_run_create(
+                workspace=default_workspace(),
+                offer=self.offer,
+                profile="quick",
+                probes=["cmips"],
+                parameters={"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0},
+                budget=None,
+                actor="tester",
+            )
+            self.runs.append(run)
+
+    def kill(self) -> None:
+        """SIGKILL some time after a run came into a state, the one that was met least so far."""
+        state = min(STATES, key=lambda state: (self.hits[state], self.choice.random()))
+        since = time.time()
+
+        def is_it(change: Change) -> bool:
+            return change.state == state and change.at >= since
+
+        self.watch.until(is_it, within_s=MET_WITHIN_S)
+        time.sleep(self.choice.uniform(0, MAX_DELAY_S))
+        self.stack.kill("worker")
+        states = Run.objects.exclude(state__in=TERMINAL_STATES).values_list("state", flat=True)
+        self.hits.update(states)
+        self.stack.up("worker")
+
+    def work(self) -> int:
+        """All cycles to their end; returns how often the worker was killed."""
+        kills, rest = 0, FORM.cycles
+        while (rest := FORM.cycles - len(self.runs) + self.under_way()) > 0:
+            self.keep_busy()
+            # Spread over the cycles: as many as are due by the runs that have ended.
+            if kills < FORM.cloud_kills * (1 - (rest - 1) / FORM.cycles):
+                kills += 1
+                self.kill()
+            time.sleep(0.1)
+        return kills
+
+
+@pytest.fixture(params=WORLDS)
+def world(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[World]:
+    with WORLDS[request.param](tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def offer(stack_of: Any, queued: list[Any], world: World) -> Offer:
+    """What is rented: its price is known, and an account rents it."""
+    region = factories.region(world.region, provider_slug=world.provider)
+    made = factories.offer(
+        provider_slug=world.provider, region=region, name=world.machine_type, arch="x86_64"
+    )
+    factories.price(made, str(HOURLY))
+    with override_settings(CLOUD_ENDPOINTS=True):
+        account_create(
+            workspace=default_workspace(),
+            name=world.provider,
+            provider=world.provider,
+            max_machines=MAX_MACHINES,
+            budget=None,
+            actor="tester",
+            **world.account(),
+        )
+    return made
+
+
+@pytest.fixture
+def stack_of(make_stack: Any, world: World) -> Stack:
+    """Workers that know this world."""
+    made: Stack = make_stack(LEASE_S, {**LIMITS, **world.environment})
+    return made
+
+
+def is_clean(world: World) -> bool:
+    """Whether nothing is left there, and we know that."""
+    return not world.left() and not Resource.objects.exclude(state=ResourceState.GONE).exists()
+
+
+def booked(resource: Resource) -> list[tuple[Any, Decimal, Decimal]]:
+    """The ledger of a machine: begin, seconds and amount of each period."""
+    return list(resource.ledger.values_list("period_start", "seconds", "amount"))
+
+
+def owed(provider: str, life: Life) -> list[tuple[Any, Decimal, Decimal]]:
+    """The same by the provider's record."""
+    assert life.ended is not None
+    return [
+        (charge.period_start, charge.seconds, stored(charge.amount))
+        for charge in charges(provider, HOURLY, life.began, life.ended)
+    ]
+
+
+def assert_paid(world: World) -> tuple[int, int, float]:
+    """The ledger is the provider's record. Returns how many machines are named in it, how many
+    others there were (second machines of a token, which no run ever had), and how many seconds
+    the longest of those lived."""
+    lives = {life.provider_id: life for life in world.lives()}
+    named = {row.provider_id: row for row in Resource.objects.exclude(provider_id="")}
+    for provider_id, resource in named.items():
+        assert booked(resource) == owed(world.provider, lives[provider_id]), provider_id
+    for resource in Resource.objects.filter(provider_id=""):
+        assert booked(resource) == []
+    others = [life for provider_id, life in lives.items() if provider_id not in named]
+    seconds = [(life.ended - life.began).total_seconds() for life in others if life.ended]
+    return len(named), len(others), max(seconds, default=0)
+
+
+def test_nothing_is_left_or_unpaid_when_clouds_fail_and_workers_are_killed(world, stack_of, offer):
+    with (
+        case(f"machines of {world.provider}", stack_of.said) as done,
+        watching(stack_of.database.url) as watch,
+    ):
+        cycles = Cycles(stack_of, watch, offer)
+        world.trouble(SEED)
+        kills = cycles.work()
+        eventually(
+            lambda: is_clean(world), f"an empty cloud: {world.left()}", within_s=CLEAN_WITHIN_S
+        )
+        named, others, longest_s = assert_paid(world)
+        states = Counter(Run.objects.values_list("state", flat=True))
+        reasons = Counter(
+            Run.objects.exclude(failure_reason="").values_list("failure_reason", flat=True)
+        )
+        done.did = f"{len(cycles.runs)} runs ({_said(states)}), {kills} kills, {named} machines"
+        NOTES.append(
+            f"machines of {world.provider}: {others} more than asked for, the longest of them lived "
+            f"{longest_s:.1f} s; runs failed for: {_said(reasons)}; faults: "
+            f"{_said(world.happened())}"
+        )
+        assert len(cycles.runs) == FORM.cycles
+        assert set(states) <= set(TERMINAL_STATES)
+        assert states[RunState.DONE] >= FORM.cycles / 3, reasons
+        assert "bug" not in reasons
+        assert {life.ended is None for life in world.lives()} == {False}
+        rented = Host.objects.filter(is_rented=True)
+        assert rented.count() == FORM.cycles
+        assert not rented.exclude(sealed_private_key=None).exists()
+        assert not rented.exclude(state=HostState.GONE).exists()
+
+
+def _said(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))

@@ -1,0 +1,103 @@
+"""The pages of clouds and rented machines in a real browser."""
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from backend.accounts.cloud_accounts import account_checked
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.models import Run
+from tests import factories
+from tests.e2e.browser import opened, overflow_px, violations
+from tests.frontend import cloud_rows
+from tests.frontend.cloud_rows import Clouds
+
+pytestmark = [
+    pytest.mark.browser,
+    # The browser's driver leaves an event loop running in the process.
+    pytest.mark.serial,
+    pytest.mark.django_db(transaction=True),
+]
+OPENED = "#login, #ledger"
+
+
+@pytest.fixture
+def rows(site, queued) -> Clouds:
+    return cloud_rows.clouds()
+
+
+def signed_in(page: Page, site: str) -> None:
+    """Makes the page that of an admin."""
+    client = Client()
+    client.force_login(factories.user(role="admin"))
+    cookie = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
+
+
+def pages(rows: Clouds) -> list[str]:
+    return [
+        "/accounts/clouds/",
+        "/accounts/clouds/new/aws/",
+        "/accounts/clouds/new/gcp/",
+        f"/accounts/clouds/{rows.hetzner.pk}/",
+        f"/accounts/clouds/{rows.aws.pk}/",
+        f"/offers/{rows.offer.slug}/",
+        f"/runs/{rows.alive.run_id}/",
+        f"/runs/{rows.gone.run_id}/",
+        "/campaigns/new/",
+    ]
+
+
+def visit(page: Page, path: str) -> None:
+    """Opens the page with its folded parts; what asks again and again is taken out."""
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+    page.evaluate(f"for (const one of document.querySelectorAll('{OPENED}')) one.open = true")
+    page.evaluate("for (const one of document.querySelectorAll('[hx-trigger*=every]')) htmxOff(one)"
+                  .replace("htmxOff(one)", "one.removeAttribute('hx-trigger')"))  # fmt: skip
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_no_page_of_the_clouds_has_a_serious_fault(browser, site, rows, width, theme):
+    with opened(browser, site, width=width, theme=theme) as page:
+        signed_in(page, site)
+        for path in pages(rows):
+            visit(page, path)
+            assert not violations(page), path
+            assert overflow_px(page) <= 0, path
+
+
+def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser, site, rows):
+    with opened(browser, site) as page:
+        signed_in(page, site)
+        page.goto("/accounts/clouds/")
+        page.get_by_role("link", name="Hetzner", exact=True).click()
+        page.get_by_label("Name").fill("New one")
+        page.get_by_label("API token").fill("hcloud-token-0123456789")
+        page.get_by_label("Regions").fill("hel1")
+        page.get_by_role("button", name="Add the account").click()
+        expect(page.locator("#cloud-state")).to_contain_text("asking the provider…")
+        made = CloudAccount.objects.get(name="New one")
+        account_checked(account_id=made.pk, identity="project 815", error="")
+        expect(page.locator("#cloud-state")).to_contain_text("project 815", timeout=5_000)
+        expect(page.locator("[hx-trigger]")).to_have_count(0)
+        page.get_by_role("button", name="Give it up").click()
+        expect(page.locator(".notice").first).to_contain_text("given up")
+
+
+def test_account_and_rental_work_without_scripts(browser, site, rows):
+    with opened(browser, site, is_scripted=False) as page:
+        signed_in(page, site)
+        page.goto(f"/accounts/clouds/{rows.hetzner.pk}/")
+        page.get_by_label("Machines at once").fill("3")
+        page.get_by_role("button", name="Put them in force").click()
+        expect(page.locator("#cloud-state")).to_contain_text("at most 3")
+        page.goto(f"/offers/{rows.offer.slug}/")
+        page.get_by_label("Budget").fill("0")
+        page.get_by_label("Profile").select_option("full")
+        page.get_by_role("button", name="Rent and measure").click()
+        run = Run.objects.order_by("-created_at")[0]
+        assert page.url.partition("#")[0] == f"{site}/runs/{run.pk}/"
+        assert run.profile == "full"
+        expect(page.locator("#machine")).to_contain_text("nothing asked for yet")

@@ -1,0 +1,112 @@
+"""What tests of the reaper have in common: machines at a provider, and how far our books know them."""
+
+import asyncio
+import datetime as dt
+import time
+from typing import Any
+
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.models import (
+    Channel,
+    Notice,
+    NoticeKind,
+    Resource,
+    Run,
+    RunState,
+    Subscription,
+)
+from backend.benchmarks.resources import (
+    rented_key_create,
+    resource_called,
+    resource_created,
+    resource_reserve,
+)
+from backend.catalog.models import Offer
+from tests import factories
+from tests.workers.clouds import REGION, rented_run
+from workers import reaper, registry
+from workers.accounts import access_of
+from workers.driver import LaunchSpec
+from workers.driver import Resource as Found
+from workers.fake_cloud import FakeCloud, moment, now_ms
+
+HOUR = dt.timedelta(hours=1)
+PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+
+def leaks_are_told() -> None:
+    """Somebody wants to know of them."""
+    Subscription.objects.create(
+        workspace=factories.workspace(),
+        channel=Channel.EMAIL,
+        address="ops@example.org",
+        kinds=[NoticeKind.LEAK],
+    )
+
+
+def called(offer: Offer) -> Resource:
+    """A run by offer whose launch was noted and not yet asked for."""
+    run = rented_run(offer)
+    resource_reserve(run=run)
+    rented_key_create(host=run.host)
+    Run.objects.filter(pk=run.pk).update(state=RunState.LAUNCHING)
+    resource = Resource.objects.get(run=run)
+    resource_called(resource=resource, zone="")
+    return resource
+
+
+def launched(
+    account: CloudAccount, token: str, *, tag: str = "", expires_at: dt.datetime | None = None
+) -> Found:
+    spec = LaunchSpec(
+        machine_type="fake.small",
+        region=REGION,
+        arch="x86_64",
+        lifetime_s=36_000,
+        expires_at=expires_at or moment(now_ms()) + HOUR,
+        public_key=PUBLIC_KEY,
+        tag=tag or str(account.workspace_id),
+        labels={},
+    )
+    return asyncio.run(registry.cloud("fake", access_of(account)).launch(spec, token))
+
+
+def created(offer: Offer) -> Resource:
+    """A run whose machine runs and is known."""
+    resource = called(offer)
+    machine = launched(resource.account, str(resource.pk))
+    resource_created(
+        resource=resource, provider_id=machine.id, launched_at=machine.launched_at, zone=""
+    )
+    return resource
+
+
+def end_run(resource: Resource, state: RunState = RunState.FAILED) -> None:
+    Run.objects.filter(pk=resource.run_id).update(state=state, finished_at=moment(now_ms()))
+
+
+def alive(cloud: FakeCloud) -> list[str]:
+    return [f"{row['kind']}-{row['number']}" for row in cloud.alive()]
+
+
+def machines(cloud: FakeCloud) -> list[str]:
+    return [name for name in alive(cloud) if name.startswith("machine")]
+
+
+def look(**asked: Any) -> reaper.Look:
+    (found,) = reaper.reap(**asked).looks
+    return found
+
+
+def until_clean(cloud: FakeCloud, *, passes: int = 5) -> list[reaper.Look]:
+    looks = []
+    for _ in range(passes):
+        looks.append(look())
+        if not cloud.alive():
+            return looks
+        time.sleep(0.002)  # older than PROVIDER_SETTLE_S of 0
+    raise AssertionError(f"left: {alive(cloud)}")
+
+
+def notices() -> list[str]:
+    return [notice.document["title"] for notice in Notice.objects.order_by("id")]

@@ -1,0 +1,109 @@
+"""Access to clouds in the worker: what is opened, what is noted, and what never gets out."""
+
+import logging
+
+import pytest
+
+from backend.accounts.cloud_accounts import account_check
+from backend.accounts.models import AuditEntry, CloudAccount
+from backend.domain.errors import Reason
+from tests.backend.clouds import TOKEN, account
+from workers import accounts, registry, tasks
+from workers.accounts import access_of, check
+from workers.driver import DriverError
+from workers.drivers.fake import FakeDriver
+from workers.fake_cloud import FakeCloud, Fault
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
+
+
+@pytest.fixture
+def provider(tmp_path, settings) -> FakeCloud:
+    settings.CLOUD_ENDPOINTS = True
+    return FakeCloud(tmp_path)
+
+
+@pytest.fixture
+def held(provider, tmp_path) -> CloudAccount:
+    return account(
+        provider="fake", settings={"regions": ["here-1"], "folder": str(tmp_path)},
+        secret={"token": TOKEN},
+    )  # fmt: skip
+
+
+def checked(of: CloudAccount) -> CloudAccount:
+    account_check(account=of, actor="tester")
+    tasks.check_account(account_id=str(of.pk))
+    return CloudAccount.objects.get(pk=of.pk)
+
+
+def test_access_holds_the_opened_secret_and_does_not_show_it(held):
+    access = access_of(held)
+    assert (access.kind, access.secret) == ("token", {"token": TOKEN})
+    assert access.settings["regions"] == ["here-1"]
+    assert TOKEN not in repr(access)
+    assert CloudAccount.objects.get().last_used_at is not None
+    used = AuditEntry.objects.get(action="cloud_account_use")
+    assert (used.actor, used.object_id) == ("worker", str(held.pk))
+    access_of(held)
+    assert AuditEntry.objects.filter(action="cloud_account_use").count() == 1
+
+
+def test_access_is_refused_as_a_driver_refuses_when_the_secret_does_not_open(held):
+    held.sealed_secret = account(name="other").sealed_secret
+    with pytest.raises(DriverError) as refusal:
+        access_of(held)
+    assert (refusal.value.reason, refusal.value.retryable) == (Reason.AUTH, False)
+    held.save()
+    assert (
+        checked(held).check_error
+        == "auth: a sealed value does not open with the keys of this server"
+    )
+
+
+def test_check_keeps_who_the_provider_says_we_are(held, tmp_path):
+    found = checked(held)
+    assert (found.identity, found.check_error) == (f"fake {tmp_path.name}", "")
+    assert found.check_requested_at is None
+    assert found.checked_at is not None
+
+
+def test_check_keeps_why_the_provider_refuses_us(held, provider):
+    provider.fault(Fault.AUTH, times=1)
+    found = checked(held)
+    assert found.check_error.startswith("auth: ")
+    assert (found.identity, found.check_requested_at) == ("", None)
+
+
+def test_check_asks_nobody_where_only_prices_are_read():
+    found = checked(account(provider="linode", settings={}))
+    assert (found.identity, found.check_error, found.check_requested_at) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [DriverError(Reason.AUTH, f"{TOKEN} is wrong", retryable=False), ValueError(f"bad {TOKEN}")],
+)
+def test_check_tells_no_secret_when_the_driver_quotes_it(held, monkeypatch, caplog, error):
+    class Quoting(FakeDriver):
+        async def whoami(self) -> str:
+            raise error
+
+    monkeypatch.setattr(accounts, "cloud", lambda _, access: Quoting(access))
+    with caplog.at_level(logging.DEBUG):
+        found = checked(held)
+    assert TOKEN not in found.check_error + caplog.text
+    assert found.check_error in {"auth: (secret) is wrong", "bug: ValueError"}
+    assert found.check_requested_at is None
+    assert ("ValueError: bad (secret)" in caplog.text) == isinstance(error, ValueError)
+
+
+def test_check_of_a_forgotten_account_is_an_error_of_its_own():
+    with pytest.raises(CloudAccount.DoesNotExist):
+        check("00000000-0000-0000-0000-000000000000")
+
+
+def test_every_cloud_that_rents_has_a_driver_when_compared():
+    from backend.domain.cloud_accounts import CLOUDS
+
+    assert registry.CLOUDS.keys() == {name for name, cloud in CLOUDS.items() if cloud.is_renting}

@@ -1,0 +1,185 @@
+"""The life of a machine at AWS and of what belongs to it, until nothing is left."""
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from backend.domain.errors import Reason
+from tests.fakes.aws import REGION, FakeAws
+from tests.fakes.aws_machines import CONSOLE_LATE
+from tests.workers.aws_account import (
+    CLIENT_KEY,
+    EXPIRES_AT,
+    SPEC,
+    TAG,
+    TOKEN,
+    aws,
+    driver,
+    ended,
+    launched,
+    owner,
+)
+from workers import ssh
+from workers.driver import DriverError, Resource, ResourceKind, ResourceState, Target
+from workers.drivers.aws import AwsDriver
+from workers.fake_cloud import Fault
+
+__all__ = ["aws", "driver", "owner"]
+
+
+# --- a life ---------------------------------------------------------------------------------------
+
+
+async def test_machine_is_unknown_and_then_running_when_aws_learns_of_it_late(aws, driver):
+    aws.fault(Fault.LATE, times=1, seconds=600)
+    made = await launched(driver)
+    assert (await driver.describe(made)).state == ResourceState.ABSENT
+    assert await driver.console_fingerprint(made) is None
+    assert [one.kind for one in await driver.inventory(TAG)].count(ResourceKind.MACHINE) == 0
+    aws.rented[0].visible_at = 0
+    assert (await driver.describe(made)).state == ResourceState.RUNNING
+
+
+async def test_machine_is_pending_without_an_address_when_it_boots_slowly(aws, driver):
+    aws.fault(Fault.SLOW_BOOT, times=1, seconds=600)
+    made = await launched(driver)
+    found = await driver.describe(made)
+    assert (found.state, found.address) == (ResourceState.PENDING, "")
+
+
+async def test_machine_is_logged_in_to_by_the_key_of_the_console(aws, driver):
+    found = await driver.describe(await launched(driver))
+    machine = aws.alive()[0].machine
+    assert await driver.console_fingerprint(found) == machine.fingerprint
+    key = await ssh.scan(found.address, machine.port, is_private_allowed=True)
+    target = Target(
+        address=found.address,
+        port=machine.port,
+        username=found.username,
+        private_key=CLIENT_KEY.export_private_key("openssh"),
+        host_key=key,
+        is_private_allowed=True,
+    )
+    transport = await driver.connect(target)
+    assert (await transport.run("echo here", timeout_s=10)).stdout == b"here\n"
+    await transport.close()
+
+
+async def test_console_tells_nothing_when_it_is_late(aws, driver):
+    aws.fault(CONSOLE_LATE, times=1, seconds=600)
+    found = await driver.describe(await launched(driver))
+    assert await driver.console_fingerprint(found) is None
+
+
+async def test_console_is_asked_in_the_old_way_when_the_type_is_old(aws, driver):
+    found = await driver.describe(await launched(driver, machine_type="m4.large"))
+    assert await driver.console_fingerprint(found) == aws.alive()[0].machine.fingerprint
+    assert len(aws.did("GetConsoleOutput")) == 2
+
+
+async def test_machine_is_ending_and_then_gone_when_it_is_terminated(aws, driver):
+    aws.fault(Fault.SLOW_END, times=1, seconds=600)
+    made = await launched(driver)
+    await driver.terminate(made)
+    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert aws.machines.alive == {}
+    aws.rented[0].gone_at = 0
+    found = await driver.describe(made)
+    assert found.state == ResourceState.GONE
+    assert found.ended_at == dt.datetime.fromtimestamp(aws.rented[0].ended_at, dt.UTC)
+    assert "User initiated" in found.detail
+    await driver.terminate(made)
+
+
+async def test_machine_ends_itself_when_nobody_ends_it(tmp_path):
+    with FakeAws(tmp_path, minute_s=0) as aws:
+        driver = AwsDriver(aws.access())
+        made = await launched(driver)
+        assert (await driver.describe(made)).state == ResourceState.GONE
+        assert (aws.alive(), aws.machines.alive) == ([], {})
+        assert not [one for one in aws.parts() if one.startswith("vol-")]
+
+
+async def test_machine_is_gone_with_the_reason_when_a_spot_machine_is_taken_away(aws, driver):
+    aws.fault(Fault.INTERRUPTED, times=1, seconds=0)
+    found = await driver.describe(await launched(driver, is_spot=True))
+    assert found.state == ResourceState.GONE
+    assert "SpotInstanceTermination" in found.detail
+
+
+# --- what is left ---------------------------------------------------------------------------------
+
+
+async def test_inventory_tells_of_everything_when_it_carries_the_tag(aws, driver, owner):
+    await launched(driver)
+    address = owner.allocate_address(
+        TagSpecifications=[
+            {"ResourceType": "elastic-ip", "Tags": [{"Key": "rackrate-workspace", "Value": TAG}]}
+        ]
+    )
+    owner.create_key_pair(KeyName="somebody-else")
+    found = await driver.inventory(TAG)
+    assert [one.kind for one in found] == [
+        *(ResourceKind.MACHINE, ResourceKind.DISK, ResourceKind.ADDRESS),
+        *(ResourceKind.KEY_PAIR, ResourceKind.SECURITY_GROUP),
+    ]
+    assert {one.token for one in found} == {TOKEN, ""}
+    assert found[2].id == address["AllocationId"]
+    assert found[0].expires_at == EXPIRES_AT
+    assert not await driver.inventory("another workspace")
+    assert not await driver.inventory(TAG, token="another launch")
+
+
+async def test_inventory_looks_into_every_region_of_the_account(aws):
+    driver = AwsDriver(aws.access(regions=[REGION, "eu-central-1"]))
+    await launched(driver)
+    await driver.launch(replace(SPEC, region="eu-central-1"), "another")
+    machines = [one for one in await driver.inventory(TAG) if one.kind == ResourceKind.MACHINE]
+    assert {one.region for one in machines} == {REGION, "eu-central-1"}
+    found = await driver.inventory(TAG, region="eu-central-1")
+    assert {one.region for one in found} == {"eu-central-1"}
+
+
+async def test_group_is_ended_later_when_the_machine_still_needs_it(aws, driver):
+    await launched(driver)
+    found = await driver.inventory(TAG)
+    (group,) = [one for one in found if one.kind == ResourceKind.SECURITY_GROUP]
+    (disk,) = [one for one in found if one.kind == ResourceKind.DISK]
+    for held in (group, disk):
+        with pytest.raises(DriverError) as caught:
+            await driver.terminate(held)
+        assert (caught.value.reason, caught.value.retryable) == (Reason.UNSUPPORTED, True)
+
+
+async def test_everything_is_gone_when_it_was_ended(aws, driver):
+    aws.fault(Fault.DISK_LEFT, times=1)
+    await launched(driver)
+    parts = await driver.inventory(TAG)
+    await ended(driver)
+    assert (aws.alive(), aws.parts()) == ([], [])
+    states = [(await driver.describe(one)).state for one in parts]
+    assert states == [ResourceState.GONE, *[ResourceState.ABSENT] * (len(parts) - 1)]
+
+
+async def test_terminate_is_fine_when_the_thing_is_not_there(driver):
+    unknown = Resource(id="i-0123456789abcdef0", state=ResourceState.RUNNING, region=REGION)
+    await driver.terminate(unknown)
+    for kind, name in (
+        (ResourceKind.KEY_PAIR, "rackrate-none"),
+        (ResourceKind.SECURITY_GROUP, "sg-0123456789abcdef0"),
+        (ResourceKind.DISK, "vol-0123456789abcdef0"),
+        (ResourceKind.ADDRESS, "eipalloc-0123456789abcdef0"),
+    ):
+        part = replace(unknown, id=name, kind=kind)
+        await driver.terminate(part)
+        assert (await driver.describe(part)).state == ResourceState.ABSENT
+
+
+async def test_terminate_says_so_when_the_answer_is_lost(aws, driver):
+    made = await launched(driver)
+    aws.fault(Fault.TERMINATE_LOST, times=1)
+    with pytest.raises(DriverError) as caught:
+        await driver.terminate(made)
+    assert caught.value.reason == Reason.TIMEOUT
+    assert (await driver.describe(made)).state == ResourceState.GONE

@@ -1,0 +1,241 @@
+"""The reaper against a provider that makes and loses machines: what goes, what stays, what is paid."""
+
+import sqlite3
+import time
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+
+from backend.accounts.models import AuditEntry, CloudAccount
+from backend.benchmarks.models import Host, Resource, ResourceState
+from backend.benchmarks.resources import resource_created
+from backend.domain.rentals import charges, stored
+from tests.fakes.fake_provider import FakeProvider
+from tests.workers import clouds
+from tests.workers.reaping import (
+    HOUR,
+    alive,
+    called,
+    created,
+    end_run,
+    launched,
+    leaks_are_told,
+    look,
+    machines,
+    until_clean,
+)
+from workers import reaper
+from workers.fake_cloud import Fault, moment, now_ms
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def provider(tmp_path, queued, settings) -> FakeProvider:
+    """Nobody starts servers behind its machines: they are not needed."""
+    settings.PROVIDER_SETTLE_S = 0
+    leaks_are_told()
+    return FakeProvider(tmp_path)
+
+
+@pytest.fixture
+def cloud(provider):
+    return provider.cloud
+
+
+@pytest.fixture
+def account(provider) -> CloudAccount:
+    return clouds.account(provider, name="main", access="workload_identity")
+
+
+@pytest.fixture
+def offer(account):
+    return clouds.offer()
+
+
+# --- what goes and what stays -----------------------------------------------------------------------
+
+
+def test_machine_of_a_living_run_stays_and_its_ledger_grows(account, offer, cloud):
+    resource = created(offer)
+    before = alive(cloud)
+    assert look().ended == []
+    seconds = resource.ledger.get().seconds
+    time.sleep(0.01)
+    found = look()
+    assert (found.machines, found.error, alive(cloud)) == (1, "", before)
+    assert resource.ledger.get().seconds > seconds
+    resource.refresh_from_db()
+    account.refresh_from_db()
+    assert resource.seen_at is not None
+    assert (account.reap_error, account.failed_looks) == ("", 0)
+    assert account.reaped_at is not None
+
+
+def test_everything_of_an_ended_run_goes_and_is_closed_when_the_worker_died(account, offer, cloud):
+    cloud.fault(Fault.DISK_LEFT, times=1)
+    resource = created(offer)
+    end_run(resource)
+    looks = until_clean(cloud)
+    assert [line.split(": ")[1] for line in looks[0].ended] == ["its run has ended"]
+    assert looks[1].verified == [resource.provider_id]
+    closing = look()
+    resource.refresh_from_db()
+    assert (len(closing.closed), resource.state) == (1, ResourceState.GONE)
+    host = Host.objects.get(runs__resource=resource)
+    assert (host.state, host.sealed_private_key) == ("gone", None)
+
+
+def test_ledger_is_the_providers_record_when_the_reaper_closes_a_machine(account, offer, cloud):
+    cloud.fault(Fault.SLOW_END, times=1, seconds=0.05)
+    resource = created(offer)
+    end_run(resource)
+    until_clean(cloud, passes=50)
+    look()
+    (row,) = [row for row in cloud.record() if row["kind"] == "machine"]
+    (charge,) = charges("fake", Decimal("0.36"), moment(row["launched_ms"]), moment(row["ends_ms"]))
+    entry = resource.ledger.get()
+    assert (entry.period_start, entry.seconds) == (charge.period_start, charge.seconds)
+    assert entry.amount == stored(charge.amount)
+
+
+def test_machine_that_was_never_named_is_named_and_paid_when_its_run_has_ended(
+    account, offer, cloud
+):
+    resource = called(offer)
+    machine = launched(account, str(resource.pk))
+    end_run(resource)
+    until_clean(cloud)
+    look()
+    resource.refresh_from_db()
+    assert (resource.provider_id, resource.state) == (machine.id, ResourceState.GONE)
+    assert resource.ledger.get().seconds > 0
+
+
+def test_launch_in_vain_is_closed_when_its_run_has_ended(account, offer, cloud):
+    resource = called(offer)
+    end_run(resource)
+    look()
+    resource.refresh_from_db()
+    assert (resource.state, resource.ledger.count()) == (ResourceState.GONE, 0)
+
+
+def test_launch_in_vain_stays_open_when_the_provider_may_not_tell_of_it_yet(
+    account, offer, cloud, settings
+):
+    settings.PROVIDER_SETTLE_S = 60
+    resource = called(offer)
+    end_run(resource)
+    look()
+    resource.refresh_from_db()
+    assert resource.state == ResourceState.CALLED
+
+
+@pytest.mark.parametrize("token", ["", "not a token", "00000000-0000-4000-8000-000000000000"])
+def test_machine_goes_when_no_launch_of_ours_is_known(account, cloud, token):
+    launched(account, token)
+    assert "no launch of ours" in until_clean(cloud)[0].ended[0]
+    entry = AuditEntry.objects.filter(action="machine_end").earliest("id")
+    assert (entry.actor, entry.object_id) == ("reaper", str(account.pk))
+    assert entry.detail["kind"] == "machine"
+
+
+def test_second_machine_of_a_launch_goes_and_the_named_one_stays(account, offer, cloud):
+    cloud.fault(Fault.DOUBLED, times=1)
+    resource = created(offer)
+    assert len(machines(cloud)) == 2
+    assert "second machine" in look().ended[0]
+    assert machines(cloud) == [resource.provider_id]
+    entry = AuditEntry.objects.get(action="machine_end")
+    assert entry.object_id == str(resource.pk)
+
+
+def test_machine_goes_when_it_is_past_its_time_by_the_providers_clock(account, offer, cloud):
+    resource = called(offer)
+    hours_ago = moment(now_ms()) - 2 * HOUR
+    machine = launched(account, str(resource.pk), expires_at=hours_ago)
+    resource_created(resource=resource, provider_id=machine.id, launched_at=None, zone="")
+    assert look().ended == []  # launched just now: the expiry was written by a slow clock
+    with provider_file(cloud) as database:
+        database.execute("UPDATE resources SET launched_ms = launched_ms - 7200000")
+    Resource.objects.update(lifetime_s=3600)
+    assert "past its time" in look().ended[0]
+
+
+def provider_file(cloud):
+    """To turn the provider's clock and take tags away."""
+    return closing(sqlite3.connect(cloud._file, isolation_level=None))
+
+
+def test_machines_of_other_workspaces_are_not_seen(account, cloud):
+    launched(account, "", tag="another")
+    assert look().machines == 0
+    assert len(machines(cloud)) == 1
+
+
+def test_machines_stay_when_another_account_leads_into_the_same_cloud(
+    account, offer, cloud, provider
+):
+    resource = created(offer)
+    clouds.account(provider, name="second")
+    looks = reaper.reap().looks
+    assert [found.machines for found in looks] == [1, 1]
+    assert machines(cloud) == [resource.provider_id]
+
+
+def test_machine_is_ended_again_when_the_provider_describes_it_but_does_not_list_it(
+    account, offer, cloud
+):
+    resource = created(offer)
+    end_run(resource)
+    with provider_file(cloud) as database:  # its tags were taken away
+        database.execute("UPDATE resources SET tag = ''")
+    assert "its run has ended" in look().ended[0]
+    assert machines(cloud) == []
+    look()
+    resource.refresh_from_db()
+    assert resource.state == ResourceState.GONE
+
+
+def test_disabled_account_is_looked_at_when_its_machines_may_live(account, offer, cloud):
+    resource = created(offer)
+    CloudAccount.objects.update(is_enabled=False)
+    end_run(resource)
+    until_clean(cloud)
+    look()
+    assert len(reaper.reap().looks) == 1  # one that turns up late is found, too
+    Resource.objects.update(gone_at=moment(now_ms()) - 25 * HOUR)
+    assert reaper.reap().looks == []
+
+
+def test_readyz_tells_machines_runs_and_the_age_of_the_last_look(account, offer, cloud, client):
+    def figures():
+        state = client.get("/readyz").json()
+        return state["machine_count"], state["run_count"], state["look_age_s"] < 60
+
+    assert figures() == (0, 0, True)
+    resource = created(offer)
+    assert figures() == (1, 1, True)
+    end_run(resource)
+    CloudAccount.objects.update(reaped_at=moment(now_ms()) - HOUR)
+    assert figures() == (1, 0, False)
+    until_clean(cloud)
+    look()
+    assert figures() == (0, 0, True)
+
+
+# --- dry --------------------------------------------------------------------------------------------
+
+
+def test_dry_run_tells_and_changes_nothing(account, offer, cloud):
+    resource = created(offer)
+    end_run(resource)
+    launched(account, "")
+    before = (alive(cloud), AuditEntry.objects.filter(action="machine_end").count())
+    found = look(is_dry=True)
+    assert [line for line in found.ended if line.startswith("machine")] == found.ended[:2]
+    assert (alive(cloud), AuditEntry.objects.filter(action="machine_end").count()) == before
+    account.refresh_from_db()
+    assert (account.reaped_at, account.ending) == (None, {})
+    assert resource.ledger.count() == 0

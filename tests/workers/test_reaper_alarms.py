@@ -1,0 +1,271 @@
+"""When the reaper cannot do its work: whom it tells, what it leaves to the next look, who else may
+be at it; and each way in which it is started."""
+
+import datetime as dt
+import json
+import threading
+from collections.abc import Callable
+from io import StringIO
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from backend.accounts.cloud_accounts import account_check
+from backend.accounts.models import AuditEntry, CloudAccount
+from backend.benchmarks.leaks import look_done, resource_alarm
+from backend.benchmarks.models import Notice, RunState, Step
+from tests.fakes.fake_provider import FakeProvider
+from tests.workers import clouds
+from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
+from workers import reaper, tasks
+from workers.fake_cloud import Fault, moment, now_ms
+from workers.pump import Pump
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def provider(tmp_path, queued, settings) -> FakeProvider:
+    """Nobody starts servers behind its machines: they are not needed."""
+    settings.PROVIDER_SETTLE_S = 0
+    leaks_are_told()
+    return FakeProvider(tmp_path)
+
+
+@pytest.fixture
+def cloud(provider):
+    return provider.cloud
+
+
+@pytest.fixture
+def account(provider) -> CloudAccount:
+    return clouds.account(provider, name="main", access="workload_identity")
+
+
+@pytest.fixture
+def offer(account):
+    return clouds.offer()
+
+
+# --- what does not work -----------------------------------------------------------------------------
+
+
+def test_alarm_is_given_once_when_a_machine_cannot_be_ended_three_times(account, cloud, settings):
+    settings.PROVIDER_SETTLE_S = 3600
+    machine = launched(account, "")
+    cloud.fault(Fault.TERMINATE_FAILED, times=5)
+    for attempt in range(1, 6):
+        assert "out of order" in look().error
+        assert len(notices()) == (attempt >= 3)
+    account.refresh_from_db()
+    assert account.ending[machine.id]["failed"] == 5
+    assert "out of order" in account.reap_error
+    assert AuditEntry.objects.filter(action="machine_end").count() == 1
+    assert notices() == [f"main: {machine.id} does not go away"]
+    look()
+    assert look().verified == [machine.id]
+    account.refresh_from_db()
+    assert (account.ending, account.reap_error) == ({}, "")
+
+
+def test_alarm_is_given_when_a_machine_stays_although_no_call_failed(account, cloud, settings):
+    settings.PROVIDER_SETTLE_S = 1
+    cloud.fault(Fault.SLOW_END, times=1, seconds=60)
+    machine = launched(account, "")
+    look()
+    assert notices() == []
+    account.refresh_from_db()
+    since = {machine.id: {**account.ending[machine.id], "since": "2026-11-01T12:00:00+00:00"}}
+    CloudAccount.objects.update(ending=since)
+    look()
+    look()
+    assert notices() == [f"main: {machine.id} does not go away"]
+
+
+def test_alarm_is_given_once_when_three_looks_failed(account, cloud):
+    cloud.fault(Fault.THROTTLED, times=4)
+    for attempt in range(1, 5):
+        assert "too many calls" in look().error
+        account.refresh_from_db()
+        assert account.failed_looks == attempt
+        assert len(notices()) == (attempt >= 3)
+    assert look().error == ""
+    account.refresh_from_db()
+    assert (account.failed_looks, account.reap_error) == (0, "")
+
+
+def test_other_accounts_are_looked_at_when_one_has_a_defect(account, cloud, provider, caplog):
+    clouds.account(provider, name="second")
+    CloudAccount.objects.filter(pk=account.pk).update(provider="nowhere")
+    looks = reaper.reap().looks
+    assert [(found.account, bool(found.error)) for found in looks] == [
+        ("main", True),
+        ("second", False),
+    ]
+    assert "reaping" in caplog.text
+
+
+def test_alarm_of_a_resource_is_given_once_and_leads_to_its_run(account, offer, cloud):
+    resource = created(offer)
+    resource_alarm(resource=resource, detail="three calls failed")
+    resource_alarm(resource=resource, detail="four calls failed")
+    notice = Notice.objects.get()
+    assert notice.document["url"].endswith(f"/runs/{resource.run_id}/")
+    assert notice.document["detail"] == "three calls failed"
+
+
+@pytest.mark.parametrize(
+    ("step", "is_told"),
+    [
+        ({"attempt": 3, "last_error": "out of order"}, True),
+        ({"attempt": 4, "last_error": "out of order", "is_leased": True}, True),
+        ({"attempt": 3, "last_error": "out of order", "is_leased": True}, False),
+        ({"attempt": 2, "last_error": "out of order"}, False),
+        ({"attempt": 1, "last_error": "still there", "age": 4 * HOUR}, True),
+        ({"attempt": 1, "last_error": "still there", "age": 2 * HOUR}, False),
+    ],
+)
+def test_alarm_is_given_once_when_a_teardown_does_not_end(offer, settings, step, is_told):
+    settings.PROVIDER_SETTLE_S = 3600
+    resource = created(offer)
+    lease = moment(now_ms()) + HOUR if step.pop("is_leased", False) else None
+    began = moment(now_ms()) - step.pop("age", HOUR / 60)
+    made = Step.objects.create(
+        run=resource.run, state=RunState.TEARING_DOWN, lease_until=lease, **step
+    )
+    Step.objects.filter(pk=made.pk).update(created_at=began)
+    look()
+    look()
+    assert notices() == (["fake.small in fake-1 does not go away"] if is_told else [])
+
+
+def test_rest_waits_for_the_next_look_when_time_is_up(account, cloud, monkeypatch):
+    for number in range(3):
+        launched(account, f"{number}")
+    clock = iter([0.0, *[1.0] * 4])
+    monkeypatch.setattr(reaper, "monotonic", lambda: next(clock, 1000.0))
+    found = look()
+    assert (len(found.waiting), len(machines(cloud))) == (3, 1)
+    account.refresh_from_db()
+    assert {entry["failed"] for entry in account.ending.values()} == {0}
+
+
+def test_nothing_is_lost_when_the_look_is_recorded_for_an_empty_cloud(account):
+    look_done(account=account, at=moment(now_ms()), ending={})
+    account.refresh_from_db()
+    assert account.ending == {}
+
+
+# --- side by side -----------------------------------------------------------------------------------
+
+
+def test_second_reaper_passes_an_account_over_when_one_is_at_it(account, cloud):
+    launched(account, "")
+    url = connection.get_connection_params()
+    with psycopg.connect(
+        **{key: url[key] for key in ("dbname", "user", "password", "host", "port")}
+    ) as other:
+        key = int.from_bytes(account.pk.bytes[:4], signed=True)
+        other.execute("SELECT pg_advisory_lock(%s, %s)", [reaper.LOCK, key])
+        assert look().is_skipped
+        assert len(machines(cloud)) == 1
+    assert look().ended != []
+
+
+def test_two_reapers_end_everything_once_when_they_run_together(account, offer, cloud):
+    for number in range(4):
+        launched(account, f"{number}")
+    cloud.fault(Fault.SLOW_ANSWER, probability=1, seconds=0.02)
+
+    def work() -> None:
+        reaper.reap()
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert machines(cloud) == []
+    assert AuditEntry.objects.filter(action="machine_end").count() == 4
+
+
+# --- edges ------------------------------------------------------------------------------------------
+
+
+def told(*arguments: str) -> str:
+    out = StringIO()
+    call_command("reap", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_command_tells_what_it_ends_and_sees_gone(account, cloud):
+    machine = launched(account, "")
+    assert f"would end {machine.id}" in told("--dry-run")
+    assert f"ending {machine.id}" in told()
+    document = json.loads(told("--json"))
+    assert machine.id in document["looks"][0]["verified"]
+
+
+def test_command_ends_with_an_error_when_an_account_cannot_be_looked_at(account, cloud):
+    cloud.fault(Fault.AUTH, times=1)
+    with pytest.raises(CommandError):
+        told()
+
+
+def test_command_says_so_when_there_is_no_account():
+    assert told() == "no account to look at\n"
+
+
+def _by_task() -> None:
+    tasks.reap()
+
+
+def _by_pump_once() -> None:
+    Pump(has_schedules=True).once()
+
+
+def _by_pump() -> None:
+    pump = Pump(has_schedules=True)
+    stopper = threading.Timer(1.5, pump.stop)
+    stopper.start()
+    pump.run()
+
+
+@pytest.mark.parametrize("by", [_by_task, _by_pump_once, _by_pump])
+def test_machines_are_ended_by_each_way_the_reaper_is_started(
+    account, cloud, by: Callable[[], None]
+):
+    launched(account, "")
+    by()
+    assert machines(cloud) == []
+
+
+# --- checks of accounts -----------------------------------------------------------------------------
+
+
+def test_account_is_checked_by_the_task(account, cloud):
+    account_check(account=account, actor="tester")
+    tasks.check_account(str(account.pk))
+    account.refresh_from_db()
+    assert (account.identity, account.check_error) == ("fake provider", "")
+    assert account.check_requested_at is None
+
+
+def test_check_is_asked_for_again_when_its_message_was_lost(account, cloud, queued):
+    account_check(account=account, actor="tester")
+    queued.clear()
+    tasks.tick()
+    assert "workers.check_account" not in [name for name, _ in queued]
+    CloudAccount.objects.update(check_requested_at=moment(now_ms()) - dt.timedelta(seconds=31))
+    tasks.tick()
+    assert ("workers.check_account", {"account_id": str(account.pk)}) in queued
+
+
+def test_check_is_done_by_a_pump_alone(account, cloud):
+    account_check(account=account, actor="tester")
+    Pump(has_schedules=True).once()
+    account.refresh_from_db()
+    assert account.identity == "fake provider"

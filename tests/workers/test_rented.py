@@ -1,0 +1,569 @@
+"""Runs on rented machines from beginning to end, and the ways in which they fail: real SSH servers
+behind a faked provider."""
+
+import datetime as dt
+import json
+import time
+from decimal import Decimal
+
+import pytest
+from django.db.models import F
+
+from backend.accounts.models import AuditEntry, CloudAccount
+from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
+from backend.benchmarks.resources import resource_reserve
+from backend.benchmarks.selectors import run_view
+from backend.benchmarks.services import run_cancel
+from backend.common import clock
+from backend.domain.errors import Reason
+from tests.fakes.fake_provider import FakeProvider
+from tests.workers.clouds import account, offer, rented_run
+from tests.workers.conftest import driven, hurry
+from workers import engine, poller, ssh
+from workers.driver import DriverError
+from workers.drivers.fake import FakeDriver
+from workers.fake_cloud import Fault, moment
+from workers.leases import claim_due
+from workers.pump import Pump
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ON_THE_WAY = (
+    *("queued", "budget_reserved", "launching", "booting", "reachable", "prepared"),
+    *("collecting", "parsed", "tearing_down", "verified_gone"),
+)
+"""States that are worked on by steps."""
+
+
+@pytest.fixture(autouse=True)
+def provider(tmp_path, queued, settings):
+    settings.SSH_ALLOW_PRIVATE = True
+    settings.PROVIDER_SETTLE_S = 1
+    with FakeProvider(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def run(provider):
+    """A run that measures nothing, on the only offer of the only account."""
+    account(provider)
+    return rented_run(offer(), budget="1", probes=["inventory"])
+
+
+def machines(provider):
+    return [row for row in provider.cloud.record() if row["kind"] == "machine"]
+
+
+def calls(provider):
+    return [row["name"] for row in provider.cloud.log("call")]
+
+
+def stepped(run, until):
+    """Do one step after the other, and follow the run, until it is in that state."""
+    for _ in range(200):
+        run.refresh_from_db()
+        if run.state == until:
+            return run
+        Step.objects.filter(run=run, finished_at=None).update(
+            next_due_at=clock.now(), lease_until=None
+        )
+        if run.state == RunState.RUNNING:
+            poller.follow(lambda claim: None, window_s=1)
+        else:
+            for claim in claim_due(is_polling=False):
+                engine.run_step(claim, lambda claim: None)
+    raise AssertionError(f"still {run.state}: {list(run.steps.values_list('last_error'))}")
+
+
+def over(run):
+    """The run at its end, however long the provider takes; messages on the way are lost."""
+    Step.objects.filter(run=run).update(lease_until=None)
+    for _ in range(100):
+        try:
+            return driven(run, passes=1)
+        except AssertionError:
+            time.sleep(0.05)
+    return driven(run, passes=1)
+
+
+def is_nothing_left(provider, run):
+    resource = Resource.objects.get(run=run)
+    run.host.refresh_from_db()
+    return (
+        provider.cloud.alive() == []
+        and resource.state == ResourceState.GONE
+        and run.host.state == HostState.GONE
+        and run.host.sealed_private_key is None
+    )
+
+
+def lines(run, kind="warning"):
+    return list(run.events.filter(kind=kind).values_list("detail", flat=True))
+
+
+# --- as it should be --------------------------------------------------------------------------------
+
+
+def test_rented_run_ends_done_with_its_samples_and_its_machine_gone(provider):
+    account(provider)
+    run = over(rented_run(offer(), budget="1"))
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert run.samples.filter(metric="cmips_score").count() == 2
+    assert is_nothing_left(provider, run)
+    assert {step.name for step in run_view(run).steps} == {*ON_THE_WAY, "running"}
+    assert run.host.name == f"fake.small {str(run.pk)[:8]}"
+    (machine,) = machines(provider)
+    assert (machine["token"], machine["tag"]) == (str(run.resource.pk), str(run.workspace_id))
+    assert json.loads(machine["labels"]) == {"run": str(run.pk), "owner": "tester"}
+    assert moment(machine["expires_ms"]) == run.resource.expires_at.replace(
+        microsecond=run.resource.expires_at.microsecond // 1000 * 1000
+    )
+
+
+def test_ledger_of_a_rented_run_is_what_the_provider_recorded(provider, run):
+    over(run)
+    (machine,) = machines(provider)
+    (entry,) = run.resource.ledger.all()
+    assert entry.period_start == run.resource.launched_at == moment(machine["launched_ms"])
+    assert run.resource.gone_at == moment(machine["ends_ms"])
+    assert entry.seconds * 1000 == machine["ends_ms"] - machine["launched_ms"]
+    # an hour begun at 0.36
+    assert (entry.amount, entry.currency) == (Decimal("0.36"), "USD")
+    assert run_view(run).cost == {"so_far": "0.360000", "currency": "USD", "cap": "1"}
+    assert run.resource.price == run.price == run.offer.prices.get()
+
+
+def test_boot_time_is_a_sample_from_the_request_to_the_first_login(provider, run):
+    provider.cloud.fault(Fault.SLOW_BOOT, times=1, seconds=0.5)
+    over(run)
+    sample = run.samples.get(metric="boot_time_s")
+    assert (sample.variant, sample.unit, sample.evidence) == ("standard", "s", None)
+    assert 0.5 < sample.value < 15
+    assert lines(run, "boot") == [
+        f"the first login came {sample.value:.1f} s after the machine was asked for"
+    ]
+
+
+def test_launch_and_end_of_a_machine_are_in_the_audit_trail(run):
+    over(run)
+    for action in ("resource_launch", "resource_gone"):
+        entry = AuditEntry.objects.get(action=action, object_id=str(run.resource.pk))
+        assert entry.actor == "tester"
+        assert entry.detail["provider_id"] == run.resource.provider_id
+    assert AuditEntry.objects.get(action="host_approve").actor == "console"
+
+
+def test_two_machines_of_an_offer_are_two_hosts(provider):
+    account(provider)
+    of = offer()
+    first, second = rented_run(of, probes=["inventory"]), rented_run(of, probes=["inventory"])
+    over(first)
+    over(second)
+    assert first.host != second.host
+    assert len(machines(provider)) == 2
+
+
+# --- money and places -------------------------------------------------------------------------------
+
+
+def test_run_beyond_its_budget_fails_with_the_figures_and_asks_for_nothing(provider):
+    account(provider)
+    run = over(rented_run(offer(), budget="0.35", parameters={"lifetime_s": 3600}))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "quota")
+    assert run.failure_detail == (
+        "0.36 USD do not fit into the budget of the run of 0.35: 0 are spent or reserved"
+    )
+    assert calls(provider) == []
+    assert is_nothing_left(provider, run)
+
+
+def test_run_waits_while_its_account_holds_all_its_machines(provider):
+    of, cloud = offer(), account(provider, max_machines=1)
+    first = stepped(rented_run(of, probes=["inventory"]), RunState.BOOTING)
+    second = rented_run(of, probes=["inventory"])
+    (claim,) = _made_due(second)
+    engine.run_step(claim, lambda claim: None)
+    second.refresh_from_db()
+    assert second.state == RunState.QUEUED
+    assert second.steps.get().last_error == (
+        f"1 machines of the account {cloud.name} may exist, all of the 1 that are allowed"
+    )
+    over(first)
+    assert over(second).state == RunState.DONE
+    assert len(machines(provider)) == 2
+
+
+def test_zone_without_capacity_gives_way_to_the_next(provider):
+    account(provider, zones=["a", "b", "c"])
+    provider.cloud.fault(Fault.CAPACITY, probability=1, zone="a")
+    provider.cloud.fault(Fault.CAPACITY, probability=1, zone="b")
+    run = over(rented_run(offer(), probes=["inventory"]))
+    assert run.state == RunState.DONE
+    assert run.resource.tried_zones == ["a", "b"]
+    assert [machine["zone"] for machine in machines(provider)] == ["c"]
+
+
+@pytest.mark.parametrize("zones", [None, ["a", "b"]])
+def test_no_capacity_anywhere_fails_with_that_reason_and_leaves_no_parts(provider, settings, zones):
+    settings.PROVIDER_SETTLE_S = 300  # which a launch that was refused does not wait for
+    account(provider, zones=zones)
+    provider.cloud.fault(Fault.CAPACITY, probability=1)
+    run = over(rented_run(offer()))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "capacity")
+    assert "no such machine is free" in run.failure_detail
+    assert machines(provider) == []
+    assert is_nothing_left(provider, run)
+    assert run.resource.ledger.count() == 0
+
+
+def test_quota_of_the_provider_fails_the_run(provider, run):
+    provider.cloud.fault(Fault.QUOTA, times=1)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "quota")
+    assert is_nothing_left(provider, run)
+
+
+# --- a provider in trouble --------------------------------------------------------------------------
+
+
+def test_throttled_calls_are_made_again_later(provider, run):
+    provider.cloud.fault(Fault.THROTTLED, times=3)
+    stepped(run, RunState.BUDGET_RESERVED)
+    (claim,) = claim_due(is_polling=False) or _made_due(run)
+    engine.run_step(claim, lambda claim: None)
+    step = run.steps.get(state="budget_reserved")
+    assert step.last_error == "quota: too many calls, try again"
+    assert step.attempt == 0  # it is not our attempts that are counted
+    over(run)
+    assert run.state == RunState.DONE
+    assert len(machines(provider)) == 1
+
+
+def _made_due(run):
+    Step.objects.filter(run=run, finished_at=None).update(next_due_at=clock.now(), lease_until=None)
+    return claim_due(is_polling=False)
+
+
+def test_empty_bucket_of_calls_is_waited_for(provider, run):
+    stepped(run, RunState.BUDGET_RESERVED)
+    later = clock.now() + dt.timedelta(hours=1)
+    CloudAccount.objects.update(calls_left=0.5, calls_at=later)
+    (claim,) = _made_due(run)
+    engine.run_step(claim, lambda claim: None)
+    step = run.steps.get(state="budget_reserved")
+    assert step.last_error == "no call of the provider is left for 0.1 s"
+    assert step.next_due_at > clock.now()
+    assert calls(provider) == []
+    CloudAccount.objects.update(calls_at=None)
+    assert over(run).state == RunState.DONE
+
+
+def test_unknown_access_fails_before_anything_is_asked_for(provider, run):
+    provider.cloud.fault(Fault.AUTH, times=1)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
+    assert calls(provider) == ["whoami"]
+    assert is_nothing_left(provider, run)
+
+
+@pytest.mark.parametrize("fault", [Fault.LOST_ANSWER, Fault.LOST_REQUEST])
+def test_launch_without_an_answer_is_asked_again_and_makes_one_machine(provider, run, fault):
+    provider.cloud.fault(fault, times=2)
+    over(run)
+    assert run.state == RunState.DONE
+    assert len(machines(provider)) == 1
+    assert calls(provider).count("launch") == 3
+    assert is_nothing_left(provider, run)
+
+
+def test_machine_that_is_told_of_late_is_waited_for(provider, run, settings):
+    settings.PROVIDER_SETTLE_S = 30
+    provider.cloud.fault(Fault.LATE, times=1, seconds=0.4)
+    assert over(run).state == RunState.DONE
+
+
+def test_second_machine_of_one_launch_ends_with_it(provider, run):
+    provider.cloud.fault(Fault.DOUBLED, times=1)
+    over(run)
+    assert run.state == RunState.DONE
+    assert len(machines(provider)) == 2
+    assert is_nothing_left(provider, run)
+
+
+def test_disk_that_stays_behind_is_ended(provider, run):
+    provider.cloud.fault(Fault.DISK_LEFT, times=1)
+    provider.cloud.fault(Fault.SLOW_END, times=1, seconds=0.3)
+    provider.cloud.fault(Fault.TERMINATE_LOST, times=1)
+    over(run)
+    assert run.state == RunState.DONE
+    assert is_nothing_left(provider, run)
+
+
+# --- the first login --------------------------------------------------------------------------------
+
+
+def test_machine_that_presents_another_key_than_its_console_gets_nothing(
+    provider, run, monkeypatch
+):
+    stepped(run, RunState.BOOTING)
+    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBm4oXyt0kX9bOJ4p0ZzGQYkMZbF3q0mKqJ8xv2l7m3d"
+
+    async def scan(*_, **__):
+        return other
+
+    monkeypatch.setattr(ssh, "scan", scan)
+    provider.look()
+    servers = list(provider.machines.alive.values())
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
+    assert "but its console shows SHA256:" in run.failure_detail
+    assert [server.commands for server in servers] == [[]]
+    assert is_nothing_left(provider, run)
+
+
+def test_machine_without_a_server_fails_with_timeout_after_the_limit(provider, run, settings):
+    settings.BOOT_LIMIT_S = 1
+    provider.cloud.fault(Fault.NO_SSHD, times=1)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "timeout")
+    assert run.failure_detail == ("no login within 1 s: the console does not show the host key yet")
+    assert is_nothing_left(provider, run)
+
+
+def test_key_pair_that_is_not_let_in_yet_is_waited_for(provider, run):
+    stepped(run, RunState.BOOTING)
+    provider.look()
+    (server,) = provider.machines.alive.values()
+    allowed, server._allowed = server._allowed, set()
+    (claim,) = _made_due(run)
+    engine.run_step(claim, lambda claim: None)
+    step = run.steps.get(state="booting")
+    assert "refuses the key" in step.last_error
+    run.host.refresh_from_db()
+    assert run.host.host_key == server.host_key
+    server._allowed = allowed
+    assert over(run).state == RunState.DONE
+
+
+# --- the machine is taken away ----------------------------------------------------------------------
+
+
+def test_machine_taken_away_while_it_boots_fails_the_run_as_interrupted(provider, run):
+    stepped(run, RunState.BOOTING)
+    provider.cloud.interrupt(machines(provider)[0]["number"])
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "interrupted")
+    assert run.failure_detail == "the provider ended the machine: interrupted by the provider"
+    assert is_nothing_left(provider, run)
+
+
+@pytest.fixture
+def measuring(provider, broken_probes):
+    """A rented run whose third repeat does not end by itself."""
+    broken_probes("cmips", '[ "$count" -ge 2 ] && sleep 100\nexec "$real" "$@"')
+    account(provider)
+    run = rented_run(offer())
+    while not run.evidence.filter(n=3).exists():
+        hurry(run)
+        Pump().steps(wait_s=0)
+        poller.follow(lambda claim: None, window_s=1)
+    return run
+
+
+def test_machine_taken_away_while_it_measures_fails_the_run_at_once(provider, measuring):
+    provider.cloud.interrupt(machines(provider)[0]["number"])
+    began = time.monotonic()
+    over(measuring)
+    assert time.monotonic() - began < 20  # not the ten minutes that a silent host is waited for
+    assert (measuring.state, measuring.failure_reason) == (RunState.FAILED, "interrupted")
+    assert "interrupted by the provider" in measuring.failure_detail
+    assert measuring.samples.filter(metric="cmips_score").count() == 1  # measured before
+    assert is_nothing_left(provider, measuring)
+
+
+def test_silent_machine_that_lives_is_waited_for_and_its_provider_asked_seldom(provider, measuring):
+    (server,) = provider.machines.alive.values()
+    before = calls(provider).count("describe")
+    server.refuse()
+    server.drop()
+    handed = []
+    poller.follow(handed.append, window_s=2)
+    (claim,) = [claim for claim in handed if claim is not None]
+    engine.run_step(claim, lambda claim: None)
+    measuring.refresh_from_db()
+    assert measuring.state == RunState.RUNNING
+    assert calls(provider).count("describe") == before + 1
+    poller.follow(handed.append, window_s=2)
+    assert [claim for claim in handed if claim is not None] == [claim]
+    server.accept()
+    poller.follow(handed.append, window_s=8)
+    measuring.refresh_from_db()
+    assert "silent_since" not in measuring.live
+
+
+@pytest.mark.parametrize("state", [RunState.PREPARED, RunState.COLLECTING])
+def test_machine_taken_away_under_a_step_fails_the_run_at_once(provider, run, state):
+    stepped(run, state)
+    provider.cloud.interrupt(machines(provider)[0]["number"])
+    provider.look()
+    (claim,) = _made_due(run)
+    engine.run_step(claim, lambda claim: None)
+    run.refresh_from_db()
+    assert (run.state, run.failure_reason) == (RunState.TEARING_DOWN, "interrupted")
+    assert over(run).state == RunState.FAILED
+
+
+def test_runner_is_given_up_before_its_machine_ends_itself(provider):
+    account(provider)
+    run = stepped(rented_run(offer(), parameters={"lifetime_s": 200}), RunState.RUNNING)
+    step = run.steps.get(state="running")
+    assert step.deadline_at == run.resource.expires_at - dt.timedelta(seconds=engine.EXPIRY_S)
+
+
+# --- cancelled --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ON_THE_WAY)
+def test_run_cancelled_in_any_state_leaves_nothing(provider, run, state):
+    stepped(run, state)
+    run_cancel(run=run, actor="tester")
+    over(run)
+    # What is measured is brought home: from then on the run ends as it would have.
+    is_measured = state in {"collecting", "parsed", "tearing_down", "verified_gone"}
+    assert run.state == (RunState.DONE if is_measured else RunState.CANCELLED)
+    assert is_nothing_left(provider, run)
+    assert len(machines(provider)) == (state not in {"queued", "budget_reserved", "launching"})
+
+
+def test_run_cancelled_after_a_launch_without_an_answer_finds_its_machine(provider, run, settings):
+    provider.cloud.fault(Fault.LOST_ANSWER, times=1)
+    provider.cloud.fault(Fault.LATE, times=1, seconds=0.5)
+    stepped(run, RunState.LAUNCHING)
+    (claim,) = _made_due(run)
+    engine.run_step(claim, lambda claim: None)
+    assert Resource.objects.get(run=run).state == ResourceState.CALLED
+    run_cancel(run=run, actor="tester")
+    over(run)
+    assert run.state == RunState.CANCELLED
+    assert len(machines(provider)) == 1
+    assert is_nothing_left(provider, run)
+    assert run.resource.ledger.count() == 1
+
+
+# --- crashed ----------------------------------------------------------------------------------------
+
+
+class Crash(BaseException):
+    """The process is gone: nobody catches this."""
+
+
+def crashing(monkeypatch, name, when):
+    """The next call of that name ends the process, before or after it is heard."""
+    real = getattr(FakeDriver, name)
+    left = [1]
+
+    async def crash(self, *arguments, **given):
+        is_crashing = bool(left) and left.pop()
+        if is_crashing and when == "before":
+            raise Crash
+        answer = await real(self, *arguments, **given)
+        if is_crashing:
+            raise Crash
+        return answer
+
+    monkeypatch.setattr(FakeDriver, name, crash)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    "name", ["whoami", "launch", "describe", "console_fingerprint", "inventory", "terminate"]
+)
+def test_process_that_dies_at_a_call_leaves_one_machine_and_then_none(
+    provider, run, monkeypatch, name, when
+):
+    crashing(monkeypatch, name, when)
+    with pytest.raises(Crash):
+        over(run)
+    over(run)
+    assert run.state == RunState.DONE
+    assert len(machines(provider)) == 1
+    assert is_nothing_left(provider, run)
+    assert run.resource.ledger.count() == 1
+
+
+def test_run_that_died_between_reserving_and_moving_on_reserves_once(provider, run):
+    resource_reserve(run=run)
+    before = Resource.objects.get(run=run).reserved_amount
+    over(run)
+    assert run.state == RunState.DONE
+    assert run.resource.reserved_amount == before
+
+
+def test_defect_in_a_step_ends_the_run_with_its_machine_gone(provider, run, monkeypatch):
+    async def broken(*_, **__):
+        raise ZeroDivisionError("by accident")
+
+    monkeypatch.setattr(FakeDriver, "console_fingerprint", broken)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
+    assert is_nothing_left(provider, run)
+
+
+# --- lost -------------------------------------------------------------------------------------------
+
+
+def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider, run, settings):
+    stepped(run, RunState.TEARING_DOWN)
+    provider.cloud.fault(Fault.TERMINATE_FAILED, probability=1)
+    step = run.steps.get(state="tearing_down")
+    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - engine.lost_after())
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
+    assert lines(run)[-1].startswith(f"fake.small {run.resource.provider_id} created may remain")
+    assert Resource.objects.get(run=run).state == ResourceState.CREATED  # it still counts
+    assert len(provider.cloud.alive()) > 0
+
+    provider.cloud.fault(Fault.TERMINATE_FAILED)
+    for _ in range(100):
+        if not Step.objects.filter(pk=step.pk, finished_at=None).exists():
+            break
+        stepped_once(run)
+    assert is_nothing_left(provider, run)
+    assert lines(run)[-1] == "the machine is gone"
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+
+
+def stepped_once(run):
+    for claim in _made_due(run):
+        engine.run_step(claim, lambda claim: None)
+    time.sleep(0.05)
+
+
+def test_refused_access_at_the_end_is_told_at_once(provider, run, monkeypatch):
+    stepped(run, RunState.TEARING_DOWN)
+    provider.cloud.fault(Fault.AUTH, times=1)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.LOST, "auth")
+    for _ in range(5):
+        stepped_once(run)
+    assert is_nothing_left(provider, run)
+
+
+def test_secret_in_a_refusal_is_not_passed_on(provider, monkeypatch):
+    from workers import provider as calling
+    from workers.driver import Access
+
+    secret = "s3cr3t-value-of-a-token"
+    monkeypatch.setattr(
+        calling,
+        "access_of",
+        lambda account: Access(account.access, account.settings, {"token": secret}),
+    )
+
+    async def refusing(self):
+        raise DriverError(Reason.AUTH, f"bad token {secret}", retryable=False)
+
+    monkeypatch.setattr(FakeDriver, "whoami", refusing)
+    account(provider)
+    run = over(rented_run(offer()))
+    assert (run.failure_reason, run.failure_detail) == ("auth", "bad token (secret)")

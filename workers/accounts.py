@@ -1,0 +1,51 @@
+"""The access to a cloud: its secret is opened here, in the worker's memory, and nowhere else."""
+
+import asyncio
+import logging
+import traceback
+
+from backend.accounts.cloud_accounts import account_checked, account_secret, account_used
+from backend.accounts.models import CloudAccount
+from backend.common.crypto import SealBroken
+from backend.domain.cloud_accounts import scrubbed
+from backend.domain.errors import Reason
+from workers.driver import Access, DriverError
+from workers.registry import CLOUDS, cloud
+
+log = logging.getLogger(__name__)
+
+
+def access_of(account: CloudAccount) -> Access:
+    """What a driver needs to call the provider; raises DriverError for a secret that does not open.
+
+    The use is noted on the row and in the audit trail.
+    """
+    try:
+        secret = account_secret(account=account)
+    except SealBroken as error:
+        raise DriverError(Reason.AUTH, str(error), retryable=False) from error
+    account_used(account=account)
+    return Access(kind=account.access, settings=account.settings, secret=secret)
+
+
+def check(account_id: str) -> None:
+    """Ask the provider who we are and record its answer, or why there is none."""
+    account = CloudAccount.objects.get(pk=account_id)
+    identity, error = "", ""
+    secret: dict[str, str] = {}
+    try:
+        access = access_of(account)
+        secret = dict(access.secret)
+        if account.provider in CLOUDS:
+            identity = asyncio.run(cloud(account.provider, access).whoami())
+    except DriverError as failure:
+        error = str(failure)
+    except Exception as failure:  # noqa: BLE001  (whoever asked would wait for ever)
+        error = f"{Reason.BUG}: {type(failure).__name__}"
+        told = scrubbed(traceback.format_exc(), secret)
+        log.error("the check of account %s failed: %s", account_id, told)
+    account_checked(
+        account_id=account_id,
+        identity=scrubbed(identity, secret),
+        error=scrubbed(error, secret),
+    )

@@ -1,0 +1,49 @@
+"""End rented machines that should not run; for a timer, or by hand."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from workers.reaper import Look, ReapReport, reap
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare what runs at every cloud account with what we know of, end what should not run, "
+        "and see earlier ends verified. Needs PostgreSQL and the providers only, and may run "
+        "beside any number of workers. Ends with an error when an account could not be looked at "
+        "or something could not be ended."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be ended, and change nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        report = reap(is_dry=options["dry_run"])
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(report), indent=2))
+        else:
+            self.stdout.write("\n".join(_lines(report)) or "no account to look at")
+        if report.has_failed:
+            raise CommandError("not everything could be looked at or ended")
+
+
+def _lines(report: ReapReport) -> list[str]:
+    return [line for look in report.looks for line in _account(look, is_dry=report.is_dry)]
+
+
+def _account(look: Look, *, is_dry: bool) -> list[str]:
+    ended = "would end" if is_dry else "ending"
+    return [
+        f"{look.account} ({look.provider}): "
+        + ("passed over" if look.is_skipped else f"{look.machines} machines"),
+        *(f"  {ended} {line}" for line in look.ended),
+        *(f"  gone {line}" for line in look.verified),
+        *(f"  closed {line}" for line in look.closed),
+        *([f"  error: {look.error}"] if look.error else []),
+    ]

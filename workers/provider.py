@@ -1,0 +1,68 @@
+"""Calls of an account's provider: each taken from the account's bucket, bounded, without secrets in
+what it says."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from backend.accounts.cloud_accounts import call_taken
+from backend.accounts.models import CloudAccount
+from backend.domain.cloud_accounts import scrubbed
+from backend.domain.errors import Reason
+from workers.accounts import access_of
+from workers.driver import DriverError, ProviderDriver
+from workers.registry import cloud
+from workers.steps import step_seconds
+
+T = TypeVar("T")
+CALL_S = 30
+"""One call of a driver; drivers themselves give up after about 20 s."""
+PATIENCE_S = 5.0
+
+
+class NoCallLeft(Exception):
+    """The account's bucket of calls is empty for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no call of the provider is left for {seconds:.1f} s")
+        self.seconds = seconds
+
+
+class Provider:
+    """An account's provider for one step. A first call is taken from the bucket when this is made:
+    raises NoCallLeft when there is none. Further calls may wait for theirs a little, so that steps
+    which need several get to their end also while many ask."""
+
+    def __init__(self, account: CloudAccount) -> None:
+        self._account = account
+        self._access = access_of(account)
+        self._take(0)
+        self._has_taken = True
+
+    def _take(self, patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        while (seconds := call_taken(account=self._account)) > 0:
+            if time.monotonic() + seconds > until:
+                raise NoCallLeft(seconds)
+            time.sleep(seconds)
+
+    def asked(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
+        """What the provider answers; DriverError(timeout) when it takes too long."""
+        if not self._has_taken:
+            self._take(PATIENCE_S)
+        self._has_taken = False
+        machine = cloud(self._account.provider, self._access)
+
+        async def bounded() -> T:
+            async with asyncio.timeout(min(CALL_S, step_seconds())):
+                return await call(machine)
+
+        try:
+            return asyncio.run(bounded())
+        except TimeoutError:
+            detail = f"{self._account.provider} does not answer"
+            raise DriverError(Reason.TIMEOUT, detail, retryable=True) from None
+        except DriverError as error:
+            detail = scrubbed(error.detail, self._access.secret)
+            raise DriverError(error.reason, detail, retryable=error.retryable) from None

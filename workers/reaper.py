@@ -1,0 +1,296 @@
+"""Compares what runs at the providers with what we know of, and ends what should not run.
+
+Needs PostgreSQL and the providers only. What the provider lists under our tag counts, not what was
+asked of it: something is gone when a later look does not find it. One reaper at a time looks at an
+account; a second one passes it over.
+"""
+
+import datetime as dt
+import logging
+import uuid
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from operator import methodcaller
+from time import monotonic, sleep
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+
+from backend.accounts.models import CloudAccount
+from backend.benchmarks import leaks
+from backend.benchmarks.models import Resource, ResourceState
+from backend.benchmarks.resources import ledger_record, resource_created, resource_gone
+from backend.domain.errors import Reason
+from workers import driver as cloud
+from workers.driver import DriverError, ProviderDriver, ResourceKind
+from workers.provider import NoCallLeft, Provider
+from workers.verdicts import Launch, Verdict, verdicts
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+BUDGET_S = 60.0
+"""After this no further call is begun, well within a task's time limit."""
+LOCK = 0x5EA9
+"""First half of the advisory lock's key; the second one is of the account."""
+
+
+class TimeIsUp(DriverError):
+    """The rest is for the next look; nothing went wrong."""
+
+
+@dataclass
+class Look:
+    """What one look at an account found and did. Lists hold words for a person."""
+
+    account: str
+    provider: str
+    machines: int = 0
+    """Under our tag at the provider."""
+    ended: list[str] = field(default_factory=list)
+    """Asked to go in this look; when dry, what would have been asked."""
+    waiting: list[str] = field(default_factory=list)
+    """Asked to go in this look or an earlier one, and still there."""
+    verified: list[str] = field(default_factory=list)
+    """Asked to go earlier, and gone now."""
+    closed: list[str] = field(default_factory=list)
+    """Launches of ended runs whose machine was found gone."""
+    error: str = ""
+    is_skipped: bool = False
+    """Another reaper is at it, or time was up."""
+
+
+@dataclass
+class ReapReport:
+    """Of all accounts."""
+
+    is_dry: bool
+    looks: list[Look] = field(default_factory=list)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether some account could not be looked at or something could not be ended."""
+        return any(look.error for look in self.looks)
+
+
+def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None) -> ReapReport:
+    """Look at every account, or those given; when dry nothing is ended and nothing written."""
+    report, until = ReapReport(is_dry), monotonic() + BUDGET_S
+    for account in leaks.accounts_to_reap(_now()) if accounts is None else accounts:
+        look = Look(account.name, account.provider)
+        report.looks.append(look)
+        with _alone(account) as is_alone:
+            if not is_alone or monotonic() > until:
+                look.is_skipped = True
+                continue
+            try:
+                _Reaping(account, look, until, is_dry=is_dry).work()
+            except Exception as error:  # an account's defect does not keep the others waiting
+                log.exception("reaping %s failed", account.pk)
+                look.error = f"{type(error).__name__}: {error}"
+                if not is_dry:
+                    leaks.look_failed(account=account, error=look.error)
+    return report
+
+
+@contextmanager
+def _alone(account: CloudAccount) -> Iterator[bool]:
+    """Whether nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
+    key = int.from_bytes(account.pk.bytes[:4], signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, key])
+        is_alone = bool(cursor.fetchone()[0])
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, key])
+
+
+def _now() -> dt.datetime:
+    """By PostgreSQL's clock, which is the same for all workers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: dt.datetime = cursor.fetchone()[0]
+    return now
+
+
+class _Reaping:
+    """One look at one account."""
+
+    def __init__(self, account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> None:
+        account.refresh_from_db()  # another reaper may have been at it since it was read
+        self.account, self.look, self.until, self.is_dry = account, look, until, is_dry
+        self.settle = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
+        self.before = leaks.ending_of(account)
+        self.ending: dict[str, leaks.Ending] = {}
+        self.errors: list[str] = []
+
+    def work(self) -> None:
+        if not self.is_dry:
+            self.alarm()
+        try:
+            found = self.ask(methodcaller("inventory", str(self.account.workspace_id)))
+        except DriverError as error:
+            self.failed(error)
+            return
+        self.now = _now()  # after the provider's answer, as everything below
+        resources = self.resources(found)
+        self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in found)
+        due = verdicts(found, _launches(resources), now=self.now, settle=self.settle)
+        for verdict in due:
+            self.end(verdict, resources.get(verdict.thing.token))
+        if not self.is_dry:
+            self.count(found, resources)
+        self.close(found)
+        self.done({thing.id for thing in found})
+
+    def alarm(self) -> None:
+        """Runs try for ever to end their machines: that it takes too long is told here."""
+        for step in leaks.teardowns_stuck(self.account, _now()):
+            detail = f"asked to go {step.attempt} times: {step.last_error}"
+            leaks.resource_alarm(resource=step.run.resource, detail=detail)
+
+    def failed(self, error: DriverError) -> None:
+        self.look.error = str(error)
+        log.warning("%s cannot be looked at: %s", self.account, self.look.error)
+        if not self.is_dry:
+            leaks.look_failed(account=self.account, error=self.look.error)
+
+    def done(self, listed: Collection[str]) -> None:
+        self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
+        gone = self.before.keys() - self.ending.keys() - set(listed)
+        self.look.verified = [key for key in self.before if key in gone]
+        for key in self.look.verified:
+            log.info("%s of %s is gone", key, self.account)
+        self.look.error = "; ".join(self.errors)
+        if not self.is_dry:
+            leaks.look_done(account=self.account, at=self.now, ending=self.ending)
+
+    # --- the parts of a look ------------------------------------------------------------------
+
+    def resources(self, found: Sequence[cloud.Resource]) -> dict[str, Resource]:
+        """Ours by token: of any account, two of them may lead into one cloud."""
+        tokens = {thing.token for thing in found if _is_uuid(thing.token)}
+        return {str(row.pk): row for row in leaks.resources_of_tokens(self.account, tokens)}
+
+    def end(self, verdict: Verdict, resource: Resource | None) -> None:
+        """Ask it to go, and remember that until it is gone."""
+        thing, why = verdict.thing, verdict.why
+        self.look.ended.append(f"{thing.id}: {why}")
+        if self.is_dry:
+            return
+        entry = self.before.get(thing.id)
+        if entry is None:
+            entry = leaks.Ending(self.now.isoformat(), why)
+            leaks.ending_audited(
+                account=self.account,
+                resource=resource,
+                id=thing.id,
+                kind=thing.kind,
+                region=thing.region,
+                token=thing.token,
+                launched_at=thing.launched_at and thing.launched_at.isoformat(),
+                why=why,
+            )
+            log.warning("ending %s %s of %s: %s", thing.kind, thing.id, self.account, why)
+        try:
+            self.ask(methodcaller("terminate", thing))
+            entry = replace(entry, error="")
+        except DriverError as error:
+            is_failure = not isinstance(error, TimeIsUp)
+            entry = replace(entry, failed=entry.failed + is_failure, error=str(error))
+            self.errors.append(f"{thing.id}: {error}")
+        self.ending[thing.id] = entry
+
+    def count(self, found: Sequence[cloud.Resource], resources: dict[str, Resource]) -> None:
+        """Keep the ledger of living machines up to now."""
+        for thing in found:
+            resource = resources.get(thing.token)
+            if resource is None or thing.kind != ResourceKind.MACHINE:
+                continue
+            if resource.account_id != self.account.pk or resource.state == ResourceState.GONE:
+                continue
+            is_named = thing.id == resource.provider_id
+            if is_named or (not resource.provider_id and resource.run.is_finished):
+                resource_created(
+                    resource=resource,
+                    provider_id=thing.id,
+                    launched_at=thing.launched_at,
+                    zone=thing.zone,
+                )
+                ledger_record(resource=resource, until=self.now)
+
+    def close(self, found: Sequence[cloud.Resource]) -> None:
+        """Launches of ended runs of which the provider lists nothing any more."""
+        listed = {thing.token for thing in found}
+        for resource in leaks.resources_left(self.account):
+            if str(resource.pk) in listed:
+                continue
+            try:
+                machine = self.described(resource)
+            except DriverError as error:
+                self.errors.append(f"{resource.provider_id}: {error}")
+                continue
+            if machine.state not in _GONE:
+                self.end(Verdict(machine, "its run has ended"), resource)
+            elif machine.state == cloud.ResourceState.GONE or self.is_settled(resource):
+                self.look.closed.append(str(resource))
+                if not self.is_dry:
+                    resource_gone(resource=resource, ended_at=machine.ended_at)
+
+    def described(self, resource: Resource) -> cloud.Resource:
+        """ABSENT for one that the provider never named."""
+        asked = cloud.Resource(
+            id=resource.provider_id,
+            state=cloud.ResourceState.ABSENT,
+            token=str(resource.pk),
+            region=resource.region,
+            zone=resource.zone,
+        )
+        if not asked.id:
+            return asked
+        return self.ask(lambda provider: provider.describe(asked))
+
+    def is_settled(self, resource: Resource) -> bool:
+        return resource.called_at is None or resource.called_at + self.settle < self.now
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def ask(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
+        """One call to the provider, once the account's bucket has it; raises DriverError."""
+        self.check_time(0)
+        while True:
+            try:
+                return Provider(self.account).asked(call)
+            except NoCallLeft as none:
+                self.check_time(none.seconds)
+                sleep(none.seconds)
+
+    def check_time(self, more_s: float) -> None:
+        if monotonic() + more_s > self.until:
+            raise TimeIsUp(Reason.TIMEOUT, "no time is left in this look", retryable=True)
+
+
+_GONE = (cloud.ResourceState.GONE, cloud.ResourceState.ABSENT)
+
+
+def _launches(resources: dict[str, Resource]) -> dict[str, Launch]:
+    return {
+        token: Launch(
+            is_over=row.run.is_finished or row.state == ResourceState.GONE,
+            provider_id=row.provider_id,
+            lifetime=dt.timedelta(seconds=row.lifetime_s),
+        )
+        for token, row in resources.items()
+    }
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

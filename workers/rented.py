@@ -1,0 +1,388 @@
+"""What each state does with a machine that is rented for the run: from the budget to its first
+login, and its end. Nothing here knows one provider from another.
+
+Whatever happens between a call and what is written of it, the step is done again with the same
+launch token and the same specification: no call makes a second machine.
+"""
+
+import asyncio
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping, Sequence
+from operator import methodcaller
+
+import asyncssh
+from django.conf import settings
+
+from backend.benchmarks.models import (
+    HostState,
+    Resource,
+    ResourcePurchase,
+    ResourceState,
+    Run,
+    RunState,
+    Step,
+)
+from backend.benchmarks.resources import (
+    BudgetExceeded,
+    QuotaReached,
+    ledger_record,
+    rented_host_pin,
+    rented_key_create,
+    resource_called,
+    resource_created,
+    resource_gone,
+    resource_refused,
+    resource_reserve,
+)
+from backend.benchmarks.services import host_private_key
+from backend.common import clock
+from backend.domain.addresses import key_fingerprint
+from backend.domain.errors import Reason
+from backend.domain.rentals import next_zone
+from workers import driver, ssh, steps
+from workers.driver import DriverError, HostKeyChanged, LaunchSpec, Transport
+from workers.leases import Claim, fenced
+from workers.provider import NoCallLeft, Provider
+from workers.results import boot_store
+from workers.steps import Move, Wait, failed, jittered, step_seconds
+
+QUOTA_RETRY_S = 10
+LOOK_S = (1.0, 10.0)
+"""How soon the provider is asked again whether it is done, at first and at most."""
+LOGIN_S = 20
+OVER = (driver.ResourceState.GONE, driver.ResourceState.ABSENT)
+
+
+def _claim(step: Step) -> Claim:
+    return Claim(step.pk, step.lease_token)
+
+
+def _age_s(step: Step) -> float:
+    return (clock.now() - step.created_at).total_seconds()
+
+
+def _look_s(step: Step) -> float:
+    """When to ask again: the longer it has taken, the later."""
+    least, most = LOOK_S
+    return jittered(min(most, max(least, _age_s(step) / 5)))
+
+
+def _handle(resource: Resource) -> driver.Resource:
+    """The machine as the driver knows it."""
+    return driver.Resource(
+        id=resource.provider_id,
+        state=driver.ResourceState.PENDING,
+        token=str(resource.pk),
+        region=resource.region,
+        zone=resource.zone,
+        launched_at=resource.launched_at,
+    )
+
+
+Handler = Callable[[Run, Step], Move | Wait]
+
+
+def patient(handler: Handler) -> Handler:
+    """Wait where the bucket is empty; before the first login, wait for a provider that is
+    throttling us or out of order, for as long as a machine may take to boot."""
+
+    def waiting(run: Run, step: Step) -> Move | Wait:
+        try:
+            return handler(run, step)
+        except NoCallLeft as none:
+            return Wait(jittered(none.seconds), str(none), is_progress=True)
+        except DriverError as error:
+            if step.state == RunState.TEARING_DOWN or not error.retryable:
+                raise
+            if _age_s(step) > settings.BOOT_LIMIT_S:
+                raise DriverError(error.reason, error.detail, retryable=False) from error
+            return Wait(jittered(max(1, _age_s(step) / 2)), str(error), is_progress=True)
+
+    return waiting
+
+
+# --- up to the first login ------------------------------------------------------------------------
+
+
+def reserve(run: Run, step: Step) -> Move | Wait:
+    """Take its place in the account and what it may cost from the budgets."""
+    if run.peer is not None and run.peer.state != HostState.TRUSTED:
+        detail = f"the host key of {run.peer.name} is not approved"
+        return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+    try:
+        with fenced(_claim(step)):
+            resource_reserve(run=run)
+    except BudgetExceeded as error:
+        return Move(RunState.FAILED, failed(run, Reason.QUOTA, str(error)))
+    except QuotaReached as error:
+        return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
+    return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()})
+
+
+def arm(run: Run, step: Step) -> Move:
+    """See that the provider knows us, before anything is asked of it, and make the key pair."""
+    Provider(run.resource.account).asked(methodcaller("whoami"))
+    return Move(RunState.LAUNCHING, effect=lambda: rented_key_create(host=run.host))
+
+
+def launch(run: Run, step: Step) -> Move | Wait:
+    """Ask for the machine; its launch token is saved before."""
+    resource = run.resource
+    zone = _zone(resource)
+    if zone is None:
+        return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
+    if resource.expires_at is not None and resource.expires_at < clock.now():
+        detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
+        return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
+    provider = Provider(resource.account)
+    is_first = resource.state == ResourceState.RESERVED
+    with fenced(_claim(step)):
+        resource_called(resource=resource, zone=zone)
+    spec, token = _spec(run), str(resource.pk)
+    try:
+        made = provider.asked(methodcaller("launch", spec, token))
+    except DriverError as error:
+        is_full = error.reason == Reason.CAPACITY
+        if is_full or not error.retryable:
+            with fenced(_claim(step)):
+                resource_refused(resource=resource, error=str(error), is_certain=is_first)
+        if is_full:
+            why = f"{zone or resource.region}: {error.detail}"
+            return Wait(0, why, is_progress=True)
+        raise
+    return Move(RunState.BOOTING, effect=lambda: _created(resource, made))
+
+
+def _zone(resource: Resource) -> str | None:
+    """Where to try it: the zone of a call that may have been heard, else one that is not tried."""
+    if resource.state == ResourceState.CALLED and resource.zone not in resource.tried_zones:
+        return resource.zone
+    zones = resource.account.settings.get("zones", {}).get(resource.region, [])
+    return next_zone(zones, resource.tried_zones)
+
+
+def _created(resource: Resource, made: driver.Resource) -> None:
+    resource_created(
+        resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
+    )
+
+
+def _spec(run: Run) -> LaunchSpec:
+    """The same for every call of a launch."""
+    resource = run.resource
+    private_key = asyncssh.import_private_key(host_private_key(host=run.host))
+    if resource.expires_at is None:
+        raise ValueError("the resource was not saved as called")
+    return LaunchSpec(
+        machine_type=resource.machine_type,
+        region=resource.region,
+        zone=resource.zone,
+        arch=resource.arch,
+        lifetime_s=resource.lifetime_s,
+        expires_at=resource.expires_at,
+        public_key=private_key.export_public_key("openssh").decode().strip(),
+        tag=str(resource.workspace_id),
+        labels={"run": str(run.pk), "owner": _label(run.requested_by)},
+        is_spot=resource.purchase_model == ResourcePurchase.SPOT,
+    )
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unknown"
+
+
+def boot(run: Run, step: Step) -> Move | Wait:
+    """Until the first login: the machine runs, its console shows the key that it presents."""
+    resource = run.resource
+    provider = Provider(resource.account)
+    found = provider.asked(methodcaller("describe", _handle(resource)))
+    why = _ended(resource, found)
+    if why is not None:
+        return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
+    if found.state != driver.ResourceState.ABSENT:
+        with fenced(_claim(step)):
+            _created(resource, found)
+    if found.state != driver.ResourceState.RUNNING or not found.address:
+        return _not_yet(resource, step, "the machine starts")
+    try:
+        return _logged_in(run, step, provider, found)
+    except HostKeyChanged:
+        raise
+    except DriverError as error:
+        # The key pair of a machine that boots is not yet let in.
+        if not error.retryable and error.reason != Reason.AUTH:
+            raise
+        return _not_yet(resource, step, str(error))
+
+
+def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
+    """Later; DriverError when the machine should have been there by now."""
+    limit = dt.timedelta(seconds=settings.BOOT_LIMIT_S)
+    if resource.called_at is not None and clock.now() > resource.called_at + limit:
+        detail = f"no login within {settings.BOOT_LIMIT_S} s: {why}"
+        raise DriverError(Reason.TIMEOUT, detail, retryable=False)
+    return Wait(_look_s(step), why, is_progress=True)
+
+
+def _logged_in(run: Run, step: Step, provider: Provider, found: driver.Resource) -> Move | Wait:
+    resource, host = run.resource, run.host
+    if host.state != HostState.TRUSTED:
+        shown = provider.asked(methodcaller("console_fingerprint", found))
+        if shown is None:
+            return _not_yet(resource, step, "the console does not show the host key yet")
+        presented = asyncio.run(
+            ssh.scan(found.address, found.port, is_private_allowed=settings.SSH_ALLOW_PRIVATE)
+        )
+        if key_fingerprint(presented) != shown:
+            detail = f"it presents {key_fingerprint(presented)}, but its console shows {shown}"
+            return Move(RunState.TEARING_DOWN, failed(run, Reason.AUTH, detail), event=detail)
+        with fenced(_claim(step)):
+            rented_host_pin(
+                host=host,
+                address=found.address,
+                port=found.port,
+                username=found.username,
+                host_key=presented,
+            )
+    steps.on_host(host, _greeted, seconds=min(LOGIN_S, step_seconds()))
+    seconds = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
+    detail = f"the first login came {seconds:.1f} s after the machine was asked for"
+    return Move(
+        RunState.REACHABLE, effect=lambda: boot_store(run, seconds), events=(("boot", detail),)
+    )
+
+
+async def _greeted(transport: Transport) -> None:
+    output = await transport.run("true", timeout_s=LOGIN_S)
+    if output.exit_code != 0:
+        raise DriverError(Reason.UNREACHABLE, "the machine lets nobody work yet", retryable=True)
+
+
+# --- while it runs --------------------------------------------------------------------------------
+
+
+def _ended(resource: Resource, found: driver.Resource) -> str | None:
+    """Why the machine is no more, by the provider's word; None while it may live."""
+    known = resource.launched_at or resource.called_at
+    settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
+    if found.state == driver.ResourceState.ABSENT:
+        if known is not None and clock.now() > known + settled:
+            return "the provider does not know the machine"
+        return None
+    if found.state in (driver.ResourceState.ENDING, driver.ResourceState.GONE):
+        return f"the provider ended the machine: {found.detail or found.state}"
+    return None
+
+
+def why_ended(run: Run) -> str | None:
+    """Asks the provider why the machine is no more; None while it lives or nobody knows."""
+    resource = run.resource
+    if resource.state == ResourceState.GONE:
+        return "the machine is gone"
+    try:
+        found = Provider(resource.account).asked(methodcaller("describe", _handle(resource)))
+    except (NoCallLeft, DriverError):
+        return None
+    return _ended(resource, found)
+
+
+def look_after(run: Run, step: Step) -> Move | Wait:
+    """A running run whose host fell silent: it is over at once when the machine is no more."""
+    why = why_ended(run)
+    if why is None:
+        return Wait(0, step.last_error, is_progress=True)
+    return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
+
+
+# --- its end --------------------------------------------------------------------------------------
+
+
+def end(run: Run, step: Step) -> Move | Wait:
+    """Terminate all that the launch made, and wait until the provider agrees that it is gone.
+
+    The machine itself is not tidied up; the other end of the network tests is.
+    """
+    resource = run.resource
+    if resource.state != ResourceState.GONE and resource.called_at is not None:
+        provider = Provider(resource.account)
+        machine, left = _found(provider, resource, step)
+        if left:
+            with fenced(_claim(step)):
+                ledger_record(resource=resource, until=clock.now())
+            _terminate(provider, left)
+            return Wait(_look_s(step), _named(left), is_progress=True)
+        if machine is None or machine.state != driver.ResourceState.GONE:
+            seconds = _unsettled_s(resource, step)
+            if seconds > 0:
+                why = "the provider may not tell of it yet"
+                return Wait(min(seconds, LOOK_S[1]), why, is_progress=True)
+        with fenced(_claim(step)):
+            resource_gone(resource=resource, ended_at=machine.ended_at if machine else None)
+    moved = steps.tear_down(run, step)
+    return Move(moved.target, effect=lambda: resource_gone(resource=resource, ended_at=None))
+
+
+def _found(
+    provider: Provider, resource: Resource, step: Step
+) -> tuple[driver.Resource | None, Sequence[driver.Resource]]:
+    """The machine as the provider describes it, and everything of the launch that is left; the
+    machines first, since the rest may hang on them."""
+    tag, token = str(resource.workspace_id), str(resource.pk)
+    region = resource.region
+    listed = provider.asked(methodcaller("inventory", tag, token=token, region=region))
+    found = {one.id: one for one in listed if one.token == token}
+    machines = [one for one in found.values() if one.kind == driver.ResourceKind.MACHINE]
+    if machines and not resource.provider_id:  # the answer to its launch was lost
+        with fenced(_claim(step)):
+            _created(resource, machines[0])
+    described = None
+    if resource.provider_id:
+        described = provider.asked(methodcaller("describe", _handle(resource)))
+        found[described.id] = described
+    left = [one for one in found.values() if one.state not in OVER]
+    left.sort(key=lambda one: one.kind != driver.ResourceKind.MACHINE)
+    return described, left
+
+
+def _terminate(provider: Provider, left: Sequence[driver.Resource]) -> None:
+    """Ask for the end of each, also when one is refused; raises the first refusal then."""
+    errors = []
+    for one in left:
+        try:
+            provider.asked(methodcaller("terminate", one))
+        except DriverError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _named(left: Sequence[driver.Resource]) -> str:
+    names = ", ".join(f"{one.kind} {one.id} {one.state}" for one in left[:5])
+    return f"still there: {names}"
+
+
+def _unsettled_s(resource: Resource, step: Step) -> float:
+    """Seconds for which "nothing is there" may only mean that the provider does not tell of it
+    yet. A launch that was refused for certain made nothing; one that was not answered may have
+    been heard until we gave it up."""
+    if resource.state == ResourceState.RESERVED:
+        return 0
+    latest = resource.called_at or step.created_at
+    if not resource.provider_id:
+        latest = max(latest, step.created_at)
+    elif resource.launched_at is not None:
+        latest = max(latest, resource.launched_at)
+    return settings.PROVIDER_SETTLE_S - (clock.now() - latest).total_seconds()
+
+
+HANDLERS: Mapping[RunState, Handler] = {
+    **steps.HANDLERS,
+    RunState.QUEUED: reserve,
+    RunState.BUDGET_RESERVED: patient(arm),
+    RunState.LAUNCHING: patient(launch),
+    RunState.BOOTING: patient(boot),
+    RunState.RUNNING: look_after,
+    RunState.TEARING_DOWN: patient(end),
+}
+"""Those of a machine that stands, with what is different for a rented one."""

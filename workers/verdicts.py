@@ -1,0 +1,83 @@
+"""Which of the things that carry our tag at a provider have to go, and why."""
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from workers.driver import Resource, ResourceKind, ResourceState
+
+MARGIN = dt.timedelta(minutes=5)
+"""Of clocks: a machine that is past its time ends by itself, this is for the one that did not."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What we know of a launch, by its token."""
+
+    is_over: bool
+    """Its run has ended, or all of it was seen to be gone."""
+    provider_id: str
+    """Of its machine; "" while it has none."""
+    lifetime: dt.timedelta
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What has to go, and why, in words for a person."""
+
+    thing: Resource
+    why: str
+
+
+def verdicts(
+    found: Sequence[Resource],
+    launches: Mapping[str, Launch],
+    *,
+    now: dt.datetime,
+    settle: dt.timedelta,
+) -> list[Verdict]:
+    """What has to go of everything found; machines first.
+
+    `launches` by token must have been read after the provider was asked: a token is saved before
+    it is used, so one that is missing here was never given out. Parts of a machine (key pair,
+    disk, …) stay until it is gone and they are older than `settle`.
+    """
+    there = [thing for thing in found if thing.state not in _OVER]
+    machines = [thing for thing in there if thing.kind == ResourceKind.MACHINE]
+    parts = [thing for thing in there if thing.kind != ResourceKind.MACHINE]
+    held = {machine.token for machine in machines}
+    judged = [
+        *(
+            (machine, _of_machine(machine, launches.get(machine.token), now))
+            for machine in machines
+        ),
+        *((part, _of_part(part, launches.get(part.token), held, now - settle)) for part in parts),
+    ]
+    return [Verdict(thing, why) for thing, why in judged if why]
+
+
+_OVER = (ResourceState.GONE, ResourceState.ABSENT)
+
+
+def _of_machine(machine: Resource, launch: Launch | None, now: dt.datetime) -> str:
+    """Why it has to go; "" when it may stay."""
+    if launch is None:
+        return "no launch of ours is known for it"
+    if launch.is_over:
+        return "its run has ended"
+    if launch.provider_id and launch.provider_id != machine.id:
+        return "a second machine of one launch"
+    # Both ends are the provider's word, and the later one counts: a worker's clock may be wrong.
+    ends = [machine.expires_at, machine.launched_at and machine.launched_at + launch.lifetime]
+    known = [end for end in ends if end is not None]
+    return "it is past its time" if known and max(known) + MARGIN < now else ""
+
+
+def _of_part(
+    part: Resource, launch: Launch | None, held: Collection[str], settled: dt.datetime
+) -> str:
+    if (part.token and part.token in held) or (launch is not None and not launch.is_over):
+        return ""
+    if part.launched_at is not None and part.launched_at > settled:
+        return ""
+    return "its machine is gone"
