@@ -130,7 +130,7 @@ class LaunchSpec:
     machine_type: str
     region: str
     arch: str
-    """x86_64 or aarch64."""
+    """x86_64 or arm64."""
     lifetime_s: int
     """It ends itself, at the latest, so many seconds after its boot."""
     expires_at: dt.datetime

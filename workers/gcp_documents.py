@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 USERNAME = "rackrate"
 IMAGE = "projects/debian-cloud/global/images/family/"
-FAMILIES = {"x86_64": "debian-12", "aarch64": "debian-12-arm64"}
-ARCHES = {"x86_64": "amd64", "aarch64": "arm64"}
+FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
+ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 """As image families call them: what `{arch}` in the account's image stands for."""
 DISK_GB = 20
 HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")

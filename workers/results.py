@@ -9,6 +9,7 @@ from backend.benchmarks.models import Evidence, Host, Run, Sample, Source
 from backend.catalog.models import Offer
 from backend.catalog.services import data_version_bump
 from backend.common import clock
+from backend.domain.architectures import architecture
 from backend.domain.errors import Reason
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
@@ -190,7 +191,7 @@ def offer_facts_record(run: Run) -> None:
     facts = host.facts
     quota = facts.get("cgroup_quota_cpus")
     wanted = {
-        "arch": facts.get("arch") or "",
+        "arch": architecture(facts.get("arch") or ""),
         "cpu_model": (facts.get("cpu_model") or "")[:150],
         "vcpu_count": quota or facts.get("vcpu_count"),
         "thread_count": facts.get("vcpu_count"),

@@ -106,7 +106,11 @@ def offer_detail(
     return OfferDetail(
         offer=offer,
         row=next((row for row in rows if row.offer_id == slug), None),
-        prices=list(offer.prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
+        prices=list(
+            offer.prices.filter(is_published=True).order_by("-observed_at", "purchase_model")[
+                :PRICES_SHOWN
+            ]
+        ),
         summaries=offer_scores(offer.pk),
         samples=list(
             offer.samples.select_related("run", "evidence", "host")

@@ -168,3 +168,27 @@ def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
     assert not PriceObservation.objects.exists()
     assert "Stored: 1 price" in sent(store="1")
     assert PriceObservation.objects.count() == 1
+
+
+def test_list_is_read_by_itself_once_an_admin_says_so(client, feed):
+    assert "Read this list by itself" not in text_of(client.get("/prices/"))
+    admin = signed_in(client, "admin")
+    refused = admin.post("/prices/lists/", {"list": "azure/on_demand", "region": ""})
+    assert 'id="region_error"' in text_of(refused)
+    admin.post("/prices/lists/", {"list": "azure/on_demand", "region": "westeurope"})
+    made = PriceFeed.objects.get(provider__slug="azure")
+    assert made.is_enabled
+    admin.post(f"/prices/lists/{made.pk}/", {"enable": "0"})
+    made.refresh_from_db()
+    assert not made.is_enabled
+    assert signed_in(client, "run").post("/prices/lists/", {}).status_code == 403
+
+
+def test_offer_page_draws_how_its_price_went_and_leaves_quarantine_out(client, offer):
+    observed(offer, "2", days_ago=20)
+    newest = observed(offer, "1.5", days_ago=2)
+    observed(offer, "9.75", is_published=False, doubt="1.5 before")
+    text = text_of(client.get(f"/offers/{offer.slug}/"))
+    assert "plot-prices-json" in text
+    assert f'href="/prices/{newest.pk}/"' in text
+    assert "9.75" not in text

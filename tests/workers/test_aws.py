@@ -100,7 +100,7 @@ async def test_launch_asks_for_one_machine_with_the_token_when_it_is_made(aws, d
 
 @pytest.mark.parametrize(
     ("arch", "machine_type", "image"),
-    [("x86_64", "c6a.large", "x86_64"), ("aarch64", "c7g.large", "arm64")],
+    [("x86_64", "c6a.large", "x86_64"), ("arm64", "c7g.large", "arm64")],
 )
 async def test_launch_takes_debians_image_of_the_architecture(
     aws, driver, arch, machine_type, image
@@ -112,7 +112,7 @@ async def test_launch_takes_debians_image_of_the_architecture(
 async def test_launch_takes_the_accounts_image_when_it_names_one(aws, driver):
     aws.backend()
     own = AwsDriver(aws.access(image=aws.images["arm64"]))
-    await launched(own, arch="aarch64", machine_type="c7g.large")
+    await launched(own, arch="arm64", machine_type="c7g.large")
     assert not aws.did("GetParameter")
     assert aws.did("RunInstances")[0].parameters["ImageId"] == aws.images["arm64"]
 

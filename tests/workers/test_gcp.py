@@ -149,7 +149,7 @@ async def test_launch_lets_in_one_key_and_gives_no_identity_when_called(gce, dri
     ("machine_type", "arch", "fitting"),
     [
         ("n2-standard-2", "x86_64", ("debian-12", "pd-balanced")),
-        ("t2a-standard-1", "aarch64", ("debian-12-arm64", "pd-balanced")),
+        ("t2a-standard-1", "arm64", ("debian-12-arm64", "pd-balanced")),
         ("c4-standard-2", "x86_64", ("debian-12", "hyperdisk-balanced")),
     ],
 )

@@ -118,7 +118,7 @@ async def test_user_data_arms_the_end_before_anything_else_when_the_machine_boot
 
 async def test_launch_follows_the_account_when_it_sets_image_user_and_port(cloud):
     driver = _driver(cloud, image="ubuntu-24.04", username="bench", ssh_port=2222)
-    made = await driver.launch(replace(SPEC, machine_type="cax11", arch="aarch64"), TOKEN)
+    made = await driver.launch(replace(SPEC, machine_type="cax11", arch="arm64"), TOKEN)
     assert (made.username, made.port) == ("bench", 2222)
     assert cloud.record[0].body["image"] == "ubuntu-24.04"
 

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 IMAGE = "/aws/service/debian/release/12/latest/{arch}"
 """Public SSM parameter that names Debian's own image in a region."""
-ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "aarch64": ("arm64", "arm64")}
+ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
 """By ours: Debian's name and that of EC2."""
 USERNAME = "admin"
 """Of Debian's images."""

@@ -9,6 +9,7 @@ without an amount is an offer whose price is not known.
 import datetime as dt
 from decimal import Decimal
 
+from backend.domain.architectures import architecture
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
 from backend.domain.parsing.tables import LOCALE, Record, RefusedTable, records
 from backend.domain.pricing.quoted import (
@@ -74,7 +75,7 @@ def _offer(record: Record, today: dt.date) -> OfferRow | None:
         name=record.text("offer", most=150, is_needed=True),
         region=record.text("region", most=50),
         kind=record.word("kind", KINDS, is_needed=True),
-        arch=record.text("arch", most=10).lower(),
+        arch=architecture(record.text("arch", most=10)),
         cpu_model=record.text("cpu", most=150),
         vcpu_count=_vcpus(record),
         vcpu_kind=record.word("vcpu_kind", VCPU_KINDS),

@@ -11,6 +11,7 @@ from backend.catalog.models import PriceUnit, Provider, PurchaseModel
 from backend.catalog.prices import STATES, PriceFilter
 from backend.catalog.services import PriceInput
 from backend.common import clock
+from backend.domain.price_feeds import FEED_KINDS
 from backend.web import words
 from backend.web.forms.base import WriteForm, text
 
@@ -91,6 +92,21 @@ class PriceForm(WriteForm):
         """The price typed."""
         data = self.cleaned_data
         return PriceInput(data["amount"], data["currency"].upper(), data["unit"], data["setup"])
+
+
+class FeedForm(WriteForm):
+    """A list that is to be read by itself."""
+
+    list = forms.ChoiceField(
+        label="List",
+        choices=[
+            (f"{one.provider}/{one.kind}", f"{words.provider(one.provider)}: {one.meaning}")
+            for one in FEED_KINDS
+        ],
+    )
+    region = text("Region", required=False, help_text="Where each region has its own list.")
+
+    pointers = {"/provider": "list", "/kind": "list"}
 
 
 class TableForm(WriteForm):

@@ -17,6 +17,7 @@ from backend.benchmarks.models import ResourcePurchase, Run, Source
 from backend.benchmarks.rentals import Rental, rentals
 from backend.benchmarks.resources import rented_run_create
 from backend.catalog.models import Offer
+from backend.catalog.price_history import history
 from backend.catalog.selectors import offers_visible
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
@@ -27,6 +28,7 @@ from backend.web.access import demand, may, readable
 from backend.web.forms.parameters import PROFILE_WORDS
 from backend.web.forms.rentals import RentalForm
 from backend.web.history_plots import history_plots
+from backend.web.price_plots import price_plot
 from backend.web.views.ranking import asked
 
 RUNS_SHOWN = 20
@@ -149,6 +151,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "cost": state.cost(params),
         "facts": _facts(detail.offer),
         "prices": detail.prices,
+        "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score) for score in detail.summaries],
         "strips": charts.strips(detail),
         "runs": list(runs.values())[:RUNS_SHOWN],

@@ -13,7 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
-from backend.catalog.models import PricePayload, UnpricedType
+from backend.catalog.feeds import feed_enable, feed_update
+from backend.catalog.models import PriceFeed, PricePayload, UnpricedType
 from backend.catalog.price_history import (
     change_counts,
     change_ratio,
@@ -36,7 +37,7 @@ from backend.catalog.selectors import offers_visible
 from backend.catalog.services import price_enter
 from backend.domain.errors import InvalidValue
 from backend.web.access import demand, may, readable
-from backend.web.forms.prices import ChangesForm, PriceForm, PricesForm, TableForm
+from backend.web.forms.prices import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
 from backend.web.price_plots import change_words, price_plot
 
 PER_PAGE = 50
@@ -60,6 +61,52 @@ def _paged(request: HttpRequest, rows: Any, count: int) -> dict[str, Any]:
 @require_safe
 def prices_page(request: HttpRequest) -> HttpResponse:
     """The prices in force, or those of another state; how fresh their lists are."""
+    return _prices(request)
+
+
+@readable
+@require_POST
+def price_feed_new(request: HttpRequest) -> HttpResponse:
+    """Reads a list from now on."""
+    demand(request, Scope.ADMIN)
+    form = FeedForm(request.POST)
+    if form.is_valid():
+        provider, _, kind = form.cleaned_data["list"].partition("/")
+        region, actor = form.cleaned_data["region"], request.user.get_username()
+        try:
+            feed_enable(
+                workspace=default_workspace(),
+                provider=provider,
+                kind=kind,
+                region=region,
+                actor=actor,
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The list is read within a minute, and then by itself.")
+            return HttpResponseRedirect(reverse("prices"))
+    return _prices(request, form)
+
+
+@readable
+@require_POST
+def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
+    """Reads a list by itself, or no more."""
+    demand(request, Scope.ADMIN)
+    try:
+        feed_update(
+            feed=get_object_or_404(PriceFeed, pk=feed_id),
+            workspace=default_workspace(),
+            is_enabled=request.POST.get("enable") == "1",
+            actor=request.user.get_username(),
+        )
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    return HttpResponseRedirect(reverse("prices"))
+
+
+def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResponse:
     form = PricesForm(request.GET)
     wanted = form.wanted()
     rows = price_list(wanted)
@@ -72,6 +119,7 @@ def prices_page(request: HttpRequest) -> HttpResponse:
         "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
         "unpriced": UnpricedType.objects.count(),
         "may_write": may(request, Scope.WRITE),
+        "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
     }
     return render(request, "prices/list.html", context)
 

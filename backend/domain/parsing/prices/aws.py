@@ -136,7 +136,7 @@ def _type(name: str, region: str, attributes: Mapping[str, str]) -> ParsedType:
 
 def _arch(processor: str) -> str:
     if "Graviton" in processor:
-        return "aarch64"
+        return "arm64"
     return "x86_64" if processor.startswith(("Intel", "AMD", "High Frequency Intel")) else ""
 
 

@@ -51,7 +51,7 @@ BILLED_VCPUS: Mapping[str, Decimal] = MappingProxyType(
 SHARED_CORE = {*BILLED_VCPUS, *WHOLE_MACHINES.values()}
 STATED_GIB = re.compile(r"(?P<gib>[0-9]{1,6}(?:\.[0-9]{1,3})?) GB RAM")
 # "GB", of which each is 1024 MiB.
-ARCHITECTURES: Mapping[str, str] = MappingProxyType({"X86_64": "x86_64", "ARM64": "aarch64"})
+ARCHITECTURES: Mapping[str, str] = MappingProxyType({"X86_64": "x86_64", "ARM64": "arm64"})
 A3, A3_PLAIN = "a3-", "a3-highgpu"
 
 Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]

@@ -24,7 +24,7 @@ from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
 PROVIDER = "hetzner"
 SOURCE = "Hetzner Cloud server types"
 PERCENT = Decimal(100)
-ARCHITECTURES = {"x86": "x86_64", "arm": "aarch64"}
+ARCHITECTURES = {"x86": "x86_64", "arm": "arm64"}
 DISKS = {"local": "local", "network": "network"}
 
 

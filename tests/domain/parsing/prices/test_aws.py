@@ -224,7 +224,7 @@ def test_type_carries_what_the_answer_tells(forms, form):
     large, metal, disks = types["m5.large"], types["m6g.metal"], types["i3en.24xlarge"]
     assert (large.vcpu_count, large.memory_bytes, large.arch) == (2, 8 * 2**30, "x86_64")
     assert (large.disk_bytes, large.gpu_count, large.vcpu_kind) == (None, None, "dedicated")
-    assert (metal.arch, metal.cpu_model) == ("aarch64", "AWS Graviton2 Processor")
+    assert (metal.arch, metal.cpu_model) == ("arm64", "AWS Graviton2 Processor")
     # 8 × 7,500 GB = 60 × 10^12 bytes
     assert (disks.disk_bytes, disks.disk_kind) == (60 * 10**12, "nvme")
     assert (disks.memory_bytes, disks.gpu_count) == (1952 * 2**30, 4)

@@ -71,7 +71,7 @@ def test_hetzner_tells_the_machine_and_its_traffic(cloud):
     small, large = _of(ParsedType, cloud)
     assert (small.vcpu_count, small.memory_bytes, small.disk_bytes) == (1, 2 * 2**30, 20 * 10**9)
     assert (small.arch, small.vcpu_kind, small.disk_kind) == ("x86_64", "shared", "local")
-    assert (large.arch, large.vcpu_kind, large.disk_kind) == ("aarch64", "dedicated", "network")
+    assert (large.arch, large.vcpu_kind, large.disk_kind) == ("arm64", "dedicated", "network")
     included = _prices(cloud)["aa11", "fsn1"].included
     assert included == {"traffic_bytes": 20 * 2**40, "traffic_price_per_tb": Decimal(1)}
 
