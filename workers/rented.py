@@ -326,8 +326,7 @@ def end(run: Run, step: Step) -> Move | Wait:
 def _found(
     provider: Provider, resource: Resource, step: Step
 ) -> tuple[driver.Resource | None, Sequence[driver.Resource]]:
-    """The machine as the provider describes it, and everything of the launch that is left; the
-    machines first, since the rest may hang on them."""
+    """The machine as the provider describes it, and everything of the launch that is left."""
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
     listed = provider.asked(methodcaller("inventory", tag, token=token, region=region))
@@ -341,7 +340,6 @@ def _found(
         described = provider.asked(methodcaller("describe", _handle(resource)))
         found[described.id] = described
     left = [one for one in found.values() if one.state not in OVER]
-    left.sort(key=lambda one: one.kind != driver.ResourceKind.MACHINE)
     return described, left
 
 

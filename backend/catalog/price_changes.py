@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from backend.catalog.price_rows import Held
-from backend.domain.parsing.prices import Key, ParsedPrice
+from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
 from backend.domain.parsing.prices.quarantine import Decision, Outcome, Verdict
 
 
@@ -38,14 +38,17 @@ def compared(
 ) -> list[ParsedPrice]:
     """Of the published prices those that a new list, which tells the keys `told`, is held against.
 
-    One that was stale before is not missing once more, unless it vanished with a torn list.
+    One that was stale before is not missing once more, unless it vanished with a torn list, or its
+    price is told in another currency that is not published yet.
     """
     keys = set(told)
+    unheld = {but_currency(key) for key in keys - held.keys()}
     return [
         row.price
         for key, row in held.items()
         if row.missing_since is None
         or key in keys
+        or but_currency(key) in unheld
         or (torn_since is not None and row.missing_since >= torn_since)
     ]
 

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import Max
 
 from backend.accounts.selectors import default_workspace
 from backend.accounts.services import audit_record
@@ -46,7 +47,9 @@ from backend.domain.parsing.prices.collected import Collected
 from backend.domain.parsing.prices.quarantine import LIMITS, verdict
 
 BATCH = 2000
-EVERYTHING = Decimal(1)
+SHRINKING = replace(LIMITS, missing=Decimal(1), is_currency_free=True)
+"""What counts when a person knows that much of a list is gone for good."""
+MOMENT = dt.timedelta(microseconds=1)
 SUMMARY = (
     "priced",
     "published",
@@ -132,7 +135,8 @@ def prices_record(
     `region` is the one that the list is of, "" for a list of all regions, None for one that is
     to be told apart into lists of a region each. The list is compared with the prices published
     last of the same list. Results that are already Collected are used up by it.
-    `is_shrinking_ok`: a person knows that much of it is gone for good.
+    `is_shrinking_ok`: a person knows that much of it is gone for good, or is told in another
+    currency now.
     """
     found = results if isinstance(results, Collected) else Collected.of(results)
     with transaction.atomic():
@@ -144,12 +148,22 @@ def prices_record(
         report = ImportReport()
         for feed in feeds:
             own = found if region is not None else _part(found, feed, is_first=feed is feeds[0])
-            report.add(_List(feed, own, observed_at, payload, is_shrinking_ok).record())
+            at = _after_all_before(feed, observed_at)
+            report.add(_List(feed, own, at, payload, is_shrinking_ok).record())
         if payload is not None and payload.raw_gzip is not None:
             _keep(feeds[0], payload, observed_at)
         if report.is_changed:
             data_version_bump()
     return report
+
+
+def _after_all_before(feed: PriceFeed, observed_at: dt.datetime) -> dt.datetime:
+    """The time, or the first behind all that was read of the list.
+
+    What is read later supersedes, whatever the clock did in between.
+    """
+    newest = PriceObservation.objects.filter(feed=feed).aggregate(at=Max("observed_at"))["at"]
+    return observed_at if newest is None else max(observed_at, newest + MOMENT)
 
 
 def _part(found: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
@@ -231,7 +245,7 @@ class _List:
                 (self.feed.provider.slug, code, name): offer.vcpu_count
                 for name, offer in machines.offers.items()
             },
-            limits=replace(LIMITS, missing=EVERYTHING) if self.is_shrinking_ok else LIMITS,
+            limits=SHRINKING if self.is_shrinking_ok else LIMITS,
         )
         if decided.is_torn:
             self.torn[code] = (torn_since or self.at).isoformat()

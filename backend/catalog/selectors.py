@@ -92,6 +92,7 @@ IDENTITY = (
 )
 """What a price is of: two observations that agree in these supersede each other. In the order of
 the unique index, so that the database need not sort them all."""
+SAME_PRICE = tuple(name for name in IDENTITY[1:] if name not in PLAIN_BY_NAME | {"currency"})
 PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
 """What a ranking compares. Only spot prices differ by zone."""
 
@@ -186,7 +187,7 @@ def newest_prices(
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
     newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
-    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed__checked_at", "missing_since")
+    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed", "feed__checked_at", "missing_since")
     return list(newest.values(*dict.fromkeys(told)))
 
 
@@ -198,9 +199,23 @@ def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[
         if row["basis"] in allowed:
             offers.setdefault(row["offer_id"], []).append(row)
     return {
-        offer_id: _choice(min(found, key=_preference(basis)) if len(found) > 1 else found[0], basis)
+        offer_id: _choice(_preferred(found, basis) if len(found) > 1 else found[0], basis)
         for offer_id, found in offers.items()
     }
+
+
+def _preferred(rows: list[Mapping[str, Any]], basis: PriceBasis) -> Mapping[str, Any]:
+    return min((row for row in rows if not _is_overruled(row, rows)), key=_preference(basis))
+
+
+def _is_overruled(row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a person has stated the price in another currency since its list told it."""
+    return row["feed"] is not None and any(
+        other["feed"] is None
+        and other["observed_at"] > row["observed_at"]
+        and all(other[name] == row[name] for name in SAME_PRICE)
+        for other in rows
+    )
 
 
 def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:

@@ -18,6 +18,8 @@ from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
+CURRENCY_PLACE = 10
+"""Of a key."""
 
 
 class PurchaseModel(StrEnum):
@@ -89,6 +91,11 @@ class NoPrice(Exception):
 
 
 Key = tuple[str, ...]
+
+
+def but_currency(key: Key) -> Key:
+    """What a price is of, in whatever currency; `key` is that of a ParsedPrice."""
+    return (*key[:CURRENCY_PLACE], *key[CURRENCY_PLACE + 1 :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

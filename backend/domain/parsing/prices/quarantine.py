@@ -11,7 +11,8 @@ from enum import StrEnum
 from statistics import median
 from types import MappingProxyType
 
-from backend.domain.parsing.prices import Key, ParsedPrice, PurchaseModel
+from backend.domain.parsing.prices import Key, ParsedPrice, PurchaseModel, but_currency
+from backend.domain.pricing.effective import Charge, price_over
 from backend.domain.units import EXACT
 
 
@@ -27,6 +28,8 @@ class Doubt(StrEnum):
     ABOVE_ON_DEMAND = "above_on_demand"
     PER_VCPU = "per_vcpu"
     CHANGED = "changed"
+    OTHER_CURRENCY = "other_currency"
+    OLDER = "older"
     ROWS_MISSING = "rows_missing"
 
 
@@ -42,6 +45,8 @@ class Limits:
     """Of the price published last."""
     missing: Decimal = Decimal("0.05")
     """Share of the published rows that are not among the new ones."""
+    is_currency_free: bool = False
+    """Whether a price may take the place of one in another currency."""
     hours_per_month: Decimal = Decimal(730)
     """Only to set prices of different units side by side."""
 
@@ -125,6 +130,7 @@ def verdict(
     doubtful = _Gate(
         limits=limits,
         published=published,
+        replaced={but_currency(price.key): price for price in missing},
         on_demand=_on_demand([*beside, *published.values(), *prices]),
         per_vcpu=_per_vcpu(prices, vcpus),
     )
@@ -179,6 +185,8 @@ def _per_vcpu(
 class _Gate:
     limits: Limits
     published: Mapping[Key, ParsedPrice]
+    replaced: Mapping[Key, ParsedPrice]
+    """Published ones that vanished, by their keys without the currency."""
     on_demand: Mapping[tuple[str, ...], ParsedPrice]
     per_vcpu: Mapping[Key, tuple[Decimal, Decimal]]
 
@@ -190,6 +198,8 @@ class _Gate:
             Doubt.ABOVE_ON_DEMAND: self._above_on_demand(price),
             Doubt.PER_VCPU: self._far_from_family(price),
             Doubt.CHANGED: "" if held is None else self._changed(price, held),
+            Doubt.OTHER_CURRENCY: self._other_currency(price) if held is None else "",
+            Doubt.OLDER: "" if held is None else _older(price, held),
             Doubt.ROWS_MISSING: "rows of the last answer are missing" if is_torn else "",
         }
         doubts = tuple(doubt for doubt, detail in found.items() if detail)
@@ -224,15 +234,42 @@ class _Gate:
 
     def _changed(self, price: ParsedPrice, held: ParsedPrice) -> str:
         new, old = self._comparable(price), self._comparable(held)
-        if abs(new - old) <= self.limits.change * old:
+        if abs(new - old) > self.limits.change * old:
+            return f"{_short(old)} before, {_short(new)} now"
+        # A cap may move although the hour does not.
+        new, old = self._monthly(price), self._monthly(held)
+        if abs(new - old) > self.limits.change * old:
+            return f"{_short(old)} a month before, {_short(new)} now"
+        return ""
+
+    def _other_currency(self, price: ParsedPrice) -> str:
+        """Without a rate of exchange nothing tells how much two currencies differ."""
+        old = self.replaced.get(but_currency(price.key))
+        if old is None or self.limits.is_currency_free:
             return ""
-        return f"{_short(old)} before, {_short(new)} now"
+        new, before = self._comparable(price), self._comparable(old)
+        told = f"{_short(new)} {price.currency} now"
+        return f"{_short(before)} {old.currency} before, {told}"
+
+    def _monthly(self, price: ParsedPrice) -> Decimal:
+        charge = Charge(
+            price.amount, price.unit, price.term, price.setup_amount, price.monthly_cap
+        )
+        return price_over(charge, "month", self.limits.hours_per_month) or price.amount
 
     def _hourly(self, price: ParsedPrice) -> Decimal | None:
         return price.hourly_effective(self.limits.hours_per_month)
 
     def _comparable(self, price: ParsedPrice) -> Decimal:
         return self._hourly(price) or price.amount
+
+
+def _older(price: ParsedPrice, held: ParsedPrice) -> str:
+    """An old file read late does not take the place of a newer price."""
+    new, old = price.effective_from, held.effective_from
+    if new is None or old is None or new >= old:
+        return ""
+    return f"from {new}, while the price in force is from {old}"
 
 
 def _short(amount: Decimal) -> str:
