@@ -133,14 +133,6 @@ def test_current_price_falls_from_on_demand_to_month_to_purchase() -> None:
     assert selectors.current_price(offer) == hourly
 
 
-def test_a_recorded_rate_replaces_that_of_the_same_day() -> None:
-    for units in ("1.1", "1.2"):
-        services.exchange_rate_record(
-            date=dt.date(2026, 1, 1), currency="USD", units_per_eur=Decimal(units), source="x"
-        )
-    assert selectors.rate_table().rate("EUR", "USD")[0] == Decimal("1.2")
-
-
 def test_provider_and_region_are_made_once() -> None:
     provider = services.provider_get(slug="vultr")
     assert provider.name == "Vultr"

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.catalog.feeds import feed_disable, feed_enable
+from backend.catalog.feeds import feed_enable, feed_update
 from backend.catalog.models import PriceFeed
 from backend.common import clock
 from tests import factories
@@ -126,7 +126,8 @@ def test_feeds_are_listed_with_freshness_and_counts_in_every_format(caller: Call
 )
 def test_feeds_are_filtered_by_what_they_are_of(caller: Caller, query: str, found: int) -> None:
     enabled("aws", "spot", "eu-west-1")
-    feed_disable(feed=enabled(), workspace=factories.workspace(), actor="tester")
+    workspace = factories.workspace()
+    feed_update(feed=enabled(), workspace=workspace, is_enabled=False, actor="tester")
     assert caller("admin").get(f"{FEEDS}?{query}").json()["count"] == found
 
 

@@ -1,5 +1,6 @@
 """A list that is imported again: unchanged, changed, shorter, back, and not plausible."""
 
+import datetime as dt
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from backend.catalog.models import (
     PriceObservation,
 )
 from backend.catalog.price_import import (
+    MOMENT,
     ImportReport,
     price_review,
 )
@@ -136,6 +138,52 @@ def test_region_that_is_not_told_any_more_is_torn() -> None:
     record([price(), price("0.2", region="us-east-1")], region="")
     report = record([price()], day=1, region="")
     assert (report.torn, report.missing) == (["us-east-1"], 1)
+
+
+def test_what_is_read_later_supersedes_when_the_clock_went_back() -> None:
+    record(many(), day=10)
+    changed = [price("0.11", "m5.0"), *many()[1:]]
+    for day in (10, 5):
+        amount = Decimal("0.11" if day == 10 else "0.12")
+        changed[0] = price(str(amount), "m5.0")
+        assert record(changed, day=day).published == 1
+        newest = PriceObservation.objects.get(offer__name="m5.0", amount=amount)
+        assert best_prices(PriceBasis())[newest.offer_id].amount == amount
+    assert record(changed, day=6).unchanged == 30
+    assert PriceFeed.objects.get().checked_at == newest.observed_at + MOMENT
+
+
+def test_older_file_does_not_take_the_place_of_a_newer_price() -> None:
+    new, old = dt.date(2026, 7, 1), dt.date(2026, 1, 1)
+    record([price("0.11", effective_from=new)])
+    report = record([price("0.1", effective_from=old)], day=1)
+    assert (report.published, report.quarantined) == (0, 1)
+    waiting = PriceObservation.objects.get(is_published=False)
+    assert waiting.doubt == "from 2026-01-01, while the price in force is from 2026-07-01"
+    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.11")
+    assert record([price("0.11", effective_from=new)], day=2).unchanged == 1
+
+
+def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:
+    record(many())
+    changed = [price("10", "m5.0", currency="EUR"), *many()[1:]]
+    for day in (1, 2):
+        report = record(changed, day=day)
+        assert (report.published, report.quarantined, report.torn) == (0, 1, [])
+    waiting = PriceObservation.objects.get(is_published=False)
+    assert waiting.doubt == "0.1 USD before, 10 EUR now"
+    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
+    price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
+    assert best_prices(PriceBasis())[waiting.offer_id].currency == "EUR"
+    assert record(changed, day=3).unchanged == 30
+
+
+def test_list_in_another_currency_counts_when_a_person_says_that_it_is_whole() -> None:
+    record(many())
+    euros = [price("0.09", f"m5.{n}", currency="EUR") for n in range(30)]
+    assert record(euros, day=1).quarantined == 30
+    assert record(euros, day=2, is_shrinking_ok=True).published == 30
+    assert {one.currency for one in best_prices(PriceBasis()).values()} == {"EUR"}
 
 
 # --- quarantine -----------------------------------------------------------------------------------

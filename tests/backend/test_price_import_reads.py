@@ -172,6 +172,40 @@ def test_price_that_its_list_still_tells_is_preferred(offer: Offer) -> None:
     assert (chosen.amount, chosen.zone, chosen.is_missing) == (Decimal("0.05"), "az2", False)
 
 
+def test_price_is_no_younger_by_a_list_that_tells_another_one(offer: Offer) -> None:
+    feed = read_at(19)
+    factories.price(offer, "0.1", observed_at=factories.AT, feed=feed)
+    waiting = factories.price(offer, "0.2", observed_at=TODAY, feed=feed, is_published=False)
+    chosen = best_prices(PriceBasis())[offer.pk]
+    assert (chosen.amount, chosen.observed_on) == (Decimal("0.1"), factories.AT.date())
+    before = best_prices(PriceBasis(as_of=dt.date(2026, 11, 19)))[offer.pk]
+    assert before.observed_on == dt.date(2026, 11, 19)
+    waiting.reviewed_at = TODAY
+    waiting.save()
+    assert best_prices(PriceBasis())[offer.pk].observed_on == dt.date(2026, 11, 19)
+
+
+def test_what_a_person_states_in_another_currency_holds_until_a_list_tells_a_new_price(
+    offer: Offer,
+) -> None:
+    feed, hour = read_at(20), dt.timedelta(hours=1)
+    factories.price(offer, "0.1", observed_at=factories.AT, feed=feed)
+    factories.price(offer, "0.05", currency="EUR", observed_at=factories.AT + hour)
+    chosen = best_prices(PriceBasis(currency="USD"))[offer.pk]
+    assert (chosen.amount, chosen.currency) == (Decimal("0.05"), "EUR")
+    factories.price(offer, "0.11", observed_at=factories.AT + 2 * hour, feed=feed)
+    assert best_prices(PriceBasis())[offer.pk].amount == Decimal("0.11")
+
+
+def test_last_word_of_a_person_counts_whatever_the_currency(offer: Offer) -> None:
+    minute = dt.timedelta(minutes=1)
+    factories.price(offer, "0.1", currency="USD", observed_at=factories.AT)
+    factories.price(offer, "0.2", currency="EUR", observed_at=factories.AT + minute)
+    factories.price(offer, "0.01", purchase_model="spot", observed_at=factories.AT + 2 * minute)
+    chosen = best_prices(PriceBasis(currency="USD"))[offer.pk]
+    assert (chosen.amount, chosen.currency) == (Decimal("0.2"), "EUR")
+
+
 def test_a_list_read_again_makes_its_prices_no_older_than_that(offer: Offer) -> None:
     factories.price(offer, "0.1", feed=read_at(18))
     assert best_prices(PriceBasis())[offer.pk].observed_on == dt.date(2026, 11, 18)

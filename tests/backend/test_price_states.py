@@ -98,6 +98,16 @@ def test_as_of_shows_prices_as_they_were_known_then(client: Client) -> None:
     assert [row["state"] for row in rows(client.get(f"{API}/prices.csv"))] == ["stale"]
 
 
+def test_accepted_price_counts_from_the_day_on_which_it_was_observed(client: Client) -> None:
+    offer = factories.offer("moved")
+    factories.price(offer, "1", observed_at=at(1))
+    accepted = {"is_published": True, "reviewed_at": at(9), "doubt": "changed"}
+    factories.price(offer, "2", observed_at=at(3), **accepted)
+    for number, amount in ((2, "1"), (3, "2")):
+        [told] = rows(client.get(f"{API}/prices.csv?as_of={day(number)}"))
+        assert (told["amount"], told["state"]) == (amount, "current")
+
+
 def test_count_is_that_of_the_rows_whatever_is_asked_for() -> None:
     for name in ("a", "b"):
         offer = factories.offer(name, region=factories.region("us-east-1"))
