@@ -67,6 +67,7 @@ class Command(BaseCommand):
                     is_over = all(run.is_finished for run in seen.runs)
                     text = self._show(seen, text, is_over=is_over)
                     if is_over:
+                        campaign.refresh_from_db()  # it may have ended between the two reads
                         return seen
                     stand_in.look()
                     time.sleep(LOOK_S)
