@@ -91,11 +91,6 @@ def feed_enable(
     )
 
 
-def feed_disable(*, feed: PriceFeed, workspace: Workspace, actor: str) -> PriceFeed:
-    """Read it no more. Its prices stay; in time they are shown as stale."""
-    return feed_update(feed=feed, workspace=workspace, is_enabled=False, actor=actor)
-
-
 @transaction.atomic
 def feed_update(
     *,
@@ -107,7 +102,8 @@ def feed_update(
 ) -> PriceFeed:
     """Enable or disable a feed, or read it more or less often; what is None stays.
 
-    An enabled one is due at once. Raises InvalidValue with a pointer.
+    An enabled one is due at once. The prices of one that is read no more stay; in time they are
+    shown as stale. Raises InvalidValue with a pointer.
     """
     feed = PriceFeed.objects.select_related("provider").get(pk=feed.pk)
     kind = feed_kind(feed.provider.slug, feed.kind)

@@ -51,7 +51,8 @@ class PriceFilter:
     """Which prices a reader asks for; None is any.
 
     `offer` is a slug or a type's own name; `state` one of STATES, "" for those in force, stale
-    ones among them. `as_of` looks at the prices as they were known at the end of that day.
+    ones among them. `as_of` looks at the prices observed up to the end of that day, those among
+    them that waited and were accepted later: the provider asked for them on that day.
     """
 
     provider: str | None = None

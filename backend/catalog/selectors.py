@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.catalog.models import (
@@ -92,7 +92,6 @@ IDENTITY = (
 )
 """What a price is of: two observations that agree in these supersede each other. In the order of
 the unique index, so that the database need not sort them all."""
-SAME_PRICE = tuple(name for name in IDENTITY[1:] if name not in PLAIN_BY_NAME | {"currency"})
 PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
 """What a ranking compares. Only spot prices differ by zone."""
 
@@ -161,7 +160,8 @@ def best_prices(
 ) -> dict[UUID, PriceChoice]:
     """One current price per offer under the basis, by offer id; offers without one are absent.
 
-    Only published ones of Linux with shared tenancy. In order of preference: the purchase model
+    Only published ones of Linux with shared tenancy; what a person states is superseded by nothing
+    older, be it in another currency. In order of preference: the purchase model
     (on demand, else monthly without a commitment), those that their list still tells, the basis,
     no upfront payment, the newest day on which they were read, the reader's currency, the lowest
     (of zones and plans), the newest observation.
@@ -188,7 +188,17 @@ def newest_prices(
     kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
     newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
     told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed", "feed__checked_at", "missing_since")
-    return list(newest.values(*dict.fromkeys(told)))
+    newest = newest.annotate(is_doubted=_is_doubted(basis.as_of))
+    return list(newest.values(*dict.fromkeys(told), "is_doubted"))
+
+
+def _is_doubted(as_of: dt.date | None) -> Exists:
+    """Whether the list of a price tells another one, which waits for a person."""
+    same = {name: OuterRef(name) for name in IDENTITY}
+    rows = PriceObservation.objects.filter(
+        is_published=False, reviewed_at=None, missing_since=None, **same
+    )
+    return Exists(rows if as_of is None else rows.filter(observed_at__lt=end_of(as_of)))
 
 
 def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[UUID, PriceChoice]:
@@ -208,12 +218,15 @@ def _preferred(rows: list[Mapping[str, Any]], basis: PriceBasis) -> Mapping[str,
     return min((row for row in rows if not _is_overruled(row, rows)), key=_preference(basis))
 
 
+ALIKE = ("purchase_model", "zone", "term", "upfront", "plan", "basis")
+
+
 def _is_overruled(row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a person has stated the price in another currency since its list told it."""
-    return row["feed"] is not None and any(
+    """Whether a person has stated the price in another currency since."""
+    return any(
         other["feed"] is None
         and other["observed_at"] > row["observed_at"]
-        and all(other[name] == row[name] for name in SAME_PRICE)
+        and all(other[name] == row[name] for name in ALIKE)
         for other in rows
     )
 
@@ -247,7 +260,7 @@ def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
     missing = row["missing_since"]
     is_missing = missing is not None and (basis.as_of is None or missing < end_of(basis.as_of))
     read_at = row["observed_at"]
-    if not is_missing:
+    if not (is_missing or row["is_doubted"]):
         # A list that was read and told nothing new appended no row.
         read_at = max(read_at, row["feed__checked_at"] or read_at)
     read_on = _day(read_at)

@@ -13,7 +13,6 @@ from backend.accounts.selectors import default_workspace
 from backend.accounts.services import audit_record
 from backend.catalog.models import (
     DataVersion,
-    ExchangeRate,
     Kind,
     Offer,
     PriceObservation,
@@ -164,7 +163,9 @@ def _checked(price: PriceInput, place: str) -> str:
 
 @transaction.atomic
 def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
-    """A price that a person knows better than any list, with why; it is published at once.
+    """A price that a person knows better than a list, with why; it is published at once.
+
+    In force until a list tells a price that is new: one that it told before does not come back.
 
     Raises InvalidValue by JSON pointer.
     """
@@ -189,17 +190,3 @@ def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> 
         },
     )
     return observation
-
-
-@transaction.atomic
-def exchange_rate_record(
-    *, date: dt.date, currency: str, units_per_eur: Decimal, source: str
-) -> ExchangeRate:
-    """Keep the rate of a day; recording the same day again replaces it."""
-    rate, _ = ExchangeRate.objects.update_or_create(
-        date=date,
-        currency=currency,
-        defaults={"units_per_eur": units_per_eur, "source": source},
-    )
-    data_version_bump()
-    return rate

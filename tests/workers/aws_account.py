@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
-import boto3
 import pytest
 
 from tests.fakes.aws import REGION, FakeAws
+from workers import aws_api
 from workers.driver import DriverError, LaunchSpec, Resource
 from workers.drivers.aws import AwsDriver
 
@@ -51,7 +51,7 @@ def owner(aws: FakeAws) -> Any:
 
 def client_of(aws: FakeAws, key: str) -> Any:
     """A plain client with a key."""
-    session = boto3.session.Session(key, "x")
+    session = aws_api._session(aws_access_key_id=key, aws_secret_access_key="x")
     return session.client("ec2", region_name=REGION, endpoint_url=aws.url)
 
 

@@ -298,7 +298,8 @@ def test_disabled_feed_is_not_read_and_keeps_its_prices(price_server):
     feed = fetched(enable("linode"))
     before = rows()
     due_again(feed)
-    feeds.feed_disable(feed=feed, workspace=account("linode").workspace, actor="tester")
+    workspace = account("linode").workspace
+    feeds.feed_update(feed=feed, workspace=workspace, is_enabled=False, actor="tester")
     assert fetching.fetch_due() == 0
     assert rows() == before
 

@@ -30,6 +30,8 @@ _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*")
 """What makes a spreadsheet take a text for a formula."""
+_CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move a terminal's cursor, or turn the text behind them round."""
 _SHOWN = 60
 _MOST_DIGITS = 40
 
@@ -72,6 +74,9 @@ class Record:
         if start:
             cell = cell[start.end() :]
             self.warn(column, f"{shown(start[0])!r} at its begin would start a formula: stripped")
+        if _CONTROL.search(cell):
+            self.refuse(column, "a control character is not text")
+            return ""
         if len(cell) > most:
             self.refuse(column, f"{len(cell)} characters are too many, {most} the most")
             return ""

@@ -205,6 +205,14 @@ def test_rule_26_what_starts_a_formula_is_stripped_and_told(cell, kept):
     assert [(remark.line, remark.column) for remark in found.warnings] == [(2, "note")]
 
 
+@pytest.mark.parametrize("mark", ["\x1b[31m", "\x07", "\x7f", "\x9b", "\u202e", "\u2066"])
+def test_a_control_character_is_refused_where_it_stands(mark):
+    found = quoted(model=f"AX{mark}41", note=f"a{mark}")
+    assert sorted(refusals(found)) == [(2, "model"), (2, "note")]
+    assert "control character" in found.refused[0].detail
+    assert quoted(note="tab\tand\nline").refused == ()
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [

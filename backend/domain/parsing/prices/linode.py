@@ -72,18 +72,7 @@ def _priced(
             region=region,
         )
         return
-    yield ParsedType(
-        provider=PROVIDER,
-        region=region,
-        name=name,
-        vcpu_count=answers.above_zero(item.get("vcpus")),
-        vcpu_kind=KINDS.get(answers.word(item, "class"), ""),
-        # "MB", of which 1024 are the "1GB" of the label.
-        memory_bytes=answers.size(item.get("memory"), MIB),
-        disk_bytes=answers.size(item.get("disk"), MIB),
-        disk_kind="ssd",
-        gpu_count=answers.size(item.get("gpus"), 1),
-    )
+    yield _type(item, name, region)
     yield ParsedPrice(
         provider=PROVIDER,
         offer=name,
@@ -96,6 +85,21 @@ def _priced(
         included=_included(item),
         source=source,
         raw_id=name,
+    )
+
+
+def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
+    return ParsedType(
+        provider=PROVIDER,
+        region=region,
+        name=name,
+        vcpu_count=answers.above_zero(item.get("vcpus")),
+        vcpu_kind=KINDS.get(answers.word(item, "class"), ""),
+        # "MB", of which 1024 are the "1GB" of the label.
+        memory_bytes=answers.size(item.get("memory"), MIB),
+        disk_bytes=answers.size(item.get("disk"), MIB),
+        disk_kind="ssd",
+        gpu_count=answers.size(item.get("gpus"), 1),
     )
 
 

@@ -252,9 +252,7 @@ class _Gate:
         return f"{_short(before)} {old.currency} before, {told}"
 
     def _monthly(self, price: ParsedPrice) -> Decimal:
-        charge = Charge(
-            price.amount, price.unit, price.term, price.setup_amount, price.monthly_cap
-        )
+        charge = Charge(price.amount, price.unit, price.term, price.setup_amount, price.monthly_cap)
         return price_over(charge, "month", self.limits.hours_per_month) or price.amount
 
     def _hourly(self, price: ParsedPrice) -> Decimal | None:

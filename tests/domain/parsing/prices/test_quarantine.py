@@ -1,5 +1,6 @@
 """The gate before new prices are published (rules 9, 19 and 27)."""
 
+import datetime as dt
 from decimal import Decimal
 
 import pytest
@@ -140,6 +141,47 @@ def test_rule_19_a_vanished_price_is_stale_and_not_deleted():
     found = verdict(old[1:], old)
     assert found.missing == (old[0],)
     assert not found.is_alarming
+
+
+def test_rule_27_a_price_waits_when_its_cap_changes_though_its_hour_does_not():
+    old = _price("0.1", monthly_cap=Decimal(60))
+    for cap, outcome in (("42", "publish"), ("41.9", "quarantine"), ("6", "quarantine")):
+        (decision,) = verdict([_price("0.1", monthly_cap=Decimal(cap))], [old]).decisions
+        assert decision.outcome == outcome
+    assert decision.detail == "60 a month before, 6 now"
+    (without,) = verdict([_price("0.1")], [_price("0.1", monthly_cap=Decimal(5))]).decisions
+    assert without.doubts == (Doubt.CHANGED,)
+
+
+def test_a_price_waits_when_it_stands_for_one_in_another_currency():
+    old = [_price("1"), *(_price("1", f"m5.{size}") for size in range(40))]
+    euro = _price("1", currency="EUR")
+    (decision, *_) = verdict([euro, *old[1:]], old).decisions
+    assert (decision.doubts, decision.detail) == (
+        (Doubt.OTHER_CURRENCY,),
+        "1 USD before, 1 EUR now",
+    )
+    # A list that tells both currencies has replaced nothing.
+    assert verdict([euro, *old], old).decisions[0].outcome is Outcome.PUBLISH
+    free = Limits(is_currency_free=True)
+    assert verdict([euro, *old[1:]], old, limits=free).decisions[0].outcome is Outcome.PUBLISH
+
+
+@pytest.mark.parametrize(
+    ("held", "told", "outcome"),
+    [
+        ("2026-07-01", "2026-06-30", ("quarantine", Doubt.OLDER)),
+        ("2026-07-01", "2026-07-01", ("publish",)),
+        ("2026-07-01", None, ("publish",)),
+        (None, "2026-06-30", ("publish",)),
+    ],
+)
+def test_a_price_waits_when_it_is_older_than_the_one_in_force(held, told, outcome):
+    new, old = (day and dt.date.fromisoformat(day) for day in (told, held))
+    found = verdict([_price("1.1", effective_from=new)], [_price("1", effective_from=old)])
+    assert _outcomes(found) == [outcome]
+    same = verdict([_price("1", effective_from=new)], [_price("1", effective_from=old)])
+    assert _outcomes(same) == [("unchanged",)]
 
 
 def test_every_doubt_is_told_when_there_are_several():
