@@ -14,6 +14,9 @@ from django.conf import settings
 from django.db import connection
 
 from backend.accounts.models import CloudAccount
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import NoticeKind
+from backend.benchmarks.notices import notice_queue
 from backend.catalog.feeds import (
     ClaimLost,
     FeedClaim,
@@ -198,7 +201,23 @@ def _recorded(claim: FeedClaim, wanted: Wanted) -> Report:
         )
         payloads_tidy(feed=feed, sha256=payload.sha256)
         feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
+        if report.quarantined:
+            _tell_doubts(feed, report.quarantined, payload.sha256)
     return report
+
+
+def _tell_doubts(feed: PriceFeed, count: int, sha256: str) -> None:
+    """Tell people, once an answer, that prices wait for them."""
+    notice_queue(
+        workspace=default_workspace(),
+        kind=NoticeKind.PRICES,
+        key=f"prices:{feed.pk}:{sha256}",
+        document={
+            "title": f"{count} prices of {_named(feed).removeprefix('prices ')} wait in quarantine",
+            "detail": "They are not plausible; the last good ones stay in force.",
+            "url": f"{settings.PUBLIC_URL.rstrip('/')}/prices/?state=quarantined",
+        },
+    )
 
 
 def _recorded_rates(claim: FeedClaim, wanted: Wanted) -> RatesReport:

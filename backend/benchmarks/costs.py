@@ -168,11 +168,12 @@ def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
         operating_system="linux",
         tenancy="shared",
         is_published=True,
-        missing_since=None,
     )
     newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
     found: dict[UUID, tuple[UUID, Money]] = {}
     for row in newest:
+        if row.missing_since is not None:  # not sold there any more
+            continue
         hourly = _hourly(row.amount, row.currency, row.unit)
         held = found.get(row.offer_id)
         if held is None or held[1].amount < hourly.amount:

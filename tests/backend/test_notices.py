@@ -227,7 +227,7 @@ def test_notice_is_tried_later_and_later_and_given_up_visibly(caller):
     assert seen["last_error"] == "given up after 10 attempts: answered 500"
     listed = rows(caller("admin", name="2").get(f"{API}/subscriptions.csv"))
     assert listed[0]["given_up"] == "1"
-    assert listed[0]["kinds"] == "run_failed campaign_done regression leak"
+    assert listed[0]["kinds"] == "run_failed campaign_done regression leak prices"
 
 
 # --- what is told ---------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         ("peer", "rack 1"), ("peer_address", 5), ("peer_address", "-oProxyCommand=x"),
         ("install_tools", "yes"), ("matrix_depths", 8), ("matrix_depths", []),
         ("purchase_model", "reserved"), ("purchase_model", ["spot"]), ("lifetime_s", 59),
-        ("lifetime_s", "1 h"), ("lifetime_s", 1e9), ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
+        ("lifetime_s", "1 h"), ("lifetime_s", 1e9),
+        ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
     ],
 )  # fmt: skip
 def test_parameter_of_another_kind_is_refused_by_place(field, value):

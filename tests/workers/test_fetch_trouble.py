@@ -9,11 +9,13 @@ import pytest
 from django.db import connection
 
 from backend.accounts.models import AuditEntry
+from backend.benchmarks.models import Notice, Subscription
 from backend.catalog import feeds
 from backend.catalog.feeds import ClaimLost, FeedBusy, feed_claim, feed_claim_now, feed_failed
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors import data_version
 from backend.common import clock
+from tests import factories
 from tests.fakes.price_faults import (
     answered,
     bomb,
@@ -102,6 +104,23 @@ def test_good_answer_after_trouble_is_recorded_and_the_trouble_forgotten(price_s
     assert fetched(feed).failures == 1
     feed = fetched(due_again(feed))
     assert (feed.failures, feed.last_error, feed.summary["priced"]) == (0, "", 9)
+
+
+def test_people_are_told_once_when_prices_wait_in_quarantine(price_server):
+    Subscription.objects.create(
+        workspace=factories.workspace(), channel="email", address="a@b.example", kinds=["prices"]
+    )
+    feed = fetched(azure())
+    assert not Notice.objects.exists()
+    for item in price_server.documents["azure-retail"]["Items"]:
+        item["retailPrice"] = item["retailPrice"] * 3
+    feed = fetched(due_again(feed))
+    assert feed.summary["quarantined"] > 0
+    told = Notice.objects.get().document
+    assert told["title"].endswith("azure on_demand francecentral wait in quarantine")
+    assert told["url"].endswith("/prices/?state=quarantined")
+    fetched(due_again(feed))
+    assert Notice.objects.count() == 1
 
 
 def test_rule_28_not_modified_changes_nothing_but_the_time_it_was_asked(price_server):

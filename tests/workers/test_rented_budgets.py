@@ -245,6 +245,16 @@ def test_spot_machine_is_charged_its_price_and_reserved_at_the_one_on_demand():
         of, "0.09", purchase_model="spot", zone="fake-1b", observed_at=AT - dt.timedelta(days=30)
     )
     factories.price(of, "9", purchase_model="spot", zone="fake-1c", is_published=False)
+    # A zone that is not listed any more does not fall back to what it was before.
+    for days, gone in ((3, None), (2, AT)):
+        factories.price(
+            of,
+            "0.2",
+            purchase_model="spot",
+            zone="fake-1d",
+            observed_at=AT - dt.timedelta(days=days),
+            missing_since=gone,
+        )
     resource = reserved(rented_run(of, parameters={"lifetime_s": 3600, "purchase_model": "spot"}))
     assert resource.purchase_model == "spot"
     assert (resource.hourly_amount, resource.reserved_amount) == (Decimal("0.12"), Decimal("0.36"))

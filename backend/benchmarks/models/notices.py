@@ -18,6 +18,7 @@ class NoticeKind(models.TextChoices):
     CAMPAIGN_DONE = "campaign_done", "a campaign came to its end"
     REGRESSION = "regression", "a result left the band of its history"
     LEAK = "leak", "a rented machine does not go away, or a cloud does not answer"
+    PRICES = "prices", "prices are not plausible and wait for a person"
 
 
 class Subscription(Identified):

@@ -53,6 +53,8 @@ STATED_GIB = re.compile(r"(?P<gib>[0-9]{1,6}(?:\.[0-9]{1,3})?) GB RAM")
 # "GB", of which each is 1024 MiB.
 ARCHITECTURES: Mapping[str, str] = MappingProxyType({"X86_64": "x86_64", "ARM64": "arm64"})
 A3, A3_PLAIN = "a3-", "a3-highgpu"
+WITH_GPU = frozenset({"a2", "a3", "a4", "a4x", "g2", "g4"})
+"""Families whose machines all have accelerators, by their names' beginning."""
 
 Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]
 """Components by (family, part, region, purchase model)."""
@@ -238,6 +240,8 @@ def _sum(
     if shape.has_local_ssd:
         # Sold by the GiB-month: without it the machine would look cheaper than it is.
         raise NoPrice(Reason.NO_COMPONENT, "local SSD")
+    if shape.name.partition("-")[0] in WITH_GPU and not shape.accelerators:
+        raise NoPrice(Reason.NO_COMPONENT, "accelerators, which the list of types does not tell")
     currencies = sorted({one.currency for one, _ in used})
     if len(currencies) > 1:
         raise NoPrice(Reason.MIXED_CURRENCY, ", ".join(currencies))

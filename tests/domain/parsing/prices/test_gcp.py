@@ -134,6 +134,18 @@ def test_rule_12_accelerators_are_part_of_the_price(results):
     assert machine.gpu_count == 1
 
 
+def test_rule_12_machine_whose_accelerators_are_not_told_has_no_price():
+    parts = [
+        _sku(f"A2 Instance {part} running in Americas", unit=unit)
+        for part, unit in (("Core", "h"), ("Ram", "GiBy.h"))
+    ]
+    page = json.dumps({"skus": parts})
+    found = list(gcp.parse([page], _shape("a2-highgpu-1g")))
+    assert [row.reason for row in found if isinstance(row, Skipped)][:1] == [Reason.NO_COMPONENT]
+    assert not [row for row in found if isinstance(row, ParsedPrice)]
+    assert "accelerators" in next(row.detail for row in found if isinstance(row, Skipped))
+
+
 def test_rule_13_sustained_use_is_named_and_never_in_the_price_of_an_hour(results):
     marks = {name: price.sustained_use for name, price in _prices(results).items()}
     assert marks == {
