@@ -26,11 +26,23 @@ class Form:
     """Machines that are rented of each faked cloud, one for a run."""
     cloud_kills: int
     """Of the worker meanwhile."""
+    clouds: tuple[str, ...]
+    """Which of tests.e2e.worlds."""
 
 
 MORE_KILLS = 6
-SHORT = Form(kills=6, cut_s=30, cut_lease_s=10, cut_kills=1, cycles=12, cloud_kills=4)
-LONG_FORM = Form(kills=104, cut_s=300, cut_lease_s=120, cut_kills=2, cycles=200, cloud_kills=60)
+SHORT = Form(
+    kills=6, cut_s=30, cut_lease_s=10, cut_kills=1, cycles=12, cloud_kills=4, clouds=("aws",)
+)
+LONG_FORM = Form(
+    kills=104,
+    cut_s=300,
+    cut_lease_s=120,
+    cut_kills=2,
+    cycles=200,
+    cloud_kills=60,
+    clouds=("fake", "aws", "gcp"),
+)
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10
 RESUME_SLACK_S = 10

@@ -108,7 +108,7 @@ class Cycles:
         return kills
 
 
-@pytest.fixture(params=WORLDS)
+@pytest.fixture(params=FORM.clouds)
 def world(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[World]:
     with WORLDS[request.param](tmp_path) as made:
         yield made

@@ -126,4 +126,4 @@ def _gcp(directory: Path) -> AbstractContextManager[World]:
 
 
 WORLDS: Mapping[str, Open] = {"fake": FakeWorld, "aws": _aws, "gcp": _gcp}
-"""Every cloud that the provisioning cycles are tried on."""
+"""The clouds that the provisioning cycles can be tried on."""
