@@ -84,9 +84,13 @@ def test_memory_tells_no_nodes_when_not_all_threads_run(probe, tmp_path):
 def test_memory_tells_the_handover_when_two_workers_have_a_cpu_each(probe):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two CPUs are needed")
-    done = probe("memory", *BANDWIDTH, "--rounds", 200)
+    told = None
+    for _ in range(10):  # beside other work both may have been on one CPU, and nothing is told
+        done = probe("memory", *BANDWIDTH, "--rounds", 200)
+        told = told or json.loads(done.stdout)["handover_ns"]
     # A few ns between siblings, under a microsecond between sockets; more when a worker waited.
-    assert 1 < json.loads(done.stdout)["handover_ns"] < 10_000
+    assert told is not None
+    assert 1 < told < 10_000
     done = probe("memory", *BANDWIDTH, "--threads", 1)
     assert json.loads(done.stdout)["handover_ns"] is None
 
