@@ -16,6 +16,7 @@ from backend.catalog.models import (
     Offer,
     PriceObservation,
 )
+from backend.common import clock
 from backend.domain.money import EURO, RateTable
 from backend.domain.money import ExchangeRate as Rate
 from backend.domain.pricing.effective import Charge, price_over
@@ -152,7 +153,7 @@ class PriceChoice:
     zone: str = ""
     """Of a spot price: where it is the lowest."""
     is_missing: bool = False
-    """Whether its list does not tell it any more."""
+    """Whether its list does not tell it any more, or its quote has expired."""
 
 
 def best_prices(
@@ -187,7 +188,8 @@ def newest_prices(
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
     newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
-    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "feed", "feed__checked_at", "missing_since")
+    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "valid_until", "missing_since")
+    told += ("feed", "feed__checked_at")
     newest = newest.annotate(is_doubted=_is_doubted(basis.as_of))
     return list(newest.values(*dict.fromkeys(told), "is_doubted"))
 
@@ -259,6 +261,8 @@ def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
     term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
     missing = row["missing_since"]
     is_missing = missing is not None and (basis.as_of is None or missing < end_of(basis.as_of))
+    if row["valid_until"] is not None:
+        is_missing |= row["valid_until"] < (basis.as_of or clock.now().date())
     read_at = row["observed_at"]
     if not (is_missing or row["is_doubted"]):
         # A list that was read and told nothing new appended no row.

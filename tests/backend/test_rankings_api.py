@@ -301,6 +301,21 @@ def test_flags_tell_shared_cpus_and_stale_prices(client: Client) -> None:
     assert by_slug == {"shared": "shared_vcpu stale_price", "burst": "burstable"}
 
 
+def test_quote_that_has_expired_prices_its_offer_as_stale_and_only_for_want_of_another(client):
+    offer = factories.offer("quoted", kind="dedicated")
+    factories.sample(offer, 10.0)
+    quote = {"purchase_model": "monthly", "unit": "month"}
+    factories.price(offer, "73", valid_until=dt.date(2026, 11, 1), **quote)
+    (row,) = results(client, "as_of=2026-11-01")
+    assert (row["price"], row["flags"]) == ("0.1", "")
+    (row,) = results(client, "as_of=2026-11-02")
+    assert (row["price"], row["flags"]) == ("0.1", "stale_price")
+    earlier = dt.datetime(2026, 10, 20, tzinfo=dt.UTC)
+    factories.price(offer, "146", plan="12_months", observed_at=earlier, **quote)
+    (row,) = results(client, "as_of=2026-11-02")
+    assert (row["price"], row["flags"]) == ("0.2", "")
+
+
 # --- filters and order ------------------------------------------------------------------------
 
 
