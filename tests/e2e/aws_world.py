@@ -47,6 +47,8 @@ class AwsWorld(FakeAws):
 
     def lives(self) -> list[Life]:
         self.settle()
+        launches = Counter(one.token for one in self.rented if not one.is_surplus)
+        assert set(launches.values()) <= {1}, f"a token launched twice: {launches}"
         return [_life(rented) for rented in self.rented]
 
 

@@ -37,6 +37,8 @@ class Rented:
     visible_at: float
     console_at: float
     is_listening: bool
+    is_surplus: bool
+    """Made by the same call as another one."""
     ends_at: float | None
     """By itself or by the provider, whatever anybody asks for."""
     why: str = ""
@@ -89,6 +91,7 @@ class Fleet:
                 visible_at=now + (self._happens(Fault.LATE) or 0),
                 console_at=running_at + (self._happens(CONSOLE_LATE) or 0),
                 is_listening=self._happens(Fault.NO_SSHD) is None,
+                is_surplus=instance.ami_launch_index > 0,
                 ends_at=ends_at,
                 why=why,
                 reservation=reservation,

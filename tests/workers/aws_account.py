@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.aws import REGION, FakeAws
 from workers import aws_api
-from workers.driver import DriverError, LaunchSpec, Resource
+from workers.driver import DriverError, LaunchSpec, Resource, ResourceState
 from workers.drivers.aws import AwsDriver
 
 TOKEN = "0f0e0d0c-0b0a-4908-8706-050403020100"
@@ -62,7 +62,8 @@ async def launched(driver: AwsDriver, **changed: Any) -> Resource:
 async def ended(driver: AwsDriver) -> None:
     """As the end of a run does it: everything that the inventory tells, until it tells nothing."""
     for _ in range(5):
-        found = await driver.inventory(TAG, token=TOKEN)
+        listed = await driver.inventory(TAG, token=TOKEN)
+        found = [one for one in listed if one.state != ResourceState.GONE]
         for resource in found:
             with contextlib.suppress(DriverError):
                 await driver.terminate(resource)

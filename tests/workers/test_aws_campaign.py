@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db.models import Sum
+from django.db.models.functions import Now
 
 from backend.accounts.cloud_accounts import account_create
 from backend.accounts.models import CloudAccount
@@ -22,14 +23,18 @@ from backend.benchmarks.models import (
     ResourceState,
     Run,
     RunState,
+    Step,
 )
+from backend.benchmarks.services import run_cancel
 from backend.catalog.models import Offer
 from backend.domain.rentals import Budget, charges, stored
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
-from tests.workers.clouds import TINY
+from tests.workers.clouds import TINY, rented_run
 from tests.workers.conftest import hurry
+from workers import engine
 from workers.fake_cloud import Fault
+from workers.leases import claim_due
 from workers.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,6 +115,31 @@ def over(of: Campaign, *, within_s: float = 120) -> list[Run]:
     raise AssertionError(f"not over: {said}")
 
 
+def step_until(run: Run, state: RunState, *, calls: int = 0) -> None:
+    """One step after the other until the run is in a state, and so many more of them."""
+    for _ in range(50):
+        run.refresh_from_db()
+        if run.state == state and calls == 0:
+            return
+        calls -= run.state == state
+        steps = Step.objects.filter(run=run, finished_at=None)
+        steps.update(next_due_at=Now(), lease_until=None)
+        for claim in claim_due(is_polling=False):
+            engine.run_step(claim, lambda claim: None)
+    raise AssertionError(f"still {run.state}")
+
+
+def over_run(run: Run) -> None:
+    for _ in range(100):
+        run.refresh_from_db()
+        if run.is_finished:
+            return
+        hurry(run)
+        Pump().once()
+        time.sleep(0.05)
+    raise AssertionError(f"still {run.state}: {list(run.steps.values_list('last_error'))}")
+
+
 def moment(seconds: float | None) -> dt.datetime:
     assert seconds is not None
     return dt.datetime.fromtimestamp(seconds, dt.UTC)
@@ -165,6 +195,25 @@ def test_campaign_ends_as_whole_when_aws_is_in_trouble(aws, account):
     assert sum(run.resource.zone == f"{REGION}b" for run in runs) == 1
     assert len(aws.rented) == 5
     assert aws.faults.count(Fault.DOUBLED) == 1
+
+
+def test_machine_is_paid_when_it_was_taken_away_before_anybody_saw_it(aws, account, settings):
+    settings.BOOT_LIMIT_S = 1
+    aws.fault(Fault.LOST_ANSWER, times=1)
+    aws.fault(Fault.INTERRUPTED, times=1, seconds=2)
+    run = rented_run(offers()[0], budget="1")
+    step_until(run, RunState.LAUNCHING)
+    step_until(run, RunState.LAUNCHING, calls=1)
+    time.sleep(2.5)
+    aws.settle()
+    run_cancel(run=run, actor="tester")
+    over_run(run)
+    (rented,) = aws.rented
+    assert run.state == RunState.CANCELLED
+    assert_nothing_is_left(aws)
+    assert run.resource.provider_id == rented.id
+    assert run.resource.ledger.count() == 1
+    assert_paid(aws)
 
 
 def test_campaign_fails_by_its_reason_when_the_external_id_is_wrong(aws, account):

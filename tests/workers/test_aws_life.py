@@ -141,6 +141,24 @@ async def test_inventory_looks_into_every_region_of_the_account(aws):
     assert {one.region for one in found} == {"eu-central-1"}
 
 
+async def test_inventory_of_a_launch_tells_of_its_machine_when_that_is_over(aws, driver):
+    aws.fault(Fault.DOUBLED, times=1)
+    aws.fault(Fault.TERMINATE_FAILED, times=1)
+    made = await launched(driver)
+    await driver.terminate(made)
+    machines = [
+        (one.id, one.state)
+        for one in await driver.inventory(TAG, token=TOKEN)
+        if one.kind == ResourceKind.MACHINE
+    ]
+    assert machines == [
+        (aws.alive()[0].id, ResourceState.RUNNING),
+        (made.id, ResourceState.GONE),
+    ]
+    everything = await driver.inventory(TAG)
+    assert made.id not in {one.id for one in everything}
+
+
 async def test_group_is_ended_later_when_the_machine_still_needs_it(aws, driver):
     await launched(driver)
     found = await driver.inventory(TAG)

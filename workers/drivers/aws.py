@@ -127,6 +127,8 @@ class AwsDriver:
         await self._do(partial(self._end, resource=resource))
 
     async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        """Of one launch also the machines that are over, after those that live: the answer to it
+        may have been lost, and then nobody knows yet that there is something to pay."""
         marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
         regions = (region,) if region else self._regions
         found = await asyncio.gather(
@@ -260,7 +262,9 @@ class AwsDriver:
             for kind, part in PARTS.items()
             for thing in _pages(ec2, part.listing, part.items, Filters=wanted)
         ]
-        return [found for found in machines if found.state != ResourceState.GONE] + parts
+        over = [found for found in machines if found.state == ResourceState.GONE]
+        alive = [found for found in machines if found.state != ResourceState.GONE]
+        return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
 
     def _console(self, at: Login, *, resource: Resource) -> str:
         """What the machine's console says now; "" while there is none."""
