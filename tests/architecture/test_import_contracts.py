@@ -43,6 +43,7 @@ def packages(folder):
 
 def test_django_free_modules_of_the_workers_are_in_the_contracts_when_they_exist():
     names = [
+        "clouds",
         "driver",
         "drivers",
         "ssh",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.fakes.fake_provider import FakeProvider
+from workers.clouds.fake_cloud import Fault, moment, now_ms
 from workers.driver import ResourceKind
-from workers.fake_cloud import Fault, moment, now_ms
 
 
 @dataclass(frozen=True)

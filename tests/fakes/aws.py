@@ -37,8 +37,8 @@ from tests.fakes.aws_calls import ACCOUNT, Answer, Call, Refused, asked, error_b
 from tests.fakes.aws_machines import USER, Fleet, Rented, console
 from tests.fakes.machines import Machines
 from tests.fakes.policy import Asked, Policy
+from workers.clouds.fake_cloud import Fault
 from workers.driver import Access
-from workers.fake_cloud import Fault
 
 KEY, SECRET = "AKIARACKRATELAUNCHER", "a-secret-that-nobody-may-ever-see-1"
 WORKER_KEY, WORKER_SECRET = "AKIARACKRATEOFWORKER", "a-secret-that-nobody-may-ever-see-2"

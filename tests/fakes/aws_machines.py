@@ -11,10 +11,10 @@ from moto.ec2.models.instances import InstanceState, StateReason
 from tests.fakes.aws_calls import Call
 from tests.fakes.machines import Machines
 from tests.fakes.sshd import FakeSshd
-from workers.fake_cloud import Fault
+from workers.clouds.fake_cloud import Fault
 
 CONSOLE_LATE = "console_late"
-"""A fault beside those of workers.fake_cloud: the console says nothing for so many seconds."""
+"""A fault beside those of workers.clouds.fake_cloud: the console says nothing for so many seconds."""
 TAKEN = "Server.SpotInstanceTermination: Spot instance termination"
 ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"

@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from tests.fakes.aws import REGION, FakeAws
-from workers import aws_api
+from workers.clouds import aws_api
 from workers.driver import DriverError, LaunchSpec, Resource, ResourceState
 from workers.drivers.aws import AwsDriver
 

@@ -26,9 +26,9 @@ from tests import factories
 from tests.workers.clouds import REGION, rented_run
 from workers import reaper, registry
 from workers.accounts import access_of
+from workers.clouds.fake_cloud import FakeCloud, moment, now_ms
 from workers.driver import LaunchSpec
 from workers.driver import Resource as Found
-from workers.fake_cloud import FakeCloud, moment, now_ms
 
 HOUR = dt.timedelta(hours=1)
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

@@ -10,9 +10,9 @@ from backend.domain.errors import Reason
 from tests.backend.clouds import TOKEN, account
 from workers import accounts, registry, tasks
 from workers.accounts import access_of, check
+from workers.clouds.fake_cloud import FakeCloud, Fault
 from workers.driver import DriverError
 from workers.drivers.fake import FakeDriver
-from workers.fake_cloud import FakeCloud, Fault
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 

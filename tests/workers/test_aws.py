@@ -23,10 +23,10 @@ from tests.workers.aws_account import (
     owner,
     tags_of,
 )
-from workers import aws_api, aws_request
+from workers.clouds import aws_api, aws_request
+from workers.clouds.fake_cloud import Fault
 from workers.driver import DriverError, Resource, ResourceState
 from workers.drivers.aws import AwsDriver
-from workers.fake_cloud import Fault
 
 __all__ = ["aws", "driver", "owner"]
 

@@ -22,7 +22,7 @@ from tests.fakes.aws import (
     FakeAws,
 )
 from tests.workers.aws_account import TAG, aws, driver, ended, launched, owner
-from workers import aws_api
+from workers.clouds import aws_api
 from workers.driver import Access, DriverError
 from workers.drivers.aws import AwsDriver
 

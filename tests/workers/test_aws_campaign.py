@@ -33,7 +33,7 @@ from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET
 from tests.workers.clouds import TINY, rented_run
 from tests.workers.conftest import hurry
 from workers import engine
-from workers.fake_cloud import Fault
+from workers.clouds.fake_cloud import Fault
 from workers.leases import claim_due
 from workers.pump import Pump
 

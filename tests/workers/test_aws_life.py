@@ -21,9 +21,9 @@ from tests.workers.aws_account import (
     owner,
 )
 from workers import ssh
+from workers.clouds.fake_cloud import Fault
 from workers.driver import DriverError, Resource, ResourceKind, ResourceState, Target
 from workers.drivers.aws import AwsDriver
-from workers.fake_cloud import Fault
 
 __all__ = ["aws", "driver", "owner"]
 

@@ -25,10 +25,10 @@ from tests.workers.aws_account import (
     launched,
     owner,
 )
-from workers import aws_request
+from workers.clouds import aws_request
+from workers.clouds.fake_cloud import Fault
 from workers.driver import DriverError, Resource, ResourceState
 from workers.drivers.aws import AwsDriver
-from workers.fake_cloud import Fault
 
 __all__ = ["aws", "driver", "owner"]
 LAUNCH = json.loads((POLICIES / "aws-launch.json").read_text())

@@ -14,6 +14,7 @@ import pytest
 from backend.domain.errors import Reason
 from tests.fakes.fake_provider import FakeProvider
 from workers import registry, ssh
+from workers.clouds.fake_cloud import Fault, moment, now_ms
 from workers.driver import (
     Access,
     DriverError,
@@ -23,7 +24,6 @@ from workers.driver import (
     ResourceState,
     Target,
 )
-from workers.fake_cloud import Fault, moment, now_ms
 
 TAG = "workspace-1"
 KEY = asyncssh.generate_private_key("ssh-ed25519")

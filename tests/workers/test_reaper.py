@@ -26,7 +26,7 @@ from tests.workers.reaping import (
     until_clean,
 )
 from workers import reaper
-from workers.fake_cloud import Fault, moment, now_ms
+from workers.clouds.fake_cloud import Fault, moment, now_ms
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

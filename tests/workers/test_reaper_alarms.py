@@ -20,7 +20,7 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
 from workers import reaper, tasks
-from workers.fake_cloud import Fault, moment, now_ms
+from workers.clouds.fake_cloud import Fault, moment, now_ms
 from workers.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)

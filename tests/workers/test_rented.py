@@ -20,9 +20,9 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
 from workers import engine, poller, ssh
+from workers.clouds.fake_cloud import Fault, moment
 from workers.driver import DriverError
 from workers.drivers.fake import FakeDriver
-from workers.fake_cloud import Fault, moment
 from workers.leases import claim_due
 from workers.pump import Pump
 

@@ -17,9 +17,10 @@ from botocore.exceptions import ClientError
 
 from backend.domain.errors import Reason
 from backend.domain.parsing.console import host_key_fingerprint
-from workers import aws_api, ssh
-from workers.aws_api import Login, allowing, code, failure, is_unknown, login
-from workers.aws_request import (
+from workers import ssh
+from workers.clouds import aws_api
+from workers.clouds.aws_api import Login, allowing, code, failure, is_unknown, login
+from workers.clouds.aws_request import (
     EXPIRES_AT,
     TOKEN,
     WORKSPACE,

@@ -1,4 +1,4 @@
-"""The driver of the provider in a folder (workers.fake_cloud)."""
+"""The driver of the provider in a folder (workers.clouds.fake_cloud)."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from workers import ssh
+from workers.clouds.fake_cloud import FakeCloud
 from workers.driver import (
     Access,
     LaunchSpec,
@@ -17,7 +18,6 @@ from workers.driver import (
     Target,
     Transport,
 )
-from workers.fake_cloud import FakeCloud
 
 T = TypeVar("T")
 TYPES = ("fake.small", "fake.large")

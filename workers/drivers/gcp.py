@@ -24,18 +24,7 @@ from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import Reason
 from backend.domain.parsing.console import host_key_fingerprint
 from workers import ssh
-from workers.driver import (
-    Access,
-    DriverError,
-    LaunchSpec,
-    Listing,
-    Resource,
-    ResourceKind,
-    ResourceState,
-    Target,
-    Transport,
-)
-from workers.gcp_documents import (
+from workers.clouds.gcp_documents import (
     TOKEN,
     WORKSPACE,
     call_error,
@@ -47,6 +36,17 @@ from workers.gcp_documents import (
     moment,
     told,
     words,
+)
+from workers.driver import (
+    Access,
+    DriverError,
+    LaunchSpec,
+    Listing,
+    Resource,
+    ResourceKind,
+    ResourceState,
+    Target,
+    Transport,
 )
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from backend.domain.parsing.prices import Result, answers, aws, aws_spot
-from workers import aws_api
+from workers.clouds import aws_api
 from workers.driver import Access, DriverError
 from workers.prices.http import FetchError, Validators
 from workers.prices.source import Wanted

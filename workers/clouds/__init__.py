@@ -1,0 +1,1 @@
+"""What is known of one provider and needed in more than one place: its interface and documents."""
