@@ -1,5 +1,6 @@
 """The machines of the faked AWS: what moto keeps of them, and the SSH servers that they are."""
 
+import datetime as dt
 import re
 import time
 from collections.abc import Callable
@@ -76,7 +77,9 @@ class Fleet:
             ends_at, why = now + lives_s, TAKEN
         backend, tags = self._backend(call.region), call.tags("instance")
         key_pair = backend.key_pairs.get(call.parameters.get("KeyName", ""))
-        instance.launch_time = instance.launch_time.replace(microsecond=0)
+        # AWS tells whole seconds; its record is what it tells.
+        began = instance.launch_time.replace(microsecond=0)
+        instance.launch_time = began
         self.rented.append(
             Rented(
                 id=instance.id,
@@ -86,7 +89,7 @@ class Fleet:
                 machine_type=instance.instance_type,
                 zone=instance.placement.zone,
                 public_key=key_pair.public_key if key_pair else "",
-                launched_at=float(int(now)),
+                launched_at=began.replace(tzinfo=dt.UTC).timestamp(),
                 running_at=running_at,
                 visible_at=now + (self._happens(Fault.LATE) or 0),
                 console_at=running_at + (self._happens(CONSOLE_LATE) or 0),
