@@ -409,12 +409,13 @@ def test_cost_of_a_cheap_short_run_is_not_rounded_away(client):
     made = campaign(host)
     campaign_start(campaign=made, actor="tester")
     ended(Run.objects.get(), seconds=1200)
+    run = Run.objects.get()
     seen = client.get(f"{API}/campaigns/{made.pk}").json()
-    # 20 minutes at 0.004 an hour
-    amount = Decimal(seen["cost_so_far"]["amount"])
-    assert amount == pytest.approx(Decimal("0.00133333"), rel=Decimal("0.001"))
-    # ten decimals, the zeros at their end left out
-    assert len(seen["cost_so_far"]["amount"].partition(".")[2]) > 6
+    # 20 minutes at 0.004 an hour, to ten decimals
+    seconds = Decimal(str((run.finished_at - run.started_at).total_seconds()))
+    assert seconds == pytest.approx(Decimal(1200), abs=Decimal(2))
+    expected = (Decimal("0.004") * seconds / 3600).quantize(Decimal("1e-10"))
+    assert Decimal(seen["cost_so_far"]["amount"]) == expected
 
 
 def test_cost_is_unknown_when_a_price_is(client):
