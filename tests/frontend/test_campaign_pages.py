@@ -181,7 +181,7 @@ def test_campaign_page_tells_cost_why_runs_failed_and_its_parameters(client, row
 def test_campaign_page_needs_few_queries_whatever_its_size(client, rows, django_assert_num_queries):
     path = f"/campaigns/{rows.campaign.pk}/"
     client.get(path)
-    with django_assert_num_queries(13) as counted:
+    with django_assert_num_queries(12) as counted:
         client.get(path)
     for _ in range(5):
         host = factories.host()

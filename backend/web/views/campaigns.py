@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.campaigns import (
     campaign_cancel,
     campaign_create,
@@ -106,7 +106,8 @@ def _created(form: CampaignForm, actor: str) -> Campaign:
 
 
 def _campaign(campaign_id: UUID) -> Campaign:
-    return get_object_or_404(Campaign, pk=campaign_id, workspace=default_workspace())
+    with_workspace = Campaign.objects.select_related("workspace")
+    return get_object_or_404(with_workspace, pk=campaign_id, workspace__slug=DEFAULT_WORKSPACE)
 
 
 def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
