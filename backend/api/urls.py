@@ -49,7 +49,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
-from backend.rankings.api import (
+from backend.rankings.api.rankings import (
     ColumnsView,
     MetricsView,
     OffersView,

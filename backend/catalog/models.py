@@ -290,6 +290,45 @@ class HardwareModel(Identified):
         return f"{self.name} {self.version}"
 
 
+class ExtraKind(models.TextChoices):
+    """What is bought beside a machine."""
+
+    DISK = "disk", "disk"
+    IPV4 = "ipv4", "public IPv4 address"
+    EGRESS = "egress", "traffic to the internet"
+
+
+class ExtraPrice(Identified):
+    """What a provider takes beside the machine. Append-only: a change is a new row."""
+
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="extras")
+    region = models.ForeignKey(
+        Region, on_delete=models.PROTECT, null=True, blank=True, related_name="extras"
+    )
+    """None = every region that has no row of its own."""
+    kind = models.CharField(max_length=6, choices=ExtraKind)
+    tiers = models.JSONField()
+    """[[up_to, amount], …] with decimal strings, the last up_to None: amount for each GB (egress),
+    GB-month (disk), or address and hour (ipv4); quantities are of one month."""
+    currency = models.CharField(max_length=3)
+    tax_basis = models.CharField(max_length=10, default="net")
+    observed_on = models.DateField()
+    source = models.CharField(max_length=300)
+
+    class Meta:
+        ordering = ("provider_id", "region_id", "kind", "-observed_on")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("provider", "region", "kind", "observed_on"),
+                name="extra_once_a_day",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.provider_id}"
+
+
 class ExchangeRate(models.Model):
     """Units of a currency for one euro on a date."""
 

@@ -1,0 +1,77 @@
+"""What people keep of a ranking: saved views, the keys of their feeds, and frozen reports."""
+
+from django.db import models
+
+from backend.accounts.models import Workspace
+from backend.common.models import Identified
+
+
+class Visibility(models.TextChoices):
+    """Who sees a saved view beside its owner."""
+
+    PRIVATE = "private", "private"
+    SHARED = "shared", "shared"
+
+
+class SavedView(Identified):
+    """The parameters of a page under a name: filters, columns, order and units."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="views")
+    slug = models.SlugField(max_length=80)
+    name = models.CharField(max_length=100)
+    params = models.JSONField()
+    """Parameter name to its values, as in a URL; never page, per_page, view or dialect."""
+    visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.SHARED)
+    owner = models.CharField(max_length=150)
+    """User name, or `token <name>`."""
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name", "slug")
+        constraints = [models.UniqueConstraint(fields=("workspace", "slug"), name="view_slug_once")]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class FeedKey(Identified):
+    """A secret address under which one saved view is read; only an HMAC of the key is kept."""
+
+    view = models.ForeignKey(SavedView, on_delete=models.CASCADE, related_name="feed_keys")
+    name = models.CharField(max_length=100)
+    lookup = models.CharField(max_length=8, unique=True)
+    digest = models.BinaryField(max_length=32)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        ordering = ("created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.view_id}"
+
+
+class Report(Identified):
+    """A decision as it looked on its day: rows, basis and words, frozen."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="reports")
+    slug = models.SlugField(max_length=80)
+    title = models.CharField(max_length=150)
+    note = models.TextField(blank=True)
+    params = models.JSONField()
+    """Parameters of the ranking that was frozen, so that it can be asked for again."""
+    document = models.JSONField()
+    """What is shown: `columns`, `rows` (decimal strings as in the API), `basis`, `count`."""
+    data_version = models.BigIntegerField()
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "slug"), name="report_slug_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
