@@ -101,6 +101,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "backend.web.navigation.navigation",
             ],
         },
     }
@@ -186,10 +187,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "line": {
+            "()": "backend.common.logs.MaskingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        },
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
-    # They tell every address that is called, and that of a webhook may hold a token.
-    "loggers": {"httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}},
+    "loggers": {
+        # They tell every address that is called, and that of a webhook may hold a token.
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        # Named so that they lose Django's own handlers, which would print a feed's key.
+        "django": {"level": "INFO"},
+        "django.server": {"level": "INFO"},
+    },
 }

@@ -16,13 +16,18 @@ OLD_YEARS = 2
 MOST_BARS_SENT = 60  # so that hiding a provider in the legend brings up the next ones
 
 
-def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
+def row_label(row: RankingRow) -> str:
+    """Name of an offer in a chart: its type, its region, and the year of an old price."""
     place = f" · {row.region}" if row.region else ""
     price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
     year = f", {price_year}" if clock.now().year - price_year >= OLD_YEARS else ""
+    return f"{row.offer}{place}{year}"
+
+
+def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
     return {
         "offer": row.offer_id,
-        "label": f"{row.offer}{place}{year}",
+        "label": row_label(row),
         "provider": row.provider,
         "providerName": words.provider(row.provider),
         "value": scale.shown(getattr(row, column)),
@@ -31,7 +36,7 @@ def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
     }
 
 
-def _distinct_labels(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def distinct_labels(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A chart's categories must differ; the second of a name gets its offer id."""
     seen: set[str] = set()
     for bar in bars:
@@ -60,7 +65,7 @@ def _mode(
     known = [row for row in rows if of_row(row) is not None]
     best_of = nlargest if is_best_high else nsmallest
     best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
-    bars = _distinct_labels([_bar(row, scale, column) for row in best])
+    bars = distinct_labels([_bar(row, scale, column) for row in best])
     middle = scale.shown(median(map(of_row, known))) if known else None
     return {
         "title": title,

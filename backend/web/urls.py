@@ -4,9 +4,12 @@ from django.contrib.auth import views as auth_views
 from django.urls import path
 
 from backend.web.views import (
+    activity,
     campaigns,
     clouds,
+    compare,
     evidence,
+    frontier,
     hardware,
     hosts,
     imports,
@@ -14,6 +17,7 @@ from backend.web.views import (
     offers,
     prices,
     ranking,
+    reports,
     run_list,
     runs,
     samples,
@@ -23,6 +27,8 @@ from backend.web.views import (
 urlpatterns = [
     path("", ranking.ranking_page, name="ranking"),
     path("offers/", ranking.ranking_page, name="offers"),
+    path("compare/", compare.compare_page, name="compare"),
+    path("frontier/", frontier.frontier_page, name="frontier"),
     path("offers/<slug:slug>/", offers.offer_page, name="offer"),
     path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
     path("runs/", run_list.runs_page, name="runs"),
@@ -85,6 +91,11 @@ urlpatterns = [
     path("import/", imports.import_page, name="import"),
     path("import/run/", imports.archive_page, name="import-run"),
     path("import/offers/", imports.offer_names, name="offer-names"),
+    path("reports/", reports.reports_page, name="reports"),
+    path("reports/new/", reports.report_new, name="report-new"),
+    path("reports/<slug:slug>/", reports.report_page, name="report"),
+    path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),
+    path("activity/", activity.activity_page, name="activity"),
     path("accounts/clouds/", clouds.clouds_page, name="clouds"),
     path("accounts/clouds/new/<slug:provider>/", clouds.cloud_new, name="cloud-new"),
     path("accounts/clouds/<uuid:account_id>/", clouds.cloud_page, name="cloud"),

@@ -89,7 +89,7 @@ function nameChoices(menu) {
   const chosen = [...menu.querySelectorAll("input:checked")].map((i) => i.parentElement.firstChild.nextSibling.textContent.trim());
   menu.querySelector("summary").textContent = chosen.length ? chosen.join(", ") : "All";
 }
-for (const menu of document.querySelectorAll("details.menu")) {
+for (const menu of document.querySelectorAll(".controls details.menu")) {
   nameChoices(menu);
   menu.addEventListener("change", () => nameChoices(menu));
 }
