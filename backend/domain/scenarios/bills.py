@@ -1,0 +1,207 @@
+"""The billing rules of domain.pricing.billing over arrays of lives: the same sums, exact.
+
+Most rules bill each slot of the stack for itself; their answer is a cost for each slot, so that
+the cost of any number of oldest servers is a sum of its head. Reservations and savings plans look
+at the whole fleet's use of each clock hour.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+
+from backend.domain.errors import InvalidValue
+from backend.domain.pricing.billing.commitments import HOURS_PER_TERM_MONTH
+from backend.domain.pricing.billing.elapsed import MINUTE_S
+from backend.domain.pricing.billing.lifetimes import (
+    CALENDAR,
+    HOUR_S,
+    THIRTY_DAYS,
+    Horizon,
+    months,
+)
+from backend.domain.pricing.billing.sustained_use import billed_share
+from backend.domain.pricing.billing.terms import Terms
+from backend.domain.scenarios.lives import Lives, Whole
+
+Costs = list[Fraction]
+"""Cost of each slot, the oldest first."""
+SlotRule = Callable[[Lives, Horizon, Terms], Costs]
+
+
+def _by_slot(lives: Lives, units: Whole, price: Fraction) -> Costs:
+    """Cost of each slot whose lives add up so many units of a price."""
+    # Sums of whole numbers below 2^53 are exact in floats.
+    sums = np.bincount(lives.slot, weights=units, minlength=lives.slots + 1)[1:]
+    return [int(total) * price for total in sums.tolist()]
+
+
+def _ceiling(values: Whole, unit: int) -> Whole:
+    return -(-values // unit)
+
+
+def per_second(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Seconds of each life, at least `minimum_s`."""
+    return _by_slot(lives, lives.at_least(terms.minimum_s).seconds, terms.price / HOUR_S)
+
+
+def per_minute(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Minutes begun of each life, at least `minimum_minutes`."""
+    minutes = np.maximum(terms.minimum_minutes, _ceiling(lives.seconds, MINUTE_S))
+    return _by_slot(lives, minutes, terms.price / 60)
+
+
+def hour_ceil(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Hours begun of each life."""
+    return _by_slot(lives, _ceiling(lives.seconds, HOUR_S), terms.price)
+
+
+def hour_ceil_cap(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Hours begun from the launch, in the month in which each starts, up to `cap` a life."""
+    if terms.cap is None:
+        raise InvalidValue("cap", "a monthly cap is needed")
+    costs = [Fraction(0)] * lives.slots
+    for start_s, end_s in months(horizon, terms.month_convention):
+        until = np.minimum(lives.end_s, end_s) - lives.start_s
+        before = _ceiling(np.maximum(0, start_s - lives.start_s), HOUR_S)
+        begun = np.maximum(0, _ceiling(until, HOUR_S) - before)
+        for (slot, hours), lived in _counted(lives.slot, begun).items():
+            costs[slot - 1] += lived * min(hours * terms.price, terms.cap)
+    return costs
+
+
+def _counted(slots: Whole, values: Whole) -> Counter[tuple[int, int]]:
+    """How often each pair of slot and positive value occurs."""
+    is_any = values > 0
+    return Counter(zip(slots[is_any].tolist(), values[is_any].tolist(), strict=True))
+
+
+def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Each month begun in which a slot is used; or the share of a nominal number of hours."""
+    convention = terms.month_convention
+    if convention not in (CALENDAR, THIRTY_DAYS):
+        return _by_slot(lives, lives.seconds, terms.price / (int(convention) * HOUR_S))
+    paid = np.zeros(lives.slots + 1, dtype=np.int64)
+    for start_s, end_s in months(horizon, convention):
+        is_used = (lives.start_s < end_s) & (lives.end_s > start_s)
+        paid[np.unique(lives.slot[is_used])] += 1
+    return [int(count) * terms.price for count in paid[1:]]
+
+
+def dedicated(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Set-up once, and each month begun from a slot's first launch to its last end, at least
+    `minimum_months`."""
+    held: dict[tuple[int, int], Fraction] = {}
+    costs = []
+    for first, last in _heads_and_tails(lives):
+        pair = int(lives.start_s[first]), int(lives.end_s[last])
+        if pair not in held:
+            count = sum(1 for _ in months(Horizon(*pair), terms.month_convention))
+            held[pair] = terms.setup + max(count, terms.minimum_months) * terms.price
+        costs.append(held[pair])
+    return costs
+
+
+def _heads_and_tails(lives: Lives) -> Iterator[tuple[int, int]]:
+    """Places of the first and the last life of each slot."""
+    heads = np.flatnonzero(np.diff(lives.slot, prepend=0))
+    tails = np.append(heads, lives.count)[1:] - 1
+    yield from zip(heads.tolist(), tails.tolist(), strict=True)
+
+
+def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """Per slot and month, the share used is billed tier by tier."""
+    if not terms.tiers or terms.tiers[-1][0] != 1:
+        raise InvalidValue("tiers", "tiers up to the share 1 are needed")
+    costs = [Fraction(0)] * lives.slots
+    for start_s, end_s in months(horizon, terms.month_convention):
+        length_s = end_s - start_s
+        within = np.minimum(lives.end_s, end_s) - np.maximum(lives.start_s, start_s)
+        used = np.bincount(lives.slot, np.maximum(within, 0), lives.slots + 1)[1:]
+        for place, seconds in enumerate(used.tolist()):
+            share = billed_share(Fraction(int(seconds), length_s), terms.tiers)
+            costs[place] += share * length_s * terms.price / HOUR_S
+    return costs
+
+
+SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(
+    {
+        "per_second": per_second,
+        "per_minute": per_minute,
+        "hour_ceil": hour_ceil,
+        "hour_ceil_cap": hour_ceil_cap,
+        "monthly": monthly,
+        "dedicated": dedicated,
+        "sustained_use": sustained_use,
+        "spot": per_second,
+    }
+)
+
+
+# --- rules of the whole fleet -----------------------------------------------------------------
+
+
+def reserved(horizon: Horizon, terms: Terms) -> Fraction:
+    """The fee of the reservations over the horizon, used or not."""
+    upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_TERM_MONTH)
+    return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
+
+
+def uncovered_s(usage: "Usage", reservations: int) -> int:
+    """Server-seconds beyond 3,600 s of each reservation in each clock hour."""
+    return int(np.maximum(0, usage.used_s - reservations * usage.within_s).sum())
+
+
+def savings(usage: "Usage", terms: Terms) -> Fraction:
+    """A commitment of money per hour, used or not; the rest at the list price."""
+    if not 0 <= terms.discount < 1:
+        raise InvalidValue("discount", f"{terms.discount} is not in [0, 1)")
+    rest = 1 - terms.discount
+    # Per second of the hour that lies in the horizon: seconds of use that the commitment pays.
+    paid = terms.commit_per_hour / (terms.price * rest)
+    beyond = Fraction(0)
+    for within_s in np.unique(usage.within_s).tolist():
+        used_s = usage.used_s[usage.within_s == within_s]
+        used_s = used_s[used_s > math.floor(paid * within_s)]
+        beyond += int(used_s.sum()) - used_s.size * paid * within_s
+    committed = terms.commit_per_hour * int(usage.within_s.sum()) / HOUR_S
+    return committed + beyond * terms.price / HOUR_S
+
+
+class Usage:
+    """Server-seconds of a fleet in each clock hour (UTC), short lives counted as `minimum_s`.
+
+    `within_s` is what of each hour lies in the horizon: commitments end with it, while the
+    minimum of a late launch may reach beyond.
+    """
+
+    def __init__(self, lives: Lives, horizon: Horizon, minimum_s: int) -> None:
+        counted = lives.at_least(minimum_s)
+        last_s = max(horizon.end_s, int(counted.end_s.max(initial=0)))
+        first_s = (horizon.start_s // HOUR_S + 1) * HOUR_S
+        inner = np.arange(first_s, last_s, HOUR_S, dtype=np.int64)
+        bounds = np.concatenate([[horizon.start_s], inner, [last_s]])
+        self.used_s: Whole = np.diff(_elapsed(counted, bounds))
+        ends = np.minimum(bounds[1:], horizon.end_s)
+        self.within_s: Whole = np.maximum(0, ends - bounds[:-1])
+
+
+def _elapsed(lives: Lives, bounds: Whole) -> Whole:
+    """Server-seconds of all lives before each bound."""
+    return _before(np.sort(lives.start_s), bounds) - _before(np.sort(lives.end_s), bounds)
+
+
+def _before(times: Whole, bounds: Whole) -> Whole:
+    """Σ max(0, bound − time) over sorted times."""
+    sums = np.concatenate([[0], np.cumsum(times)])
+    count = np.searchsorted(times, bounds)
+    elapsed: Whole = count * bounds - sums[count]
+    return elapsed
+
+
+def total(costs: Sequence[Fraction]) -> Fraction:
+    """Sum of the slots."""
+    return sum(costs, Fraction(0))

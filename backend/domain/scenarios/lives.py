@@ -1,0 +1,76 @@
+"""The lives of servers in a stack: the newest one ends first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.pricing.billing.lifetimes import Lifetime
+from backend.domain.scenarios.scan import Servers
+from backend.domain.scenarios.steps import Steps
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lives:
+    """One entry for each life, by slot (1 = the oldest server) and then by time; seconds UTC."""
+
+    slot: Whole
+    start_s: Whole
+    end_s: Whole
+
+    @property
+    def count(self) -> int:
+        return int(self.slot.size)
+
+    @property
+    def seconds(self) -> Whole:
+        return self.end_s - self.start_s
+
+    @property
+    def slots(self) -> int:
+        """The highest slot in use."""
+        return int(self.slot[-1]) if self.slot.size else 0
+
+    def at_least(self, minimum_s: int) -> "Lives":
+        """The lives with those shorter than the minimum counted as that long."""
+        longest = np.maximum(self.end_s, self.start_s + minimum_s)
+        return Lives(self.slot, self.start_s, longest)
+
+    def told(self) -> list[Lifetime]:
+        """The same as objects."""
+        rows = zip(self.slot.tolist(), self.start_s.tolist(), self.end_s.tolist(), strict=True)
+        return [Lifetime(*row) for row in rows]
+
+
+def lives(running: Servers, steps: Steps) -> Lives:
+    """Lives of the servers that run in each step; those of the last one end with the horizon."""
+    change = np.diff(running.astype(np.int32), prepend=np.int32(0))
+    started, ended = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
+    rise, fall = change[started], -change[ended]
+    last = int(running[-1]) if running.size else 0
+    starts = _keys(started, running[started] - rise, rise, steps)
+    ends = _keys(ended, running[ended].astype(np.int64), fall, steps)
+    tail = np.arange(1, last + 1, dtype=np.int64) * (steps.count + 1) + steps.count
+    ends = np.concatenate([ends, tail])
+    # A slot starts and ends in turns, so in the order of slot and time the n-th end belongs to the
+    # n-th start.
+    starts.sort()
+    ends.sort()
+    slot, first = np.divmod(starts, steps.count + 1)
+    return Lives(
+        slot=slot,
+        start_s=first * steps.step_s + steps.start_s,
+        end_s=ends % (steps.count + 1) * steps.step_s + steps.start_s,
+    )
+
+
+def _keys(at: Whole, below: Servers, height: Servers, steps: Steps) -> Whole:
+    """slot × (steps + 1) + step of every server that starts (or ends) at the steps `at`: those in
+    the slots below + 1 … below + height."""
+    total = int(height.sum())
+    first = np.repeat(np.cumsum(height) - height, height)
+    slot = np.repeat(below.astype(np.int64), height) + np.arange(total) - first + 1
+    keys: Whole = slot * (steps.count + 1) + np.repeat(at, height)
+    return keys

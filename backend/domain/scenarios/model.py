@@ -1,0 +1,118 @@
+"""A scenario as read: what is asked, with every default filled in. Amounts are exact fractions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.pricing.billing.terms import Terms
+from backend.domain.scenarios.policies import Policy
+from backend.domain.scenarios.steps import Steps
+
+PEAK = "peak"
+OPTIMAL = "optimal"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One input that somebody may doubt."""
+
+    name: str
+    value: str
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Units asked for in each step."""
+
+    unit: str
+    values: NDArray[np.float64]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True)
+class Price:
+    """A price and the rule that bills it; `terms` hold its amount for the unit."""
+
+    billing: str
+    unit: str
+    currency: str
+    terms: Terms
+    interruptions_per_month: Fraction = Fraction(0)
+    notice: str = ""
+    purchase_total: Fraction = Fraction(0)
+    """Own hardware: cash of one server at the start; `terms` then bill it by the month."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Servers of one price; `count` None is elastic."""
+
+    role: str
+    count: int | str | None
+    price: Price
+    units_per_server: Fraction
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Costs beside the servers, each a month's; None where nothing is said."""
+
+    egress_gb: Fraction = Fraction(0)
+    egress_tiers: Sequence[tuple[Fraction | None, Fraction]] = ()
+    storage_gb: Fraction = Fraction(0)
+    storage_price: Fraction = Fraction(0)
+    staff_hours: Fraction = Fraction(0)
+    staff_price: Fraction = Fraction(0)
+    fixed: Fraction = Fraction(0)
+    month_convention: str | int = "calendar"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to run the whole load: one part `all`, or a base and a burst."""
+
+    name: str
+    parts: tuple[Part, ...]
+    extras: Extras
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Spreads (coefficients of variation) of the inputs, for Monte Carlo."""
+
+    draws: int
+    seed: int
+    demand_growth_cv: float
+    score_cv: float
+    price_cv: float
+    boot_cv: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Everything that a result depends on."""
+
+    name: str
+    steps: Steps
+    months: int | None
+    demand: Demand
+    target_utilisation: Fraction
+    policy: Policy
+    options: tuple[Option, ...]
+    hazard_per_month: Fraction = Fraction(0)
+    contract_months: int = 0
+    notice_days: int = 0
+    uncertainty: Uncertainty | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    document: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    @property
+    def currency(self) -> str:
+        return self.options[0].parts[0].price.currency

@@ -1,0 +1,197 @@
+"""How many servers a policy runs, given how many are needed.
+
+The policies that react by windows are clamp recursions and scanned; those whose next number
+depends on what the last one did to the load (target tracking, steps) go step by step.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.scenarios.needed import needed
+from backend.domain.scenarios.scan import (
+    Servers,
+    clamped,
+    shifted,
+    sliding_max,
+    sliding_min,
+)
+from backend.domain.scenarios.steps import Steps
+from backend.domain.scenarios.windows import Window, levels
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Durations in seconds; None = no limit. Which parameters count depends on the kind."""
+
+    kind: str = "perfect"
+    min_servers: int = 0
+    max_servers: int | None = None
+    quota: int | None = None
+    """The most elastic servers that the provider gives."""
+    warmup_s: float = 0
+    lag_s: float = 0
+    count: int = 0
+    """fixed"""
+    windows: tuple[Window, ...] = ()
+    """scheduled: levels are servers"""
+    base: Fraction = Fraction(0)
+    time_zone: str = "UTC"
+    out_window_s: float = 0
+    """hpa, cluster_autoscaler: the need must have been there for so long before servers start"""
+    in_window_s: float = 300
+    """hpa, cluster_autoscaler: … and been away before they end"""
+    target: Fraction = Fraction(1)
+    """target_tracking, step: share of a server's capacity that is aimed at"""
+    cooldown_s: float = 0
+    """target_tracking: from the last change to the next scale-in; step: to the next change"""
+    in_below: Fraction = Fraction(2, 5)
+    """step: one server fewer below this share"""
+    lead_s: float = 0
+    """predictive: how far ahead the need is known"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a policy looks at: demand in units, and what one server carries."""
+
+    demand: NDArray[np.float64]
+    units_per_server: Fraction
+    target_utilisation: Fraction
+    steps: Steps
+
+    def needed(self, target: Fraction | None = None) -> Servers:
+        """Servers needed in each step at the target utilisation, or at another one."""
+        share = self.target_utilisation if target is None else target
+        return needed(self.demand, self.units_per_server * share)
+
+
+Runs = Callable[[Policy, Load], Servers]
+
+
+def wanted(policy: Policy, load: Load) -> Servers:
+    """Servers that the policy wants in each step, within min and max; the quota is not its."""
+    return _bounded(_RUNS[policy.kind](policy, load), policy)
+
+
+def _bounded(servers: Servers, policy: Policy) -> Servers:
+    most = policy.max_servers
+    if policy.min_servers == 0 and (most is None or most >= int(servers.max())):
+        return servers
+    bounded = np.maximum(servers.astype(np.int64), policy.min_servers)
+    if most is not None:
+        np.minimum(bounded, most, out=bounded)
+    return bounded.astype(np.min_scalar_type(int(bounded.max())))
+
+
+def _seen(policy: Policy, load: Load) -> Servers:
+    lag = load.steps.of(policy.lag_s)
+    return _bounded(shifted(load.needed(), lag), policy)
+
+
+def _perfect(policy: Policy, load: Load) -> Servers:
+    return _seen(policy, load)
+
+
+def _windowed(policy: Policy, load: Load) -> Servers:
+    seen = _seen(policy, load)
+    out_width = max(1, load.steps.of(policy.out_window_s))
+    in_width = max(1, load.steps.of(policy.in_window_s))
+    low, high = sliding_min(seen, out_width), sliding_max(seen, in_width)
+    if out_width == 1 or in_width == 1:
+        # One bound is the need itself: nothing has to be remembered but a window.
+        return high if out_width == 1 else low
+    return clamped(low, high)
+
+
+def _fixed(policy: Policy, load: Load) -> Servers:
+    return np.full(load.steps.count, policy.count, dtype=np.min_scalar_type(policy.count))
+
+
+def _scheduled(policy: Policy, load: Load) -> Servers:
+    base = Decimal(policy.base.numerator) / policy.base.denominator
+    found = levels(load.steps, policy.time_zone, base, policy.windows)
+    return np.ceil(found).astype(np.min_scalar_type(int(np.ceil(found.max()))))
+
+
+def _predictive(policy: Policy, load: Load) -> Servers:
+    need = load.needed()
+    lead = min(load.steps.of(policy.lead_s), need.size - 1)
+    ahead = np.concatenate([need[lead:], np.full(lead, need[-1], dtype=need.dtype)])
+    # Everything between now and then is met, too: a server that is needed now is not given up.
+    return np.maximum(sliding_max(ahead, lead + 1), shifted(need, load.steps.of(policy.lag_s)))
+
+
+def _target_tracking(policy: Policy, load: Load) -> Servers:
+    """Wants need ÷ target, as the metric shows it: a full server shows 100 % and no more, so the
+    fleet in service grows at most by 1 ÷ target at a time."""
+    seen = shifted(load.needed(policy.target), load.steps.of(policy.lag_s)).tolist()
+    growth = [max(1, _ceil(n / policy.target)) for n in range(max(seen) + 2)]
+    return _stepped(policy, load, seen, growth)
+
+
+def _ceil(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)
+
+
+def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> Servers:
+    most = policy.max_servers if policy.max_servers is not None else max(seen)
+    cooldown = load.steps.of(policy.cooldown_s)
+    running = min(max(seen[0], policy.min_servers), most)
+    service = deque([running] * (load.steps.of(policy.warmup_s) + 1))
+    changed, found = -cooldown, []
+    for step, need in enumerate(seen):
+        serving = min(service)
+        reach = growth[serving] if serving < len(growth) else need
+        aim = min(max(min(need, reach), policy.min_servers), most)
+        if aim > running or (aim < running and step - changed >= cooldown):
+            running, changed = aim, step
+        service.append(running)
+        service.popleft()
+        found.append(running)
+    return np.array(found, dtype=np.min_scalar_type(max(found)))
+
+
+def _step(policy: Policy, load: Load) -> Servers:
+    """One server more above the target, one fewer below `in_below`, and a pause after each."""
+    units = float(load.units_per_server)
+    lag = load.steps.of(policy.lag_s)
+    demand = shifted(load.demand, lag).tolist()
+    need = int(load.needed(policy.target)[0])
+    most = policy.max_servers if policy.max_servers is not None else 2**31
+    running = min(max(need, policy.min_servers), most)
+    cooldown = load.steps.of(policy.cooldown_s)
+    above, below = float(policy.target), float(policy.in_below)
+    changed, found = -cooldown, []
+    for step, asked in enumerate(demand):
+        if step - changed >= cooldown:
+            share = asked / (running * units) if running else (2.0 if asked else 0.0)
+            aim = running + (share > above) - (share < below)
+            aim = min(max(aim, policy.min_servers), most)
+            if aim != running:
+                running, changed = aim, step
+        found.append(running)
+    return np.array(found, dtype=np.min_scalar_type(max(found)))
+
+
+_RUNS: Mapping[str, Runs] = MappingProxyType(
+    {
+        "perfect": _perfect,
+        "hpa": _windowed,
+        "cluster_autoscaler": _windowed,
+        "fixed": _fixed,
+        "scheduled": _scheduled,
+        "predictive": _predictive,
+        "target_tracking": _target_tracking,
+        "step": _step,
+    }
+)
+KINDS = tuple(_RUNS)
+REMEMBERING = frozenset({"target_tracking", "step"})
+"""Policies for which fewer servers to run are not simply the same servers without the oldest."""

@@ -1,0 +1,60 @@
+"""A year of a clamp recursion without a loop over its steps.
+
+n ← clip(n, lo, hi) is a function of n that two numbers describe, and so is one such step after
+another: first [a, b], then [lo, hi], is the clamp to [clip(a, lo, hi), clip(b, lo, hi)]. So the
+state after every step is a prefix scan, done by doubling, exact, and over as soon as both numbers
+agree everywhere.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Servers = NDArray[Any]
+"""Counts a step, of any unsigned or signed integer type."""
+
+
+def clamped(lo: Servers, hi: Servers) -> Servers:
+    """n of each step with n ← clip(n, lo, hi); lo ≤ hi, and both agree at step 0, the start."""
+    low, high = lo.copy(), hi.copy()
+    stride = 1
+    while stride < low.size and not np.array_equal(low, high):
+        least, most = low[stride:], high[stride:]
+        earlier_low = np.minimum(np.maximum(low[:-stride], least), most)
+        earlier_high = np.minimum(np.maximum(high[:-stride], least), most)
+        low[stride:], high[stride:] = earlier_low, earlier_high
+        stride *= 2
+    return low
+
+
+def sliding_min(values: Servers, width: int) -> Servers:
+    """Smallest of the last `width` values up to each step; before the first all was like it."""
+    return _sliding(values, width, np.minimum)
+
+
+def sliding_max(values: Servers, width: int) -> Servers:
+    """Largest of the last `width` values up to each step; before the first all was like it."""
+    return _sliding(values, width, np.maximum)
+
+
+def _sliding(values: Servers, width: int, best: Any) -> Servers:
+    width = min(width, values.size)
+    if width <= 1:
+        return values
+    found = np.concatenate([np.full(width - 1, values[0], dtype=values.dtype), values])
+    done = 1
+    while 2 * done <= width:
+        found = best(found[done:], found[:-done])
+        done *= 2
+    rest = width - done
+    return best(found[rest:], found[: found.size - rest]) if rest else found
+
+
+def shifted(values: Servers, lag: int) -> Servers:
+    """The values as they were `lag` steps ago; before the first all was like it."""
+    if lag <= 0:
+        return values
+    lag = min(lag, values.size)
+    head = np.full(lag, values[0], dtype=values.dtype)
+    return np.concatenate([head, values[: values.size - lag]])

@@ -1,0 +1,233 @@
+"""The slow way: one step after another, one server after another, in exact decimals.
+
+It reads the same documents and knows nothing of arrays, scans or slots of a stack. What the
+engine says is compared with what this says.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from backend.domain.pricing.billing.commitments import uncovered_s
+from backend.domain.pricing.billing.lifetimes import Horizon, Lifetime
+from backend.domain.pricing.billing.rules import RULES
+from backend.domain.pricing.billing.sustained_use import N1
+from backend.domain.pricing.billing.terms import Terms
+
+Document = dict[str, Any]
+SLACK = Fraction(1, 10**9)
+
+
+@dataclass
+class Told:
+    """What one option comes to."""
+
+    cost: Fraction
+    base: int | None
+    running: list[int]
+    serving: list[int]
+    unserved: list[Fraction]
+    lives: list[Lifetime] = field(default_factory=list)
+
+
+class Oracle:
+    """One document, run step by step."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        horizon, policy = document["horizon"], document.get("policy", {})
+        self.start = int(dt.datetime.fromisoformat(horizon["start"]).timestamp())
+        self.step = horizon["step_s"]
+        self.count = int(Fraction(str(horizon["days"])) * 86_400 / self.step)
+        self.horizon = Horizon(self.start, self.start + self.count * self.step)
+        self.policy = policy
+        self.target = Fraction(document["capacity"].get("target_utilisation", "1"))
+        self.demand = [self._demand(i) for i in range(self.count)]
+
+    # --- demand ---------------------------------------------------------------------------------
+    def _demand(self, step: int) -> Fraction:
+        asked = self.document["demand"]
+        at = self.start + step * self.step
+        if asked["kind"] == "daily":
+            return window_level(asked, at)
+        value = Fraction(0)
+        for time, level in asked["points"]:
+            if int(dt.datetime.fromisoformat(time).timestamp()) <= at:
+                value = Fraction(str(level))
+        return value
+
+    def need(self, demand: Fraction, units: Fraction) -> int:
+        """max(0, ceil(d / (c·u) − 1e-9))"""
+        return max(0, -((-(demand / (units * self.target) - SLACK)) // 1))
+
+    def steps(self, seconds: Any) -> int:
+        return int(-(-Fraction(str(seconds)) // self.step))
+
+    # --- policy ---------------------------------------------------------------------------------
+    def wanted(self, units: Fraction, beside: int, base_units: Fraction) -> list[int]:
+        policy = self.policy
+        low = max(0, policy.get("min", 0) - beside)
+        high = policy.get("max")
+        high = 10**9 if high is None else max(0, high - beside)
+        left = [max(Fraction(0), d - beside * base_units * self.target) for d in self.demand]
+        lag = self.steps(policy.get("lag_s", 0))
+        kind = policy.get("kind", "perfect")
+        if kind == "fixed":
+            return [clip(policy["count"] - beside, max(low, 0), high)] * self.count
+        if kind == "scheduled":
+            levels = [window_level(policy, self.start + t * self.step) for t in range(self.count)]
+            return [clip(max(0, -(-(level - beside) // 1)), low, high) for level in levels]
+        seen = [clip(self.need(left[max(0, t - lag)], units), low, high) for t in range(self.count)]
+        if kind == "perfect":
+            return seen
+        out_width = max(1, self.steps(policy.get("out_window_s", 0)))
+        in_width = max(1, self.steps(policy.get("in_window_s", 300)))
+        running, n = [], seen[0]
+        for t in range(self.count):
+            least = min(seen[max(0, i)] for i in range(t - out_width + 1, t + 1))
+            most = max(seen[max(0, i)] for i in range(t - in_width + 1, t + 1))
+            n = clip(n, least, most)
+            running.append(n)
+        return running
+
+    # --- options --------------------------------------------------------------------------------
+    def option(self, option: Document) -> Told:
+        parts = {part["role"]: part for part in option["parts"]}
+        if "all" in parts:
+            part = parts["all"]
+            if part.get("count") is None:
+                return self._run(part, part, 0, is_base=False)
+            count = self._peak(part) if part["count"] == "peak" else part["count"]
+            return self._always(part, count)
+        base, burst = parts["base"], parts["burst"]
+        count = base["count"]
+        if count == "optimal":
+            highest = max(self.wanted(self._units(burst), 0, self._units(base)))
+            if self._units(base) != self._units(burst):
+                highest = self._peak(base)
+            is_reserved = base["price"]["billing"] == "reserved"
+            runs = self._reserved if is_reserved else self._run
+            bills = [runs(base, burst, k, is_free=True).cost for k in range(highest + 1)]
+            count = bills.index(min(bills))
+        elif count == "peak":
+            count = self._peak(base)
+        if base["price"]["billing"] == "reserved":
+            return self._reserved(base, burst, count)
+        return self._run(base, burst, count)
+
+    def _units(self, part: Document) -> Fraction:
+        return Fraction(part.get("capacity") or self.document["capacity"]["units_per_server"])
+
+    def _peak(self, part: Document) -> int:
+        need = self.need(max(self.demand), self._units(part))
+        high = self.policy.get("max")
+        return max(int(self.policy.get("min", 0)), need if high is None else min(need, high))
+
+    def _always(self, part: Document, count: int) -> Told:
+        units = self._units(part)
+        lives = [Lifetime(slot + 1, self.start, self.horizon.end_s) for slot in range(count)]
+        unserved = [max(Fraction(0), d - count * units) for d in self.demand]
+        nobody = [0] * self.count
+        return Told(self._bill(part, lives, count), None, nobody, nobody, unserved)
+
+    def _run(
+        self,
+        base: Document,
+        burst: Document,
+        count: int,
+        *,
+        is_base: bool = True,
+        is_free: bool = False,
+    ) -> Told:
+        """`is_free`: as if there were no quota."""
+        running = self.wanted(self._units(burst), count, self._units(base))
+        if self.policy.get("quota") is not None and not is_free:
+            running = [min(n, self.policy["quota"]) for n in running]
+        lives = stack(running, self.start, self.step)
+        serving = self._serving(running)
+        always, units = count * self._units(base), self._units(burst)
+        unserved = [
+            max(Fraction(0), d - always - n * units)
+            for d, n in zip(self.demand, serving, strict=True)
+        ]
+        cost = self._bill(burst, lives, 0)
+        if is_base:
+            whole = [Lifetime(slot + 1, self.start, self.horizon.end_s) for slot in range(count)]
+            cost += self._bill(base, whole, count)
+        return Told(cost, count if is_base else None, running, serving, unserved, lives)
+
+    def _reserved(
+        self, base: Document, burst: Document, count: int, *, is_free: bool = False
+    ) -> Told:
+        told = self._run(burst, burst, 0, is_base=False, is_free=is_free)
+        terms = terms_of(burst["price"], count)
+        rest_s = uncovered_s(told.lives, self.horizon, terms)
+        told.cost = self._bill(base, [], count) + rest_s * terms.price / 3600
+        told.base = count
+        return told
+
+    def _serving(self, running: list[int]) -> list[int]:
+        width = self.steps(self.policy.get("warmup_s", 0))
+        return [min(running[max(0, i)] for i in range(t - width, t + 1)) for t in range(self.count)]
+
+    def _bill(self, part: Document, lives: list[Lifetime], count: int) -> Fraction:
+        price = part["price"]
+        return RULES[price["billing"]](lives, self.horizon, terms_of(price, count))
+
+
+def clip(value: int, low: int, high: int) -> int:
+    return min(max(value, low), high)
+
+
+def window_level(given: Document, at_s: int) -> Fraction:
+    """Highest active window, else the base, on the wall clock."""
+    local = dt.datetime.fromtimestamp(at_s, ZoneInfo(given.get("time_zone", "UTC")))
+    clock, weekday = f"{local:%H:%M}", local.weekday()
+    on = []
+    for one in given.get("windows", []):
+        days = one.get("weekdays", list(range(7)))
+        start, end = one["from"], one["to"]
+        if start < end:
+            is_on = weekday in days and start <= clock < end
+        else:
+            is_on = (weekday in days and clock >= start) or (
+                (weekday - 1) % 7 in days and clock < end
+            )
+        if is_on:
+            on.append(Fraction(str(one["level"])))
+    return max(on) if on else Fraction(str(given.get("base", 0)))
+
+
+def stack(running: list[int], start_s: int, step_s: int) -> list[Lifetime]:
+    """Lives of servers of which the newest ends first."""
+    launched: list[int] = []
+    lives = []
+    for t, n in enumerate([*running, 0]):
+        at = start_s + t * step_s
+        while len(launched) > n:
+            lives.append(Lifetime(len(launched), launched.pop(), at))
+        while len(launched) < n:
+            launched.append(at)
+    return lives
+
+
+def terms_of(price: Document, count: int) -> Terms:
+    """Terms of a price as its document states them."""
+    number = lambda name, default="0": Fraction(str(price.get(name, default)))  # noqa: E731
+    tiers = [(Fraction(str(a)), Fraction(str(b))) for a, b in price.get("tiers", [])]
+    return Terms(
+        price=Fraction(Decimal(price["amount"])),
+        minimum_s=price.get("minimum_s", 60),
+        minimum_minutes=price.get("minimum_minutes", 10),
+        cap=Fraction(str(price["cap"])) if "cap" in price else None,
+        month_convention=price.get("month_convention", "calendar"),
+        tiers=tiers or N1,
+        reservations=count,
+        upfront=number("upfront"),
+        term_months=price.get("term_months", 12),
+        commit_per_hour=number("commit_per_hour"),
+        discount=number("discount"),
+    )

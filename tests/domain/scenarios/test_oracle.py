@@ -1,0 +1,152 @@
+"""The engine against the slow way, over random documents."""
+
+import datetime as dt
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.results import outcome
+from tests.domain.scenarios.documents import Document, all_of, hybrid, price
+from tests.domain.scenarios.oracle import Oracle
+
+START = dt.datetime(2026, 3, 28, 22, tzinfo=dt.UTC)  # the night before summer time begins
+amounts = st.integers(1, 400).map(lambda cents: f"{cents / 100:.2f}")
+hourly = st.one_of(
+    st.builds(price, amounts, st.just("per_second"), minimum_s=st.sampled_from([0, 60, 3600])),
+    st.builds(price, amounts, st.just("per_minute")),
+    st.builds(price, amounts, st.just("hour_ceil")),
+    st.builds(price, amounts, st.just("hour_ceil_cap"), cap=amounts),
+    st.builds(price, amounts, st.just("sustained_use")),
+    st.builds(
+        price,
+        amounts,
+        st.just("savings"),
+        commit_per_hour=amounts,
+        discount=st.sampled_from(["0", "0.3"]),
+    ),
+    st.builds(price, amounts, st.just("spot")),
+)
+monthly = st.builds(
+    price, amounts, st.just("monthly"), month_convention=st.sampled_from(["calendar", "30d", 730])
+)
+reserved = st.builds(price, amounts, st.just("reserved"), upfront=amounts)
+seconds = st.sampled_from([0, 60, 300, 900, 1800, 4000])
+clocks = st.integers(0, 23).map(lambda hour: f"{hour:02d}:00")
+windows = st.lists(
+    st.fixed_dictionaries(
+        {"from": clocks, "to": clocks, "level": st.integers(0, 6)},
+        optional={"weekdays": st.lists(st.integers(0, 6), min_size=1, max_size=7, unique=True)},
+    ),
+    max_size=3,
+)
+zones = st.sampled_from(["UTC", "Europe/Dublin", "America/New_York"])
+daily = st.fixed_dictionaries(
+    {
+        "unit": st.just("units"),
+        "kind": st.just("daily"),
+        "base": st.integers(0, 5),
+        "windows": windows,
+        "time_zone": zones,
+    }
+)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Document:
+    gaps = draw(st.lists(st.integers(1, 200), min_size=1, max_size=25))
+    at, points = START - dt.timedelta(minutes=draw(st.integers(0, 300))), []
+    for gap in gaps:
+        points.append([at.isoformat(), draw(st.integers(0, 600).map(lambda n: n / 100))])
+        at += dt.timedelta(minutes=gap)
+    return {"unit": "units", "kind": "trace", "points": points}
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Document:
+    kind = draw(st.sampled_from(["perfect", "hpa", "fixed", "scheduled"]))
+    low = draw(st.integers(0, 3))
+    found: Document = {
+        "kind": kind,
+        "min": low,
+        "max": draw(st.none() | st.integers(low, 8)),
+        "quota": draw(st.none() | st.integers(0, 5)),
+        "warmup_s": draw(seconds),
+        "lag_s": draw(seconds),
+    }
+    if kind == "hpa":
+        found |= {"out_window_s": draw(seconds), "in_window_s": draw(seconds)}
+    if kind == "fixed":
+        found |= {"count": draw(st.integers(0, 6))}
+    if kind == "scheduled":
+        found |= {"base": draw(st.integers(0, 4)), "windows": draw(windows), "time_zone": "UTC"}
+    return found
+
+
+@st.composite
+def options(draw: st.DrawFn) -> Document:
+    kind = draw(st.sampled_from(["elastic", "always", "hybrid", "commitment"]))
+    if kind == "elastic":
+        return all_of("o", draw(hourly | monthly))
+    if kind == "always":
+        count: int | str = draw(st.just("peak") | st.integers(0, 5))
+        return all_of("o", draw(hourly | monthly | reserved), count=count)
+    count = draw(st.sampled_from(["optimal", "peak", 0, 1, 3]))
+    if kind == "commitment":
+        burst = price(draw(amounts), minimum_s=draw(st.sampled_from([0, 60, 3600])))
+        return hybrid("o", draw(reserved), burst, count)
+    found = hybrid("o", draw(hourly | monthly), draw(hourly | monthly), count)
+    if draw(st.booleans()):
+        found["parts"][0]["capacity"] = draw(st.sampled_from(["0.5", "2", "1.5"]))
+    return found
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    return {
+        "schema": 1,
+        "horizon": {
+            "start": START.isoformat(),
+            "days": 1,
+            "step_s": draw(st.sampled_from([300, 900])),
+        },
+        "demand": draw(daily | traces()),
+        "capacity": {
+            "units_per_server": draw(st.sampled_from(["1", "0.7", "2.5"])),
+            "target_utilisation": draw(st.sampled_from(["1", "0.7"])),
+        },
+        "policy": draw(policies()),
+        "options": [draw(options())],
+    }
+
+
+@given(documents())
+def test_engine_says_what_the_slow_way_says(document: Document) -> None:
+    scenario = scenario_from(document)
+    found = outcome(scenario, scenario.options[0])
+    oracle = Oracle(document)
+    told = oracle.option(document["options"][0])
+    note(f"{told.running} {found.fleet.running.tolist()}")
+    assert scenario.demand.values.tolist() == [float(d) for d in oracle.demand]
+    assert found.fleet.running.tolist() == told.running
+    assert found.fleet.serving.tolist() == told.serving
+    assert found.fleet.base == told.base
+    assert found.total == told.cost
+    assert found.service.unserved.tolist() == pytest.approx([float(u) for u in told.unserved])
+
+
+@given(daily, policies(), amounts)
+def test_cost_scales_with_the_price(demand: Document, policy: Document, amount: str) -> None:
+    document = {
+        "schema": 1,
+        "horizon": {"start": START.isoformat(), "days": 2, "step_s": 900},
+        "demand": demand,
+        "capacity": {"units_per_server": "1"},
+        "policy": policy,
+        "options": [all_of("one", price("1")), all_of("more", price(amount))],
+    }
+    scenario = scenario_from(document)
+    one, more = (outcome(scenario, option).total for option in scenario.options)
+    assert more == one * Fraction(amount)
