@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ScenariosConfig(AppConfig):
+    name = "backend.scenarios"
