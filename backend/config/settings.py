@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "backend.catalog",
     "backend.benchmarks",
     "backend.rankings",
+    "backend.scenarios",
     "backend.web",
     # A dotted string, not an import: the web process needs only the commands' AppConfig.
     "workers.apps.WorkersConfig",
@@ -169,9 +170,11 @@ REST_FRAMEWORK = {
         "backend.common.rest.throttles.TokenThrottle",
         "backend.common.rest.throttles.AddressThrottle",
     ],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "backend.common.rest.openapi.ViewSchema",
     "EXCEPTION_HANDLER": "backend.common.rest.problem.exception_handler",
     "COERCE_DECIMAL_TO_STRING": True,
+    # The suffix of an address chooses the format, not a parameter.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Rackrate",
@@ -200,6 +203,6 @@ LOGGING = {
         "httpcore": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.
         "django": {"level": "INFO"},
-        "django.server": {"level": "INFO"},
+        "django.server": {"level": "INFO", "propagate": True},
     },
 }
