@@ -1,0 +1,73 @@
+"""`manage.py export_ranking [--format csv] [name=value …]`: the ranking as the API gives it."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from django.core.management.base import BaseCommand, CommandError
+
+from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
+from backend.common.rest.table import Table, json_rows
+from backend.rankings.columns import COLUMN
+from backend.rankings.selectors import Ranking, RankingQuery, query_from, ranking
+
+RENDERERS = {"csv": CsvRenderer, "tsv": TsvRenderer, "xlsx": XlsxRenderer}
+
+
+class Command(BaseCommand):
+    help = "Print the ranked list: parameters are those of the page, such as provider=aws."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("query", nargs="*", metavar="name=value", help="or a whole a=1&b=2")
+        parser.add_argument("--format", choices=[*RENDERERS, "json"], default="csv")
+        parser.add_argument("--json", action="store_true", help="the same as --format json")
+        parser.add_argument("--output", type=Path, help="write there and not to standard output")
+
+    def handle(self, *args: Any, query: list[str], output: Path | None, **options: Any) -> None:
+        kind = "json" if options["json"] else options["format"]
+        if kind == "xlsx" and output is None and sys.stdout.isatty():
+            raise CommandError("a workbook is no text: name a file with --output")
+        wanted, warnings = _wanted(query)
+        for warning in warnings:
+            self.stderr.write(warning)
+        content = _printed(ranking(wanted), wanted, kind)
+        if output is None:
+            self.stdout.flush()
+            sys.stdout.buffer.write(content)
+            return
+        try:
+            output.write_bytes(content)
+        except OSError as error:
+            raise CommandError(f"{output}: {error.strerror}") from None
+
+
+def _wanted(query: list[str]) -> tuple[RankingQuery, list[str]]:
+    params: dict[str, list[str]] = {}
+    for text in query:
+        if "=" not in text:
+            raise CommandError(f"{text!r} is not name=value")
+        for name, value in parse_qsl(text.removeprefix("?"), keep_blank_values=True):
+            params.setdefault(name, []).append(value)
+    try:
+        return query_from(params)
+    except InvalidParameters as error:
+        raise CommandError(str(error)) from None
+
+
+def _printed(found: Ranking, wanted: RankingQuery, kind: str) -> bytes:
+    columns = tuple(COLUMN[name] for name in wanted.cols)
+    rows = map(vars, found.rows)
+    if kind == "json":
+        document = {
+            "count": found.count,
+            "data_version": found.data_version,
+            "basis": dict(found.basis),
+            "results": json_rows(columns, rows),
+        }
+        return (json.dumps(document, indent=1) + "\n").encode()
+    about = {"data_version": str(found.data_version), "basis": json.dumps(dict(found.basis))}
+    return RENDERERS[kind]().render(Table(columns, rows, "rankings", about))
