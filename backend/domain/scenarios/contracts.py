@@ -7,8 +7,13 @@ them month by month.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from backend.domain.errors import InvalidValue
+from backend.domain.scenarios.fleet import base_cost
+from backend.domain.scenarios.model import Part, Scenario
+from backend.domain.scenarios.results import HOURS_PER_MONTH, Outcome, money
+from backend.domain.scenarios.uncertainty import decided
 
 MOST_MONTHS = 1200
 
@@ -43,3 +48,41 @@ def exposure(hazard_per_month: Fraction, horizon_months: int, minimum_months: in
     beyond = max(0, minimum_months - horizon_months)
     paid = bound + beyond + sum(alive[bound:], Fraction(0))
     return Exposure(sum(alive, Fraction(0)), paid)
+
+
+def told_exposure(scenario: Scenario, one: Outcome) -> dict[str, Any] | None:
+    """What an option is expected to cost when the project may end; None without a hazard.
+
+    Servers that are always on under a contract are paid for its months, everything else for the
+    months that the project runs; `cost_if_it_ends_first` is the bill when it ends with its first
+    month.
+    """
+    if not scenario.hazard_per_month:
+        return None
+    hours = Fraction(scenario.steps.horizon.seconds, 3600)
+    months = scenario.months or max(1, round(hours / HOURS_PER_MONTH))
+    bound, minimum = Fraction(0), 0
+    for part in decided(one).parts:
+        if isinstance(part.count, int) and _minimum(scenario, part):
+            bound += base_cost(part.price, part.count, scenario.steps.horizon)
+            minimum = max(minimum, _minimum(scenario, part))
+    found = exposure(scenario.hazard_per_month, months, minimum)
+    free = one.total - bound
+    return {
+        "minimum_months": minimum,
+        "active_months": float(found.active_months),
+        "paid_months": float(found.paid_months),
+        "ratio": float(found.ratio),
+        "expected_cost": money((bound * found.paid_months + free * found.active_months) / months),
+        "cost_if_it_ends_first": money((bound * max(1, minimum) + free) / months),
+    }
+
+
+def _minimum(scenario: Scenario, part: Part) -> int:
+    """Months that a part is paid for in any case."""
+    billing, terms = part.price.billing, part.price.terms
+    if billing in ("reserved", "purchase"):
+        return terms.term_months
+    if billing == "dedicated":
+        return max(terms.minimum_months, scenario.contract_months)
+    return scenario.contract_months if billing == "monthly" else 0

@@ -1,12 +1,34 @@
 """A scenario document in, its result document out."""
 
+from dataclasses import asdict
 from typing import Any
 
+from backend.domain.scenarios.break_even import Meeting, meetings
+from backend.domain.scenarios.contracts import told_exposure
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.results import outcome, told
+from backend.domain.scenarios.results import money, outcome, told
+from backend.domain.scenarios.tornado import Bar, bars
+from backend.domain.scenarios.uncertainty import judged
 
 
 def simulate(document: object) -> dict[str, Any]:
     """The result of a scenario document; InvalidDocument names every field that is wrong."""
     scenario = scenario_from(document)
-    return told(scenario, [outcome(scenario, option) for option in scenario.options])
+    outcomes = [outcome(scenario, option) for option in scenario.options]
+    result = told(scenario, outcomes)
+    for option, found, more in zip(
+        result["options"], outcomes, judged(scenario, outcomes), strict=True
+    ):
+        option |= more
+        option["contract"] = told_exposure(scenario, found)
+    result["break_even"] = [_meeting(one) for one in meetings(scenario, outcomes)]
+    result["tornado"] = [_bar(one) for one in bars(scenario, outcomes)]
+    return result
+
+
+def _meeting(one: Meeting) -> dict[str, Any]:
+    return asdict(one) | {"value": money(one.value)}
+
+
+def _bar(one: Bar) -> dict[str, Any]:
+    return asdict(one)

@@ -1,0 +1,78 @@
+"""Which input moves the answer: each alone at its low and high end, all others as they are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from backend.domain.scenarios.model import Scenario, Uncertainty
+from backend.domain.scenarios.results import Outcome
+from backend.domain.scenarios.uncertainty import (
+    Draws,
+    Factors,
+    price_key,
+    score_key,
+    sigma,
+    spread,
+)
+
+Z_95 = 1.6448536269514722
+"""Standard deviations of the 95th percentile; the 5th lies as far below."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An input at its 5th and 95th percentile, told as factors on what is stated: what the option
+    that is cheapest as stated costs then, and which option would be the cheapest."""
+
+    input: str
+    low: float
+    high: float
+    cost_low: float
+    cost_high: float
+    winner_low: str
+    winner_high: str
+
+
+def bars(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Bar]:
+    """One bar for each input with a spread, the widest first."""
+    if scenario.uncertainty is None:
+        return []
+    winner = min(range(len(outcomes)), key=lambda n: outcomes[n].total)
+    found = []
+    for name, ends, moved in _inputs(scenario, scenario.uncertainty):
+        costs = np.stack([spread(scenario, one, moved, points=2).costs for one in outcomes])
+        low, high = (outcomes[int(n)].option.name for n in costs.argmin(axis=0))
+        found.append(Bar(name, *ends.tolist(), *costs[winner].tolist(), low, high))
+    return sorted(found, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
+
+
+def _inputs(scenario: Scenario, spreads: Uncertainty) -> Iterator[tuple[str, Draws, Factors]]:
+    """Name of an input, its two ends, and two draws in which only it differs from what is said."""
+    parts = [part for option in scenario.options for part in option.parts]
+    still = np.ones(2)
+    scores = dict.fromkeys(map(score_key, parts), still)
+    prices = dict.fromkeys(map(price_key, parts), still)
+    as_stated = Factors(still, still, scores, prices)
+    if spreads.demand_growth_cv:
+        ends = _ends(spreads.demand_growth_cv)
+        yield "demand", ends, replace(as_stated, demand=ends)
+    if spreads.score_cv:
+        ends = _ends(spreads.score_cv)
+        for key in scores:
+            name = "score" if len(scores) == 1 else f"score of {float(key):g} units a server"
+            yield name, ends, replace(as_stated, scores=scores | {key: ends})
+    if spreads.price_cv:
+        ends = _ends(spreads.price_cv)
+        for part in {price_key(part): part for part in parts}.values():
+            price = part.price
+            name = f"price {price.billing} {float(price.terms.price):g} {price.currency}"
+            moved = prices | {price_key(part): ends}
+            yield name, ends, replace(as_stated, prices=moved)
+    if spreads.boot_cv and scenario.policy.warmup_s:
+        ends = _ends(spreads.boot_cv)
+        yield "boot time", ends, replace(as_stated, boot=ends)
+
+
+def _ends(cv: float) -> Draws:
+    return np.exp(np.array([-Z_95, Z_95]) * sigma(cv))

@@ -1,0 +1,235 @@
+"""Monte Carlo, break-even and tornado: known answers, exact draws, and what must always hold."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backend.domain.scenarios import uncertainty
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.results import outcome
+from backend.domain.scenarios.simulate import simulate
+from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
+
+SPREADS = {"draws": 2000, "seed": 7, "demand_growth_cv": "0.2", "score_cv": "0.05"}
+
+
+def cloud_or_rack(**given: Any) -> Document:
+    return startup(
+        all_of("all cloud", price("0.4")),
+        all_of("all dedicated", price("100", "monthly"), count="peak"),
+        hybrid("hybrid", price("100", "monthly"), price("0.4")),
+        **given,
+    )
+
+
+def options(document: Document) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in simulate(document)["options"]}
+
+
+# --- draws --------------------------------------------------------------------------------------
+
+
+def test_nothing_uncertain_is_said_of_exact_inputs() -> None:
+    found = options(cloud_or_rack())["hybrid"]
+    assert (found["interval"], found["p_cheapest"]) == (None, None)
+
+
+def test_same_seed_gives_the_same_answer_and_another_one_another() -> None:
+    first, again = (simulate(cloud_or_rack(uncertainty=SPREADS)) for _ in range(2))
+    other = simulate(cloud_or_rack(uncertainty=SPREADS | {"seed": 8}))
+    assert first == again
+    assert first["options"][0]["interval"] != other["options"][0]["interval"]
+
+
+def test_spread_of_nothing_is_a_point() -> None:
+    found = options(cloud_or_rack(uncertainty={"draws": 50}))
+    for one in found.values():
+        assert {Decimal(v) for v in one["interval"].values()} == {Decimal(one["cost_total"])}
+        assert Decimal(one["cvar95"]) == Decimal(one["cost_total"])
+    assert [one["p_cheapest"] for one in found.values()] == [0, 0, 1]
+    assert [one["distinguishable"] for one in found.values()] == [True, True, False]
+    assert Decimal(found["all cloud"]["regret"]) == 1884 - 1320
+
+
+def test_price_alone_moves_the_cost_in_proportion() -> None:
+    spreads = {"draws": 20_000, "seed": 1, "price_cv": "0.1"}
+    found = options(cloud_or_rack(uncertainty=spreads))["all cloud"]
+    ends = 1884 * np.exp(np.array([-1, 0, 1]) * 1.6448536 * uncertainty.sigma(0.1))
+    assert [float(v) for v in found["interval"].values()] == pytest.approx(ends, rel=0.01)
+
+
+def test_equal_prices_move_together() -> None:
+    document = startup(
+        all_of("one", price("0.4")),
+        all_of("same", price("0.4")),
+        uncertainty={"draws": 500, "price_cv": "0.5"},
+    )
+    found = options(document)
+    assert found["one"]["interval"] == found["same"]["interval"]
+    assert [one["p_cheapest"] for one in found.values()] == [1, 1]
+    assert not found["same"]["distinguishable"]
+
+
+def test_servers_that_are_always_on_do_not_follow_the_demand_but_leave_it_unserved() -> None:
+    found = options(cloud_or_rack(uncertainty=SPREADS))["all dedicated"]
+    assert Decimal(found["interval"]["p5"]) == Decimal(found["interval"]["p95"]) == 2000
+    shares = found["unserved_interval"]
+    assert shares["p5"] == 0 < shares["p95"]
+
+
+@pytest.mark.parametrize("kind", ["perfect", "hpa"])
+def test_interpolated_draws_are_close_to_exact_ones(kind: str) -> None:
+    levels = [[f"2026-01-{day:02d}T00:00:00Z", 40 + 37 * day % 90] for day in range(1, 29)]
+    document = cloud_or_rack(
+        demand={"unit": "x", "kind": "trace", "points": levels},
+        policy={"kind": kind, "warmup_s": 300},
+        uncertainty=SPREADS | {"draws": 40},
+    )
+    scenario = scenario_from(document)
+    assert scenario.uncertainty
+    drawn = uncertainty.factors(scenario, scenario.uncertainty)
+    for option in scenario.options:
+        one = outcome(scenario, option)
+        found = uncertainty.spread(scenario, one, drawn)
+        settled = uncertainty.decided(one)
+        for n, cost in enumerate(found.costs):
+            ratio = drawn.demand[n] / next(iter(drawn.scores.values()))[n]
+            demand = replace(scenario.demand, values=scenario.demand.values * ratio)
+            exact = outcome(replace(scenario, demand=demand), settled)
+            assert cost == pytest.approx(float(exact.total), rel=0.02)
+            assert found.unserved[n] == pytest.approx(exact.service.share, abs=0.01)
+
+
+def test_longer_boot_leaves_more_unserved() -> None:
+    spreads = {"draws": 500, "boot_cv": "0.8"}
+    found = options(
+        cloud_or_rack(policy={"kind": "perfect", "warmup_s": 600}, uncertainty=spreads)
+    )["all cloud"]
+    low, middle, high = found["unserved_interval"].values()
+    assert low < middle < high
+    assert middle == pytest.approx(found["unserved_share"], rel=0.1)
+
+
+# --- break-even ---------------------------------------------------------------------------------
+
+
+def met(document: Document, a: str, b: str, parameter: str) -> list[Decimal]:
+    return [
+        Decimal(one["value"])
+        for one in simulate(document)["break_even"]
+        if (one["option_a"], one["option_b"]) == (a, b) and parameter in one["parameter"]
+    ]
+
+
+def test_all_cloud_costs_what_all_dedicated_costs_at_42_cents() -> None:
+    # 2,000 / 4,710 server-hours
+    found = met(cloud_or_rack(), "all cloud", "all dedicated", "per_second")
+    assert found == [Decimal("0.424628")]
+
+
+def test_all_cloud_costs_what_the_hybrid_costs_where_three_servers_pay_for_themselves() -> None:
+    found = met(cloud_or_rack(), "all cloud", "hybrid", "per_second")
+    assert found == [Decimal("0.138889")]  # 100 / 720
+
+
+def test_prices_that_meet_make_the_options_equal() -> None:
+    (value,) = met(cloud_or_rack(), "all cloud", "all dedicated", "monthly")
+    document = cloud_or_rack()
+    document["options"][1]["parts"][0]["price"]["amount"] = str(value)
+    found = options(document)
+    cost = [Decimal(found[name]["cost_total"]) for name in ("all cloud", "all dedicated")]
+    assert cost[0] == pytest.approx(cost[1], abs=Decimal("0.0001"))
+
+
+def test_hours_a_month_at_which_a_dedicated_server_wins() -> None:
+    document = startup(
+        all_of("dedicated", price("100", "monthly"), count="peak"),
+        all_of("cloud", price("1.64")),
+    )
+    assert met(document, "cloud", "dedicated", "hours a month") == [Decimal("60.975610")]
+
+
+def test_price_under_a_cap_meets_nothing() -> None:
+    document = startup(
+        all_of("capped", price("1", "hour_ceil_cap", cap="5")),
+        all_of("other", price("9", "hour_ceil_cap", cap="50")),
+    )
+    assert simulate(document)["break_even"] == []
+
+
+# --- tornado ------------------------------------------------------------------------------------
+
+
+def test_tornado_shows_the_widest_input_first_and_who_wins_then() -> None:
+    spreads = {"price_cv": "0.6", "demand_growth_cv": "0.1", "score_cv": "0.01", "boot_cv": "0.3"}
+    policy = {"kind": "perfect", "warmup_s": 60}
+    bars = simulate(cloud_or_rack(uncertainty=spreads, policy=policy))["tornado"]
+    widths = [abs(bar["cost_high"] - bar["cost_low"]) for bar in bars]
+    assert widths == sorted(widths, reverse=True)
+    assert bars[0]["input"] == "price per_second 0.4 USD"
+    assert {bar["input"] for bar in bars} >= {"demand", "score", "boot time"}
+    cloud = bars[0]
+    assert cloud["low"] * cloud["high"] == pytest.approx(1)
+    assert cloud["cost_low"] < 1320 < cloud["cost_high"]
+
+
+def test_tornado_moves_as_predicted_when_one_price_does() -> None:
+    bars = simulate(cloud_or_rack(uncertainty={"price_cv": "0.6"}))["tornado"]
+    cloud = next(bar for bar in bars if "per_second" in bar["input"])
+    # hybrid: 300 for three dedicated servers, 1,020 for the cloud's hours
+    assert cloud["cost_high"] == pytest.approx(300 + 1020 * cloud["high"])
+
+
+def test_score_of_each_kind_of_server_is_a_bar_of_its_own() -> None:
+    document = startup(
+        all_of("small", price("0.4")),
+        all_of("large", price("0.9"), capacity="2"),
+        uncertainty={"score_cv": "0.2"},
+    )
+    names = {bar["input"] for bar in simulate(document)["tornado"]}
+    assert names == {"score of 1 units a server", "score of 2 units a server"}
+
+
+def test_tornado_needs_a_spread() -> None:
+    assert simulate(cloud_or_rack())["tornado"] == []
+
+
+# --- contracts ----------------------------------------------------------------------------------
+
+
+def may_fail(**contract: Any) -> Document:
+    points = [["2026-01-01T00:00:00Z", 1]]
+    return startup(
+        all_of("dedicated", price("100", "monthly"), count=1),
+        all_of("cloud", price("0.2")),
+        all_of("rack", price("100", "dedicated", minimum_months=3), count=1),
+        all_of("reserved", price("0.1", "reserved"), count=1),
+        horizon={"start": "2026-01-01T00:00:00+00:00", "months": 24, "step_s": 3600},
+        demand={"unit": "x", "kind": "trace", "points": points},
+        hazard_per_month="0.1",
+        **contract,
+    )
+
+
+def test_contract_is_paid_beyond_the_end_of_the_project() -> None:
+    found = options(may_fail(contract={"minimum_months": 12}))
+    dedicated = found["dedicated"]["contract"]
+    assert dedicated["ratio"] == pytest.approx(1.5242, abs=5e-5)
+    assert Decimal(dedicated["expected_cost"]) == pytest.approx(Decimal("1402.66"), abs=1)
+    assert Decimal(dedicated["cost_if_it_ends_first"]) == 1200
+    assert found["cloud"]["contract"]["ratio"] == 1
+    assert found["rack"]["contract"]["minimum_months"] == 12
+    assert found["reserved"]["contract"]["minimum_months"] == 12
+
+
+def test_without_a_contract_only_the_term_of_a_price_binds() -> None:
+    found = options(may_fail())
+    assert found["dedicated"]["contract"]["minimum_months"] == 0
+    assert found["rack"]["contract"]["minimum_months"] == 3
+
+
+def test_contract_is_no_matter_without_a_hazard() -> None:
+    assert options(cloud_or_rack())["hybrid"]["contract"] is None
