@@ -46,12 +46,16 @@ class Lives:
 
 def lives(running: Servers, steps: Steps) -> Lives:
     """Lives of the servers that run in each step; those of the last one end with the horizon."""
-    change = np.diff(running.astype(np.int32), prepend=np.int32(0))
-    started, ended = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
-    rise, fall = change[started], -change[ended]
-    last = int(running[-1]) if running.size else 0
-    starts = _keys(started, running[started] - rise, rise, steps)
-    ends = _keys(ended, running[ended].astype(np.int64), fall, steps)
+    at = np.flatnonzero(running[1:] != running[:-1]) + 1
+    before, after = running[at - 1].astype(np.int64), running[at].astype(np.int64)
+    at, before = np.append(0, at), np.append(0, before)
+    after = np.append(int(running[0]), after)
+    is_up = after > before
+    started, rise, low = at[is_up], (after - before)[is_up], before[is_up]
+    ended, fall, left = at[~is_up], (before - after)[~is_up], after[~is_up]
+    last = int(running[-1])
+    starts = _keys(started, low, rise, steps)
+    ends = _keys(ended, left, fall, steps)
     tail = np.arange(1, last + 1, dtype=np.int64) * (steps.count + 1) + steps.count
     ends = np.concatenate([ends, tail])
     # A slot starts and ends in turns, so in the order of slot and time the n-th end belongs to the
@@ -66,11 +70,11 @@ def lives(running: Servers, steps: Steps) -> Lives:
     )
 
 
-def _keys(at: Whole, below: Servers, height: Servers, steps: Steps) -> Whole:
+def _keys(at: Whole, below: Whole, height: Whole, steps: Steps) -> Whole:
     """slot × (steps + 1) + step of every server that starts (or ends) at the steps `at`: those in
     the slots below + 1 … below + height."""
     total = int(height.sum())
     first = np.repeat(np.cumsum(height) - height, height)
-    slot = np.repeat(below.astype(np.int64), height) + np.arange(total) - first + 1
+    slot = np.repeat(below, height) + np.arange(total) - first + 1
     keys: Whole = slot * (steps.count + 1) + np.repeat(at, height)
     return keys

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.fleet import Fleet, fleet, months_begun
 from backend.domain.scenarios.model import Extras, Option, Scenario
+from backend.domain.scenarios.needed import BLOCK
 
 ENGINE_VERSION = "1"
 HOURS_PER_MONTH = 730
@@ -71,15 +72,19 @@ def outcome(scenario: Scenario, option: Option) -> Outcome:
 
 
 def _service(scenario: Scenario, found: Fleet) -> Service:
-    demand = scenario.demand.values
+    demand, serving = scenario.demand.values, found.serving
     always = float(found.always_on * found.units_always)
     units = float(found.units_elastic)
-    carried = found.serving * units
-    carried += always
-    unserved = demand - carried
-    np.maximum(unserved, 0.0, out=unserved)
+    unserved = np.empty(demand.size)
+    for start in range(0, demand.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        carried = unserved[block]
+        np.multiply(serving[block], units, out=carried)
+        carried += always
+        np.subtract(demand[block], carried, out=carried)
+        np.maximum(carried, 0.0, out=carried)
     missing, asked = float(unserved.sum()), float(demand.sum())
-    capacity = float(carried.sum())
+    capacity = int(serving.sum(dtype=np.int64)) * units + always * demand.size
     return Service(
         unserved=unserved,
         share=missing / asked if asked else 0.0,

@@ -16,11 +16,11 @@ def simulate(document: object) -> dict[str, Any]:
     scenario = scenario_from(document)
     outcomes = [outcome(scenario, option) for option in scenario.options]
     result = told(scenario, outcomes)
-    for option, found, more in zip(
+    for told_option, found, more in zip(
         result["options"], outcomes, judged(scenario, outcomes), strict=True
     ):
-        option |= more
-        option["contract"] = told_exposure(scenario, found)
+        told_option.update(more)
+        told_option["contract"] = told_exposure(scenario, found)
     result["break_even"] = [_meeting(one) for one in meetings(scenario, outcomes)]
     result["tornado"] = [_bar(one) for one in bars(scenario, outcomes)]
     return result

@@ -23,7 +23,7 @@ from backend.domain.scenarios.fleet import base_cost
 from backend.domain.scenarios.model import Demand, Option, Part, Scenario, Uncertainty
 from backend.domain.scenarios.results import Outcome, money, outcome
 
-GRID = 17
+GRID = 9
 TAIL = 0.95
 CONFIDENCE = 0.95
 LOW, HIGH = 0.05, 0.95
