@@ -9,6 +9,7 @@ from backend.accounts.models import User, Workspace
 from backend.benchmarks.models import Host, HostState, Run, Sample, Source
 from backend.catalog.models import (
     ExchangeRate,
+    ExtraPrice,
     Kind,
     Offer,
     PriceObservation,
@@ -61,6 +62,28 @@ def price(of: Offer, amount: str = "0.1", **given: Any) -> PriceObservation:
             "purchase_model": PurchaseModel.ON_DEMAND,
             "source": "test",
             "observed_at": AT,
+            **given,
+        }
+    )
+
+
+def extra(
+    kind: str,
+    amount: str,
+    *,
+    provider_slug: str = "aws",
+    region: Region | None = None,
+    **given: Any,
+) -> ExtraPrice:
+    return ExtraPrice.objects.create(
+        **{
+            "provider": provider(provider_slug),
+            "region": region,
+            "kind": kind,
+            "tiers": [[None, amount]],
+            "currency": "USD",
+            "observed_on": AT.date(),
+            "source": "test",
             **given,
         }
     )

@@ -14,6 +14,7 @@ from django.db.models import Max
 
 from backend.accounts.selectors import default_workspace
 from backend.accounts.services import audit_record
+from backend.catalog.extras import listed_extras_record
 from backend.catalog.models import (
     Offer,
     PriceFeed,
@@ -33,6 +34,7 @@ from backend.catalog.price_rows import (
     unpublished,
 )
 from backend.catalog.services import data_version_bump, provider_get, region_get
+from backend.catalog.stored import prices_refresh
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import (
@@ -153,6 +155,7 @@ def prices_record(
         if payload is not None and payload.raw_gzip is not None:
             _keep(feeds[0], payload, observed_at)
         if report.is_changed:
+            prices_refresh()
             data_version_bump()
     return report
 
@@ -216,6 +219,9 @@ class _List:
             self.found.prices.pop(code, None)
             self.found.types.pop(code, None)
         self._unpriced()
+        self.report.is_changed |= listed_extras_record(
+            provider=self.feed.provider, extras=self.found.extras, observed_on=self.at.date()
+        )
         self.report.torn = list(self.torn)
         place = (self.feed.provider.slug, self.feed.kind, self.feed.region)
         self.report.feeds = ["/".join(filter(None, place))]

@@ -168,7 +168,7 @@ class _Import:
 
     def _place(self, row: OfferRow) -> tuple[Provider, Region | None]:
         if (row.provider, row.region) not in self.places:
-            provider = provider_get(slug=_provider_slug(row.provider), name=row.provider)
+            provider = provider_get(slug=provider_slug(row.provider), name=row.provider)
             region = region_get(provider=provider, code=row.region) if row.region else None
             self.places[row.provider, row.region] = provider, region
         return self.places[row.provider, row.region]
@@ -233,12 +233,13 @@ class _Import:
 SLUG_OF_NAME = {name.casefold(): slug for slug, name in PROVIDER_NAMES.items()}
 
 
-def _provider_slug(name: str) -> str:
+def provider_slug(name: str) -> str:
+    """The slug of a provider by its name or slug."""
     return SLUG_OF_NAME.get(name.casefold()) or slugify(name)
 
 
 def _slug(row: OfferRow) -> str:
-    parts = (_provider_slug(row.provider), slugify(row.name), slugify(row.region))
+    parts = (provider_slug(row.provider), slugify(row.name), slugify(row.region))
     return "-".join(filter(None, parts))
 
 

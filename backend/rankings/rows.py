@@ -5,18 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
-from backend.catalog.selectors import SUSTAINED_USE, PriceChoice
-from backend.domain.errors import UnknownRate
-from backend.domain.money import RateTable
-from backend.domain.pricing.effective import TERM_HOURS, price_over
+from backend.catalog.selectors import PriceChoice
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
-from backend.rankings.query import RankingQuery
+from backend.rankings.prices import Context, priced
 from backend.rankings.scores import Score
-
-STALE_AFTER = dt.timedelta(days=30)
-ONCE = "once"
 
 
 @dataclass(frozen=True)
@@ -69,6 +64,8 @@ class RankingRow:
     flags: str
     missing: str
     price_zone: str | None
+    price_id: UUID | None = None
+    """The observation behind the price; no column, but where a page finds its source."""
 
 
 @dataclass(frozen=True)
@@ -84,24 +81,6 @@ class BaseRow:
     """What `q` searches, in lower case."""
 
 
-@dataclass(frozen=True)
-class Context:
-    """What all rows of a list share; `today` judges the age of a price."""
-
-    query: RankingQuery
-    rates: RateTable
-    today: dt.date
-    data_version: int
-
-
-@dataclass(frozen=True)
-class _Price:
-    cells: Mapping[str, Any]
-    per_hour: Decimal | None
-    flags: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
 def simple_number(value: Decimal | float) -> int | float:
     """A count or size as an int where it is whole, else as a float."""
     return int(value) if value == int(value) else float(value)
@@ -112,9 +91,13 @@ def base_row(
     choice: PriceChoice | None,
     score: Score | None,
     shared: Context,
+    unmeasured: tuple[str, ...] = (),
 ) -> BaseRow:
-    """The row of one offer with the price chosen for it and its score."""
-    price = _price(choice, shared)
+    """The row of one offer with the price chosen for it and its score.
+
+    `unmeasured` are the metrics of a mix that it lacks.
+    """
+    price = priced(offer, choice, shared)
     region = offer.region.code if offer.region else None
     flags = (*(score.flags if score else ()), *_offer_flags(offer), *price.flags)
     cells = {
@@ -122,7 +105,7 @@ def base_row(
         **price.cells,
         "hours_per_month": simple_number(shared.query.hours_per_month),
         "currency": shared.query.currency,
-        **_score_cells(score, shared.query.metric),
+        **_score_cells(score, shared.query.ranked_metric.key),
         "data_version": shared.data_version,
         "flags": " ".join(flags),
     }
@@ -132,7 +115,7 @@ def base_row(
         score=score,
         price_per_hour=price.per_hour,
         cells=cells,
-        missing=price.missing if score else (*price.missing, "score"),
+        missing=price.missing if score else (*price.missing, "score", *unmeasured),
         text=" ".join((*words, offer.cpu_model)).lower(),
     )
 
@@ -179,54 +162,3 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
         "source": score and score.source,
         "result_url": score and score.result_url,
     }
-
-
-def _price(choice: PriceChoice | None, shared: Context) -> _Price:
-    query, rates = shared.query, shared.rates
-    cells: dict[str, Any] = {
-        "price": None,
-        "period": query.period,
-        "price_basis": choice and choice.price_basis,
-        "price_term": choice and choice.price_term,
-        "price_usd_hour": None,
-        "price_observed_on": choice and choice.observed_on,
-        "price_zone": (choice and choice.zone) or None,
-        "fx_rate": None,
-        "fx_date": None,
-    }
-    if choice is None:
-        return _Price(cells, None, (), ("price",))
-    is_stale = choice.is_missing or shared.today - choice.observed_on > STALE_AFTER
-    flags = ("stale_price",) if is_stale else ()
-    is_purchase = choice.unit == ONCE and choice.charge.term not in TERM_HOURS
-    if is_purchase:
-        cells["period"] = ONCE
-    else:
-        cells["price_usd_hour"] = _amount(choice, shared, "USD", "hour")
-    try:
-        rate, day = rates.rate(choice.currency, query.currency)
-    except UnknownRate:
-        return _Price(cells, None, flags, ("price", "fx_rate"))
-    if choice.currency != query.currency:
-        cells["fx_rate"], cells["fx_date"] = rate, day
-    cells["price"] = _amount(choice, shared, query.currency, query.period)
-    per_hour = None if is_purchase else _amount(choice, shared, query.currency, "hour")
-    return _Price(cells, per_hour, flags, ())
-
-
-def _amount(choice: PriceChoice, shared: Context, currency: str, period: str) -> Decimal | None:
-    """The price in a currency and for a period; a purchase is one amount whatever the period."""
-    charge = choice.charge
-    try:
-        rate, _ = shared.rates.rate(choice.currency, currency)
-    except UnknownRate:
-        return None
-    if choice.currency != currency:
-        charge = charge.times(rate)
-    price = price_over(
-        charge,
-        period,
-        shared.query.hours_per_month,
-        is_sustained=choice.price_basis == SUSTAINED_USE,
-    )
-    return charge.amount if price is None else price

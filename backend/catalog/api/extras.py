@@ -1,0 +1,72 @@
+"""What providers take beside the machine, one row a tier."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rest_framework.request import Request
+
+from backend.catalog.api.lists import DataListView
+from backend.catalog.extras import newest_extras
+from backend.catalog.models import ExtraKind, ExtraPrice
+from backend.common.rest.parameters import day, one_of, text
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing
+from backend.domain.pricing.extras import tiers_of
+
+UNITS = {ExtraKind.DISK: "GB-month", ExtraKind.IPV4: "address-hour", ExtraKind.EGRESS: "GB"}
+
+
+class ExtrasView(DataListView):
+    """Prices of disk, public IPv4 addresses and traffic to the internet in force, tier by tier."""
+
+    name = "extras"
+    readers = {
+        "provider": text,
+        "region": text,
+        "kind": one_of(tuple(ExtraKind.values)),
+        "as_of": day,
+    }
+    columns = (
+        Column("provider", Kind.TEXT, "Slug of the provider"),
+        Column("region", Kind.TEXT, "The provider's code; empty: every region without its own"),
+        Column("kind", Kind.TEXT, "disk, ipv4 or egress"),
+        Column("tier", Kind.INTEGER, "Number of the tier, from 1"),
+        Column("up_to", Kind.DECIMAL, "Where the tier ends in a month; empty: nowhere", "unit"),
+        Column("amount", Kind.DECIMAL, "Price of a unit in the tier, net", "currency/unit"),
+        Column("currency", Kind.TEXT, "As quoted"),
+        Column("unit", Kind.TEXT, "GB-month, address-hour (of each address) or GB"),
+        Column("observed_on", Kind.DATE, "Day on which it was first read"),
+        Column("source", Kind.TEXT, "Where"),
+    )
+
+    def listing(self, request: Request) -> Listing:
+        own, shown = self.asked(request)
+        found = newest_extras(own.get("as_of")).select_related("provider", "region")
+        rows = sorted(found, key=lambda row: (row.provider.slug, _code(row), row.kind))
+        tiers = [tier for row in rows if _is_asked(row, own) for tier in _tiers(row)]
+        return Listing(self.columns, tiers, len(tiers), cells=dict, **shown)
+
+
+def _code(row: ExtraPrice) -> str:
+    return row.region.code if row.region else ""
+
+
+def _is_asked(row: ExtraPrice, own: dict[str, Any]) -> bool:
+    cells = {"provider": row.provider.slug, "region": _code(row), "kind": row.kind}
+    return all(cells[name] == value for name, value in own.items() if name in cells)
+
+
+def _tiers(row: ExtraPrice) -> Iterator[dict[str, Any]]:
+    for number, (bound, amount) in enumerate(tiers_of(row.tiers), start=1):
+        yield {
+            "provider": row.provider.slug,
+            "region": _code(row) or None,
+            "kind": row.kind,
+            "tier": number,
+            "up_to": bound,
+            "amount": amount,
+            "currency": row.currency,
+            "unit": UNITS[ExtraKind(row.kind)],
+            "observed_on": row.observed_on,
+            "source": row.source,
+        }

@@ -1,0 +1,111 @@
+"""Several metrics of one offer in one score: a weighted geometric mean of ratios to a baseline.
+
+    score = exp( Σ wᵢ/W · sᵢ · ln(xᵢ / bᵢ) ),  sᵢ = +1 where higher is better, −1 where lower is
+
+The baseline only sets the scale: it scores 1, and no order depends on it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric
+from backend.domain.stats import IntervalBasis, Summary
+
+SAME_MIX_RATIO = Decimal("1e-12")
+"""Values per cost of a mix that are closer are one value: its logarithms are floats."""
+
+MIX = Metric(
+    key="mix",
+    label="Mix of several metrics",
+    unit="ratio",
+    better="higher",
+    definition="Weighted geometric mean of the ratios to a baseline offer; where lower is better "
+    "the ratio is turned over.",
+    method="Computed from the scores of the metrics named by the weights.",
+    limits="The weights are the reader's. Errors of the metrics are taken as independent, and the "
+    "baseline as exact.",
+    canonical_variant=None,
+    fallback_variants=(),
+    between_instance_cv=CPU_CV,
+    target_half_width_ratio=CPU_TARGET,
+)
+"""What a ranking by weights ranks by; it is no metric of METRICS, and no sample is of it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One metric of a mix and its weight, above zero."""
+
+    metric: Metric
+    weight: Decimal
+
+
+def mix_log(parts: Sequence[Part], values: Sequence[float]) -> float:
+    """Σ wᵢ/W · sᵢ · ln xᵢ: the logarithm of a score whose baseline is 1 in every metric.
+
+    Values are in the order of the parts. Raises InvalidValue for no part, a weight or a value that
+    is not above zero.
+    """
+    return math.fsum(
+        share * math.log(_checked(value))
+        for share, value in zip(_shares(parts), values, strict=True)
+    )
+
+
+def mixed(parts: Sequence[Part], summaries: Sequence[Summary], baseline_log: float) -> Summary:
+    """The mix of an offer relative to a baseline, whose `mix_log` is given.
+
+    Half-widths are combined on the logarithm as the root of the sum of their weighted squares, up
+    and down apart. No interval where one of the metrics has none: an unknown spread is not zero.
+    The counts are the smallest of the metrics, None where one is not known.
+    """
+    log = mix_log(parts, [summary.value for summary in summaries])
+    bounds = _bounds(parts, summaries)
+    low, high = (None, None) if bounds is None else bounds
+    return Summary(
+        value=math.exp(log - baseline_log),
+        ci95_low=None if low is None else math.exp(log - baseline_log - low),
+        ci95_high=None if high is None else math.exp(log - baseline_log + high),
+        n_instances=_least([summary.n_instances for summary in summaries]),
+        n_repeats=_least([summary.n_repeats for summary in summaries]),
+        interval_basis=IntervalBasis.NONE if bounds is None else IntervalBasis.COMBINED,
+        is_unstable=any(summary.is_unstable for summary in summaries),
+    )
+
+
+def _shares(parts: Sequence[Part]) -> list[float]:
+    """Signed shares of the weights: their absolute values add up to 1."""
+    if not parts or not all(part.weight > 0 for part in parts):
+        raise InvalidValue("weights", "one or more weights above zero are needed")
+    total = sum(part.weight for part in parts)
+    return [
+        float(part.weight / total) * (1 if part.metric.is_higher_better else -1) for part in parts
+    ]
+
+
+def _checked(value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidValue("value", f"{value} is not a finite number above zero")
+    return value
+
+
+def _bounds(parts: Sequence[Part], summaries: Sequence[Summary]) -> tuple[float, float] | None:
+    """Half-widths of the logarithm down and up."""
+    down, up = [], []
+    for share, summary in zip(_shares(parts), summaries, strict=True):
+        if summary.ci95_low is None or summary.ci95_high is None:
+            return None
+        below = share * math.log(summary.value / _checked(summary.ci95_low))
+        above = share * math.log(summary.ci95_high / summary.value)
+        # Where lower is better, a low value is the good end.
+        down.append(below if share > 0 else above)
+        up.append(above if share > 0 else below)
+    return math.hypot(*down), math.hypot(*up)
+
+
+def _least(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return min(known) if len(known) == len(counts) else None
