@@ -1,14 +1,21 @@
 """The composition root of everything that answers over HTTP."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from backend.api.health import healthz, readyz
+from backend.api.urls import FORMATS
+from backend.rankings.api.feeds import FeedView
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/v1/", include("backend.api.urls")),
+    re_path(
+        rf"^feeds/(?P<key>[^/]+)/(?P<slug>[a-z0-9-]+)\.(?P<format>{FORMATS})$",
+        FeedView.as_view(),
+        name="feed",
+    ),
     path("admin/", admin.site.urls),
     path("", include("backend.web.urls")),
 ]

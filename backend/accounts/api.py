@@ -88,3 +88,8 @@ def workspace_slug(request: Request) -> str:
 def actor(request: Request) -> str:
     """Who is written into the audit trail."""
     return str(request.user)
+
+
+def reader(request: Request) -> str:
+    """Who reads, as the owner of something is kept; empty for a stranger."""
+    return str(request.user) if request.user.is_authenticated else ""

@@ -33,6 +33,11 @@ class SavedView(Identified):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def is_private(self) -> bool:
+        """Whether only its owner sees it."""
+        return self.visibility == Visibility.PRIVATE
+
 
 class FeedKey(Identified):
     """A secret address under which one saved view is read; only an HMAC of the key is kept."""

@@ -1,0 +1,21 @@
+"""Log lines without secrets: an address may hold the key of a feed."""
+
+import logging
+import re
+
+FEED_PREFIX = "rf_"
+FEED_PATH = "/feeds/"
+_IN_PATH = re.compile(rf"({FEED_PATH})[^/\s?'\"]+")
+_KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
+
+
+def masked(text: str) -> str:
+    """The text with the keys of feeds and API tokens cut to the part that names them."""
+    return _IN_PATH.sub(r"\1***", _KEY.sub(r"\1***", text))
+
+
+class MaskingFormatter(logging.Formatter):
+    """A formatter whose whole output, traceback included, is masked."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))

@@ -1,0 +1,100 @@
+"""One saved view for a spreadsheet: the key in the address is all it needs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
+from urllib.parse import quote
+
+from django.http import Http404
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from backend.accounts.models import Scope
+from backend.common.rest.parameters import PAGING, InvalidParameters
+from backend.common.rest.table import Table
+from backend.common.rest.views import DIALECT, Listing
+from backend.rankings.api.rankings import RankingsView
+from backend.rankings.feeds import feed_key_found, feed_key_used
+from backend.rankings.models import FeedKey
+from backend.rankings.views import Opened, kept_params
+
+UNDERSTOOD = frozenset({*PAGING, *DIALECT})
+CHALLENGE = 'Bearer realm="rackrate feed"'
+
+
+class FeedHolder:
+    """The caller behind a feed key, where Django expects a user."""
+
+    is_authenticated = True
+    is_anonymous = False
+    is_active = True
+    scope = Scope.READ
+
+    def __init__(self, key: FeedKey) -> None:
+        self.pk = key.pk
+        self.username = f"feed {key.name}"
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class FeedAuthentication(BaseAuthentication):
+    """The key in the path; headers and cookies mean nothing here."""
+
+    def authenticate(self, request: Request) -> tuple[FeedHolder, FeedKey]:
+        key = feed_key_found(request.parser_context["kwargs"]["key"])
+        if key is None:
+            raise AuthenticationFailed("the feed key is unknown, expired or revoked")
+        return FeedHolder(key), key
+
+    def authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+
+class FeedView(RankingsView):
+    """The rows of the view that the key opens; the address cannot ask for anything else."""
+
+    authentication_classes = (FeedAuthentication,)
+    http_method_names = ["get", "head"]
+    schema = None  # type: ignore[assignment]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if _key(request).view.slug != kwargs["slug"]:
+            raise Http404
+        refused = sorted(set(request.query_params) - UNDERSTOOD)
+        if refused:
+            detail = f"a feed takes only {', '.join(sorted(UNDERSTOOD))}; its view says the rest"
+            raise InvalidParameters([(name[:60], detail) for name in refused])
+        feed_key_used(key=_key(request))
+
+    @cached_property
+    def opened(self) -> Opened:
+        view = _key(self.request).view
+        return Opened({**kept_params(view), **dict(self.request.query_params.lists())}, view)
+
+    @property
+    def workspace(self) -> str:
+        return _key(self.request).view.workspace.slug
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """The address is a secret: it is neither passed on, nor indexed, nor kept by others."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        final.headers["Referrer-Policy"] = "no-referrer"
+        final.headers["X-Robots-Tag"] = "noindex, nofollow"
+        final.headers["Cache-Control"] = "private, no-cache"
+        return final
+
+    def _table(self, request: Request, listing: Listing) -> Table:
+        """A workbook is passed on, so it names the view's page and not the secret address."""
+        table = super()._table(request, listing)
+        page = request.build_absolute_uri(f"/?view={quote(_key(request).view.slug)}")
+        about: Mapping[str, str] = {**table.about, "address": page}
+        return replace(table, about=about)
+
+
+def _key(request: Request) -> FeedKey:
+    key: Any = request.auth
+    return cast("FeedKey", key)

@@ -1,0 +1,159 @@
+"""What a person pastes into a spreadsheet or a terminal to read a list from here.
+
+The addresses are percent-encoded already; still every text is quoted as its language asks.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend.common.rest.table import Column, Kind
+
+LONGEST_ADDRESS = 2_048
+"""Excel's WEBSERVICE takes no longer one."""
+LONGEST_EXCEL_TEXT = 255
+"""Of a text within a formula; longer ones are joined of pieces."""
+TYPES_A_LINE = 3
+BASIC = "When asked how to sign in: Basic, any user name, an API token as the password."
+M_TYPES = {
+    Kind.TEXT: "type text",
+    Kind.WORDS: "type text",
+    Kind.INTEGER: "Int64.Type",
+    Kind.NUMBER: "type number",
+    Kind.DECIMAL: "type number",
+    Kind.BOOLEAN: "type logical",
+    Kind.DATE: "type date",
+    Kind.TIME: "type datetimezone",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A list to read: its CSV address, its columns, and how it is asked."""
+
+    csv_url: str
+    columns: Sequence[Column]
+    value_url: str = ""
+    """Address of one number, ending in `?` or `&`; empty where there is none."""
+    needs_token: bool = False
+    """Whether it wants an Authorization header; an address of a feed does not."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One formula: where it goes, its text, and what to know of it."""
+
+    key: str
+    title: str
+    text: str
+    notes: Sequence[str]
+
+
+def formulas(source: Source) -> list[Formula]:
+    """Those that work for the source, spreadsheets first."""
+    sheets = [power_query(source)]
+    if not source.needs_token:
+        sheets.append(import_data(source))
+    sheets.append(libre_office(source))
+    if source.value_url and not source.needs_token:
+        sheets.append(value_cell(source))
+    return [*sheets, curl(source), python(source)]
+
+
+def power_query(source: Source) -> Formula:
+    """Power Query M that types each column under en-US, whatever the computer's own language."""
+    typed = [f'{{"{column.name}", {M_TYPES[column.kind]}}}' for column in source.columns]
+    lines = [", ".join(typed[n : n + TYPES_A_LINE]) for n in range(0, len(typed), TYPES_A_LINE)]
+    types = ",\n        ".join(lines)
+    text = f"""let
+    Answer = Web.Contents({m_text(source.csv_url)}),
+    Source = Csv.Document(Answer, [Delimiter = ",", Encoding = 65001, QuoteStyle = QuoteStyle.Csv]),
+    Headed = Table.PromoteHeaders(Source, [PromoteAllScalars = true]),
+    Known = Table.ReplaceValue(Headed, "", null, Replacer.ReplaceValue, Table.ColumnNames(Headed)),
+    Typed = Table.TransformColumnTypes(Known, {{
+        {types}
+    }}, "en-US")
+in
+    Typed
+"""
+    sign_in = "" if source.needs_token else "When asked how to sign in: Anonymous."
+    where = "Data ▸ Get Data ▸ From Other Sources ▸ Blank Query ▸ Advanced Editor."
+    return Formula("power-query", "Excel and Power BI", text, [where, sign_in or BASIC])
+
+
+def import_data(source: Source) -> Formula:
+    """Google Sheets; the locale keeps decimal points from becoming thousands."""
+    text = f'=IMPORTDATA("{source.csv_url}", ",", "en_US")'
+    notes = ["Refreshed about hourly while the sheet is open."]
+    return Formula("importdata", "Google Sheets", text, notes)
+
+
+def libre_office(source: Source) -> Formula:
+    """The address for LibreOffice's dialog, and the way there."""
+    notes = [
+        "Sheet ▸ External Links…: paste the address, press Enter.",
+        "Language: English (USA). Separator: comma. Switch on “Detect special numbers”.",
+        "Choose CSV_all and tick “Update every”, if it is to be read again by itself.",
+        *([BASIC] if source.needs_token else []),
+    ]
+    return Formula("libreoffice", "LibreOffice Calc", source.csv_url, notes)
+
+
+def value_cell(source: Source) -> Formula:
+    """One number for the offer whose identifier stands in A2."""
+    start = excel_text(f"{source.value_url}column=value_per_cost&offer=")
+    text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'
+    notes = [
+        "Put an offer_id into A2. Any numeric column may stand in place of value_per_cost.",
+        "Excel for Windows, and LibreOffice.",
+    ]
+    return Formula("webservice", "One number in a cell", text, notes)
+
+
+def curl(source: Source) -> Formula:
+    """A command; the token is read from the environment, never written into it."""
+    header = '-H "Authorization: Bearer $RACKRATE_TOKEN" ' if source.needs_token else ""
+    text = f"curl -fsS --compressed {header}-o rankings.csv {shlex.quote(source.csv_url)}"
+    return Formula("curl", "curl", text, _token_note(source))
+
+
+def python(source: Source) -> Formula:
+    """A script that needs nothing but Python."""
+    headers = ""
+    if source.needs_token:
+        headers = ', headers={"Authorization": "Bearer " + os.environ["RACKRATE_TOKEN"]}'
+    text = f"""import csv
+import io{chr(10) + "import os" if source.needs_token else ""}
+import urllib.request
+
+request = urllib.request.Request({py_text(source.csv_url)}{headers})
+with urllib.request.urlopen(request, timeout=60) as answer:
+    text = answer.read().decode("utf-8")
+rows = list(csv.DictReader(io.StringIO(text, newline="")))
+print(len(rows), rows[0] if rows else "")
+"""
+    return Formula("python", "Python", text, _token_note(source))
+
+
+def _token_note(source: Source) -> list[str]:
+    return ["RACKRATE_TOKEN holds an API token."] if source.needs_token else []
+
+
+# --- texts in the languages -------------------------------------------------------------------
+
+
+def m_text(text: str) -> str:
+    """A text of Power Query M."""
+    return '"' + text.replace("#(", "#(#)(").replace('"', '""') + '"'
+
+
+def py_text(text: str) -> str:
+    """A text of Python, in double quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def excel_text(text: str) -> str:
+    """A text of an Excel formula, joined of pieces that are short enough."""
+    step = LONGEST_EXCEL_TEXT
+    pieces = [text[place : place + step] for place in range(0, len(text), step)] or [""]
+    return "&".join('"' + piece.replace('"', '""') + '"' for piece in pieces)
