@@ -27,7 +27,8 @@ from backend.web import charts, figures, lines, state, words
 from backend.web.access import demand, may, readable
 from backend.web.forms.parameters import PROFILE_WORDS
 from backend.web.forms.rentals import RentalForm
-from backend.web.history_plots import history_plots
+from backend.web.history_plots import PARAMETER, history_plots
+from backend.web.offer_parts import offer_context
 from backend.web.price_plots import price_plot
 from backend.web.views.ranking import asked
 
@@ -95,12 +96,13 @@ def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
 
 
 def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> HttpResponse:
-    wanted = asked({name: request.GET.getlist(name) for name in request.GET})
+    given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
+    wanted = asked(given, reader=request.user.get_username())
     try:
         detail = offer_detail(slug, wanted.query)
     except Offer.DoesNotExist as error:
         raise Http404("There is no such offer.") from error
-    context = _context(detail, wanted.params)
+    context = _context(detail, wanted.sound) | offer_context(detail, wanted.query, wanted.sound)
     variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)

@@ -1,6 +1,7 @@
 // Charts of a page: their code is loaded only where there is one.
 import { onThemeChange } from "./base.js";
 import { json } from "./dom.js";
+import { addSaveButton } from "./save.js";
 
 const redraws = [];
 onThemeChange(() => redraws.forEach((redraw) => redraw()));
@@ -8,13 +9,16 @@ onThemeChange(() => redraws.forEach((redraw) => redraw()));
 async function showStrips() {
   const strips = json("strips-json");
   const { drawStrip } = await import("./strip.js");
-  let drawn = [];
+  const drawn = new Map();
   const draw = () => {
-    for (const chart of drawn) chart.destroy();
-    const canvases = strips.map((strip) => [strip, document.getElementById(strip.id)]);
-    drawn = canvases.filter(([, canvas]) => canvas).map(([strip, canvas]) => drawStrip(canvas, strip));
+    for (const strip of strips) {
+      drawn.get(strip.id)?.destroy();
+      const canvas = document.getElementById(strip.id);
+      if (canvas) drawn.set(strip.id, drawStrip(canvas, strip));
+    }
   };
   draw();
+  for (const id of drawn.keys()) addSaveButton(document.getElementById(id).closest("figure"), () => drawn.get(id));
   redraws.push(draw);
 }
 

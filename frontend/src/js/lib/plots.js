@@ -2,6 +2,7 @@
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { token } from "./colours.js";
 import { element, json } from "./dom.js";
+import { addSaveButton } from "./save.js";
 
 const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot"];
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
@@ -202,6 +203,7 @@ export function drawPlots() {
       const buttons = plot.marks.map((mark) => legendButton(mark, hidden, redraw));
       box.querySelector("ul.legends").replaceChildren(...buttons);
     }
+    addSaveButton(box, () => chart);
     redraw();
     return redraw;
   });

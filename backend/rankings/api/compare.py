@@ -1,0 +1,113 @@
+"""A few offers side by side, as a list: one row for each offer and item."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rest_framework.request import Request
+
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import Listing
+from backend.rankings.api.rankings import RankingsView
+from backend.rankings.compare import Comparison, compared_slugs, comparison
+from backend.rankings.selectors import query_from
+
+OWN = frozenset({"o", "differences", "dialect"})
+COLUMNS = (
+    Column("offer_id", Kind.TEXT, "Slug of the offer"),
+    Column("provider", Kind.TEXT, "Slug of the provider"),
+    Column("offer", Kind.TEXT, "The provider's own name of the type"),
+    Column("region", Kind.TEXT, "The provider's name of the place"),
+    Column("item", Kind.TEXT, "Key of what is compared: a column, or a metric"),
+    Column("label", Kind.TEXT, "Its name for people"),
+    Column("group", Kind.TEXT, "facts, cost or metrics"),
+    Column("unit", Kind.TEXT, "Unit of value"),
+    Column("better", Kind.TEXT, "higher or lower; empty where neither is better"),
+    Column("text", Kind.TEXT, "What the offer has of it, where that is no number"),
+    Column("value", Kind.DECIMAL, "What the offer has of it, where that is a number"),
+    Column("ci95_low", Kind.DECIMAL, "Lower end of its 95 % interval"),
+    Column("ci95_high", Kind.DECIMAL, "Upper end of its 95 % interval"),
+    Column("base", Kind.TEXT, "Slug of the offer that it is compared with"),
+    Column("delta_ratio", Kind.DECIMAL, "value / value of base − 1"),
+    Column("distinguishable", Kind.BOOLEAN, "Whether the two intervals are apart"),
+    Column("n_instances", Kind.INTEGER, "Different machines behind a score"),
+    Column("n_repeats", Kind.INTEGER, "Single results behind a score"),
+    Column("source", Kind.TEXT, "measured, published or imported"),
+    Column("measured_at", Kind.TIME, "Time of the newest result used"),
+    Column("result_url", Kind.TEXT, "Where the raw output or the publication is"),
+    Column("flags", Kind.WORDS, "As in rankings"),
+    Column("data_version", Kind.INTEGER, "State of the data that this row shows"),
+)
+
+
+class CompareView(RankingsView):
+    """Up to six offers (`o`) against one of them (`base`), under the basis of a ranking.
+
+    Filters of a ranking change nothing here: the offers are placed among all.
+    """
+
+    name = "compare"
+    columns = COLUMNS
+    described_by = "api:schema"
+    required_parameters = frozenset({"o"})
+
+    def described_parameters(self) -> dict[str, str]:
+        return {
+            **super().described_parameters(),
+            "o": "Slugs of the offers, comma-separated, in their order",
+            "base": "Slug of the offer that the others are compared with (default the first)",
+            "differences": "1: only items in which the offers differ beyond their intervals",
+        }
+
+    def listing(self, request: Request) -> Listing:
+        params = self.opened.params
+        query, warnings = query_from(params, also_known=OWN)
+        found = comparison(
+            compared_slugs(params.get("o", [])),
+            query,
+            base=params.get("base", [""])[-1].strip(),
+            workspace_slug=self.workspace,
+        )
+        is_whole = params.get("differences", ["0"])[-1] != "1"
+        rows = list(_rows(found, is_whole=is_whole))
+        return Listing(
+            columns=self.columns,
+            rows=rows,
+            count=len(rows),
+            cells=dict,
+            page=query.page,
+            per_page=query.per_page,
+            members={"data_version": found.data_version, "basis": found.basis},
+            warnings=warnings,
+        )
+
+
+def _rows(found: Comparison, *, is_whole: bool) -> Iterator[Mapping[str, Any]]:
+    for item in found.items:
+        if not (is_whole or item.is_difference):
+            continue
+        for row, cell in zip(found.rows, item.cells, strict=True):
+            yield {
+                "offer_id": row.offer_id,
+                "provider": row.provider,
+                "offer": row.offer,
+                "region": row.region,
+                "item": item.key,
+                "label": item.label,
+                "group": item.group,
+                "unit": item.unit or None,
+                "better": item.better or None,
+                "text": cell.text,
+                "value": cell.value,
+                "ci95_low": cell.ci95_low,
+                "ci95_high": cell.ci95_high,
+                "base": found.base,
+                "delta_ratio": cell.delta_ratio,
+                "distinguishable": cell.is_distinguishable,
+                "n_instances": cell.n_instances,
+                "n_repeats": cell.n_repeats,
+                "source": cell.source,
+                "measured_at": cell.measured_at,
+                "result_url": cell.result_url,
+                "flags": " ".join(cell.flags),
+                "data_version": found.data_version,
+            }

@@ -1,0 +1,260 @@
+// Price against score: points with intervals, the stepped line that nothing beats, and limits.
+import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
+import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
+import { providerColour, providerEdge, token } from "./colours.js";
+
+Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
+
+// A shape belongs to a provider as its colour does; a hollow one marks the second use of a colour.
+const SHAPES = {
+  aws: ["circle", 0, "●"],
+  gcp: ["rect", 0, "■"],
+  azure: ["triangle", 0, "▲"],
+  hetzner: ["rectRot", 0, "◆"],
+  ovh: ["triangle", 180, "▼"],
+  digitalocean: ["triangle", 90, "▶"],
+  linode: ["triangle", 270, "◀"],
+  own: ["crossRot", 0, "✕"],
+  rackspace: ["rectRot", 0, "◇", true],
+  upcloud: ["triangle", 180, "▽", true],
+  vultr: ["triangle", 90, "▷", true],
+};
+const OTHER = ["circle", 0, "○", true];
+const FONT_SIZE = 11.5;
+const STEPS = [1, 2, 5];
+const MANY = 15; // offers on the line, from which on their points are drawn smaller
+
+const shapeOf = (provider) => SHAPES[provider] ?? OTHER;
+
+/** The sign of a provider in legends. */
+export function glyph(provider) {
+  return shapeOf(provider)[2];
+}
+
+// --- axes -------------------------------------------------------------------------------------
+
+function niceStep(width) {
+  const size = 10 ** Math.floor(Math.log10(width));
+  return size * (STEPS.find((step) => step * size >= width) ?? 10);
+}
+
+// Round figures: powers of ten and their halves and fifths, or even steps within one decade.
+function ticks({ min, max }) {
+  const decades = Math.log10(max / min);
+  const found = [];
+  if (decades < 0.8) {
+    const step = niceStep((max - min) / 6);
+    for (let n = Math.ceil(min / step); n * step <= max; n += 1) found.push(n * step);
+    return found;
+  }
+  const steps = decades < 4 ? STEPS : [1];
+  for (let power = Math.floor(Math.log10(min)); 10 ** power <= max; power += 1) {
+    found.push(...steps.map((step) => step * 10 ** power));
+  }
+  return found.filter((value) => value >= min && value <= max);
+}
+
+// All figures of an axis in one manner: K and M where it reaches far.
+function shortFigure(value) {
+  const notation = this.max >= 1e5 ? "compact" : "standard";
+  return Number(value.toPrecision(12)).toLocaleString("en", { maximumSignificantDigits: 4, notation });
+}
+
+function axis(one, more) {
+  return {
+    type: "logarithmic",
+    min: one.min,
+    max: one.max,
+    title: { display: true, text: one.label, font: { size: 12, weight: 500 } },
+    border: { color: token("--line-strong") },
+    grid: { drawTicks: false },
+    ticks: { padding: 6, maxRotation: 0, autoSkipPadding: 14, callback: shortFigure },
+    afterBuildTicks: (scale) => {
+      scale.ticks = ticks(scale).map((value) => ({ value }));
+    },
+    ...more,
+  };
+}
+
+// --- what is drawn ----------------------------------------------------------------------------
+
+function pointSet(points, provider, radius) {
+  const [pointStyle, rotation, , isHollow] = shapeOf(provider);
+  const colour = providerColour(provider);
+  const own = pointStyle === "crossRot";
+  const edge = (point) => (own || isHollow ? colour : point.isFrontier ? token("--ink") : providerEdge(provider));
+  const bar = (point) => (point.isFrontier ? token("--ink") : `${token("--muted")}80`);
+  return {
+    type: "scatterWithErrorBars",
+    data: points.map((p) => ({ x: p.x, y: p.y, yMin: p.low ?? undefined, yMax: p.high ?? undefined, of: p })),
+    pointStyle,
+    rotation,
+    backgroundColor: isHollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
+    borderColor: points.map(edge),
+    borderWidth: points.map((p) => (own || isHollow ? 2 : p.isFrontier ? 1.5 : 0.75)),
+    radius: points.map((p) => (p.isFrontier ? radius : 5)),
+    hoverRadius: 8,
+    hitRadius: 5,
+    errorBarColor: points.map(bar),
+    errorBarWhiskerColor: points.map(bar),
+    errorBarLineWidth: 1.25,
+    errorBarWhiskerLineWidth: 1.25,
+    errorBarWhiskerSize: 7,
+    order: 1,
+  };
+}
+
+function dotSet(dots, isBeyond) {
+  return {
+    type: "scatter",
+    data: dots.map((p) => ({ x: p.x, y: p.y, of: p })),
+    backgroundColor: isBeyond ? "transparent" : dots.map((p) => `${providerColour(p.provider)}99`),
+    borderColor: isBeyond ? token("--line-strong") : "transparent",
+    radius: isBeyond ? 3.5 : 2.5,
+    hitRadius: 4,
+    order: 3,
+  };
+}
+
+// From the foot of the chart up to the first offer, then level until the next one, up to the budget.
+function lineSet(data) {
+  const foot = data.isHigherBetter ? data.y.min : data.y.max;
+  const [first, last] = [data.line[0], data.line.at(-1)];
+  const budgets = data.limits.filter((one) => one.axis === "x" && one.value >= last[0]).map((one) => one.value);
+  const path = [[first[0], foot], ...data.line, [Math.min(data.x.max, ...budgets), last[1]]];
+  return {
+    type: "line",
+    data: path.map(([x, y]) => ({ x, y })),
+    stepped: "before",
+    borderColor: token("--accent"),
+    borderWidth: 1.75,
+    pointRadius: 0,
+    pointHitRadius: 0,
+    order: 2,
+  };
+}
+
+function datasets(data, hidden) {
+  const shown = (one) => !hidden.has(one.provider);
+  const points = grouped(data.points.filter(shown));
+  const dots = data.dots.filter(shown);
+  return [
+    ...[...points].map(([provider, own]) => pointSet(own, provider, data.line.length > MANY ? 5.5 : 7)),
+    dotSet(dots.filter((p) => !p.isBeyond), false),
+    dotSet(dots.filter((p) => p.isBeyond), true),
+    ...(data.line.length ? [lineSet(data)] : []),
+  ];
+}
+
+function grouped(points) {
+  const found = new Map();
+  for (const point of points) {
+    if (!found.has(point.provider)) found.set(point.provider, []);
+    found.get(point.provider).push(point);
+  }
+  return found;
+}
+
+// --- names of the offers on the line ----------------------------------------------------------
+
+function shortened(label, width) {
+  const text = width < 600 ? label.split(" · ")[0] : label;
+  const most = width < 600 ? 24 : 34;
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+// Nothing lies above and to the left of the line, so that is where the names stand; one that has
+// no room there goes to where no point is, else it is left to the table.
+function placed(name, width, { x, y }, area, isFree) {
+  const height = FONT_SIZE + 3;
+  const left = Math.max(x - width - 9, area.left + 3);
+  const right = Math.min(x + 11, area.right - width - 2);
+  const boxes = [
+    { x: left, y: y - height - 5 },
+    { x: right, y: y + 6 },
+    { x: left, y: y - 2 * height - 6 },
+    { x: right, y: y + 8 + height },
+  ].map((box) => ({ ...box, width, height }));
+  return boxes.find((box) => box.y > area.top && box.y + height < area.bottom && isFree(box));
+}
+
+const names = {
+  id: "names",
+  afterDatasetsDraw(chart) {
+    const pen = chart.ctx;
+    const taken = [];
+    const all = chart.data.datasets.flatMap((set, n) =>
+      set.data.map((raw, index) => [raw.of, chart.getDatasetMeta(n).data[index]]).filter(([of]) => of),
+    );
+    for (const [, { x, y }] of all) taken.push({ x: x - 5, y: y - 5, width: 10, height: 10 });
+    pen.save();
+    pen.font = `500 ${FONT_SIZE}px ${Chart.defaults.font.family}`;
+    pen.textBaseline = "top";
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    pen.strokeStyle = token("--card");
+    pen.fillStyle = token("--ink");
+    const found = all.filter(([of]) => of.isFrontier).sort(([, a], [, b]) => b.x - a.x);
+    for (const [{ label }, element] of found) {
+      const text = shortened(label, chart.width);
+      const free = (box) => !taken.some((other) => touches(box, other));
+      const box = placed(text, pen.measureText(text).width, element, chart.chartArea, free);
+      if (!box) continue;
+      taken.push(box);
+      pen.strokeText(text, box.x, box.y + 1);
+      pen.fillText(text, box.x, box.y + 1);
+    }
+    pen.restore();
+  },
+};
+
+// --- the chart --------------------------------------------------------------------------------
+
+/** The interval of a point in words. */
+export function interval(point) {
+  if (point.low === null || point.low === undefined) return "no interval";
+  return `${point.isCut ? "0 or less" : figure(point.low)} to ${figure(point.high)} (95 %)`;
+}
+
+function tooltip(data) {
+  return {
+    filter: (item) => item.raw.of,
+    callbacks: {
+      title: ([item]) => item?.raw.of.label,
+      label: ({ raw: { of } }) => [
+        `${figure(of.x)} ${data.x.unit}`,
+        `${figure(of.y)} ${data.y.unit}`,
+        of.isBeyond ? "beyond the limits" : interval(of),
+        data.providers[of.provider],
+      ],
+    },
+  };
+}
+
+/** Draws the points of the providers not hidden; `onPick` gets the point that is clicked. */
+export function drawScatter(canvas, data, hidden, onPick) {
+  applyTheme();
+  const limits = data.limits.map((one) => referenceLine(one.axis, one.value, one.label, one.axis === "x" ? "end" : "start"));
+  return new Chart(canvas, {
+    type: "scatterWithErrorBars",
+    data: { datasets: datasets(data, hidden) },
+    options: {
+      maintainAspectRatio: false,
+      parsing: false,
+      normalized: true,
+      layout: { padding: { top: 20 } },
+      onClick: (_, items) => items[0] && items[0].element.$context.raw.of && onPick(items[0].element.$context.raw.of),
+      interaction: { mode: "nearest", intersect: true },
+      scales: { x: axis(data.x), y: axis(data.y, { reverse: !data.isHigherBetter }) },
+      plugins: {
+        tooltip: tooltip(data),
+        annotation: { clip: false, annotations: Object.fromEntries(limits.map((one, n) => [`limit${n}`, one])) },
+      },
+    },
+    plugins: [names],
+  });
+}
+
+export { figure };

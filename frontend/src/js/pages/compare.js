@@ -1,0 +1,31 @@
+// Compare page: a small chart for each figure.
+import { onThemeChange } from "../lib/base.js";
+import { json } from "../lib/dom.js";
+
+const drawn = new Map();
+
+// One chart a frame, so that the page stays answerable meanwhile.
+async function drawAll(charts) {
+  const { drawBars } = await import("../lib/barchart.js");
+  for (const one of charts) {
+    const canvas = document.getElementById(one.id);
+    canvas.parentElement.style.height = `${80 + one.bars.length * 26}px`;
+    drawn.get(one.id)?.destroy();
+    drawn.set(one.id, drawBars(canvas, one, one.bars));
+    await new Promise(requestAnimationFrame);
+  }
+}
+
+async function save(one, picture) {
+  const { savePicture } = await import("../lib/picture.js");
+  savePicture(drawn.get(one.id), { ...picture, name: `${picture.name}-${one.id}`, title: one.title });
+}
+
+if (document.getElementById("small-charts")) {
+  const { charts, picture } = json("small-charts");
+  for (const one of charts) {
+    document.querySelector(`[data-save="${one.id}"]`).addEventListener("click", () => save(one, picture));
+  }
+  drawAll(charts);
+  onThemeChange(() => drawAll(charts));
+}

@@ -1,0 +1,142 @@
+"""The offer page's parts: its whole cost, and offers like it; which offers lack a metric."""
+
+import re
+
+import pytest
+
+from backend.catalog.models import ExtraKind, Offer
+from backend.rankings.breakdown import price_breakdown
+from backend.rankings.selectors import query_from, ranking
+from backend.rankings.similar import similar_offers
+from tests import factories
+from tests.frontend.rows import published
+
+pytestmark = pytest.mark.django_db
+
+
+def html(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def breakdown(offer, **params):
+    return price_breakdown(offer, query_from({k: [v] for k, v in params.items()})[0])
+
+
+@pytest.fixture
+def priced() -> Offer:
+    """0.10 USD/h; disk 0.05 USD/GB-month of which 40 GB are included; address 0.005 USD/h."""
+    offer = factories.offer("priced", disk_bytes=40 * 10**9, vcpu_count=4)
+    factories.price(offer, "0.10")
+    factories.extra(ExtraKind.DISK, "0.05")
+    factories.extra(ExtraKind.IPV4, "0.005")
+    return offer
+
+
+def test_breakdown_adds_each_extra_to_the_machine(priced):
+    factories.extra(ExtraKind.EGRESS, "0.09")
+    found = breakdown(priced, period="month")
+    # 73 + 60 GB × 0.05 + 730 h × 0.005 + 1000 GB × 0.09 = 73 + 3 + 3.65 + 90
+    assert [(part.name, float(part.amount)) for part in found.parts] == [
+        ("machine", pytest.approx(73)),
+        ("disk", pytest.approx(3)),
+        ("ip", pytest.approx(3.65)),
+        ("egress", pytest.approx(90)),
+    ]
+    assert float(found.total) == pytest.approx(169.65)
+    assert [part.is_in_basis for part in found.parts] == [True, False, False, False]
+
+
+def test_breakdown_total_is_the_price_of_the_ranking_under_the_whole_basis(priced):
+    factories.extra(ExtraKind.EGRESS, "0.09")
+    factories.sample(priced, 100.0)
+    params = {"basis": ["disk,ip,egress"], "tax_rate": ["0.19"], "period": ["month"]}
+    row = ranking(query_from(params)[0]).rows[0]
+    found = price_breakdown(priced, query_from(params)[0])
+    assert found.total == row.price
+    assert found.parts[-1].name == "tax"
+    assert float(found.parts[-1].amount) == pytest.approx(169.65 * 0.19)
+    assert all(part.is_in_basis for part in found.parts)
+
+
+def test_breakdown_without_a_known_extra_has_no_total(client, priced):
+    found = breakdown(priced)
+    assert found.total is None
+    assert found.parts[-1].amount is None
+    text = html(client, "/offers/priced/")
+    assert "Traffic out 1,000 GB/month" in text
+    assert "no price known" in text
+    assert re.search(r"Together</th><td[^>]*>unknown", text)
+
+
+def test_breakdown_of_an_offer_without_a_price_is_none(client):
+    offer = factories.offer("free")
+    assert breakdown(offer) is None
+    assert "What it costs in all" not in html(client, "/offers/free/")
+
+
+def sized(slug, vcpu, gib, **given):
+    return factories.offer(
+        slug, vcpu_count=vcpu, memory_bytes=gib * 2**30, **{"name": slug, **given}
+    )
+
+
+def similar(slug):
+    query, _ = query_from({})
+    found = ranking(query)
+    rows = [*found.rows, *found.unscored]
+    return [r.offer_id for r in similar_offers(next(r for r in rows if r.offer_id == slug), rows)]
+
+
+def test_similar_offers_are_the_nearest_of_other_types():
+    sized("four", 4, 16)
+    sized("four-elsewhere", 4, 16, name="four")
+    sized("near", 4, 15)
+    sized("double", 8, 32)
+    sized("huge", 64, 256)
+    sized("arm", 4, 16, arch="aarch64")
+    Offer.objects.filter(slug="four").update(arch="x86_64")
+    assert similar("four") == ["near", "double", "huge"]
+
+
+def test_similar_offers_of_one_without_any_size_are_none(client):
+    factories.offer("bare")
+    sized("other", 4, 16)
+    assert similar("bare") == []
+    assert "Similar offers" not in html(client, "/offers/bare/")
+
+
+def test_offer_page_leads_to_the_comparison_with_similar_ones(client):
+    sized("four", 4, 16)
+    sized("near", 4, 15)
+    text = html(client, "/offers/four/?period=month")
+    assert 'href="/compare/?period=month&amp;o=four,near"' in text
+
+
+def test_published_score_without_a_count_of_machines_says_nothing(client):
+    published("old", 100.0, "1")
+    assert ">None<" not in html(client, "/offers/old/")
+
+
+def test_metrics_page_lists_all_with_the_offers_that_have_them(client, measured):
+    text = html(client, "/metrics/")
+    assert 'href="/?metric=cmips_score">1</a>' in text
+    assert 'href="/metrics/fsync_p99_ns/"' in text
+    assert "not measured" in text
+    assert "never ranks" in text
+
+
+def test_metric_page_names_the_offers_that_lack_it(client, measured):
+    factories.offer("lacking")
+    text = html(client, "/metrics/cmips_score/")
+    assert "1 offer has a figure, 1 has none." in text
+    part = text.split('id="lacking"')[1]
+    assert 'href="/offers/lacking/"' in part
+    assert "own-rack" not in part
+
+
+def test_metrics_pages_keep_to_their_queries(client, measured, django_assert_max_num_queries):
+    for path in ("/metrics/", "/metrics/cmips_score/"):
+        with django_assert_max_num_queries(12):
+            html(client, path)
