@@ -13,6 +13,12 @@ from backend.rankings.rows import RankingRow
 from backend.rankings.selectors import current_stamp, ranking
 
 
+def metrics_scored() -> frozenset[str]:
+    """Keys of the metrics that any offer has a score for (one query)."""
+    rows = StoredSummary.objects.order_by().values_list("metric", flat=True)
+    return frozenset(rows.distinct())
+
+
 @dataclass(frozen=True)
 class Coverage:
     """How many offers have the metric, and those that lack it, by slug."""

@@ -10,10 +10,12 @@ from backend.common import clock
 from backend.rankings.selectors import OfferDetail, Ranking, RankingRow
 from backend.web import figures, words
 
-MOST_BARS = 30
+MOST_BARS = 20
 OLD_YEARS = 2
 """A price of that many years ago or more carries its year in the chart."""
-MOST_BARS_SENT = 60  # so that hiding a provider in the legend brings up the next ones
+MOST_BARS_SENT = 32  # so that hiding a provider in the legend brings up the next ones
+SIGNIFICANT_DIGITS = 7
+"""Of a figure in a chart: more than a bar shows, and light to send."""
 
 
 def row_label(row: RankingRow) -> str:
@@ -30,10 +32,14 @@ def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
         "label": row_label(row),
         "provider": row.provider,
         "providerName": words.provider(row.provider),
-        "value": scale.shown(getattr(row, column)),
-        "low": scale.shown(getattr(row, f"{column}_ci95_low")),
-        "high": scale.shown(getattr(row, f"{column}_ci95_high")),
+        "value": _rounded(scale.shown(getattr(row, column))),
+        "low": _rounded(scale.shown(getattr(row, f"{column}_ci95_low"))),
+        "high": _rounded(scale.shown(getattr(row, f"{column}_ci95_high"))),
     }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
 
 def distinct_labels(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,11 @@
 """The words that pages use for codes; a code without a word is shown as it is."""
 
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+
+from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
-from backend.web import figures
+from backend.web import columns, figures
 
 PROVIDERS = {
     "aws": "AWS",
@@ -66,9 +70,16 @@ INTERVALS = {
     "instances_t": "over machines",
     "repeats_widened": "repeats, widened",
     "published_sd": "published spread",
+    "combined": "of several metrics",
     "none": "",
 }
-MISSING = {"price": "no price under these terms", "score": "not measured"}
+MISSING = {
+    "price": "no price under these terms",
+    "score": "not measured",
+    "disk_price": "price of a disk not known",
+    "ipv4_price": "price of an address not known",
+    "egress_price": "price of traffic not known",
+}
 VCPU_KINDS = {"shared": "shared", "burstable": "burstable", "dedicated": "dedicated"}
 REASONS = {
     "quota": "The provider's quota does not allow another machine.",
@@ -97,6 +108,12 @@ PARAMETERS = {
     "value_per_cost": "Value per cost",
     "as_of": "As of",
     "basis": "Price basis",
+    "basis_disk_gb": "Disk (GB)",
+    "basis_ipv4": "Public IPv4 addresses",
+    "basis_egress_gb": "Traffic (GB/month)",
+    "tax_rate": "Tax",
+    "weights": "Weights",
+    "base": "Baseline",
 }
 
 
@@ -140,7 +157,7 @@ def run_value(name: str, value: object) -> str:
     return f"{figures.quantity(value)} {known.unit}".strip()
 
 
-OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("!", "≠ "))
+OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("__gt", "> "), ("__lt", "< "), ("!", "≠ "))
 
 
 def parameter(name: str) -> tuple[str, str, str]:
@@ -148,5 +165,64 @@ def parameter(name: str) -> tuple[str, str, str]:
     for suffix, sign in OPERATORS:
         if name.endswith(suffix):
             column = name.removesuffix(suffix)
-            return column, PARAMETERS.get(column, column.replace("_", " ")), sign
-    return name, PARAMETERS.get(name, name.replace("_", " ")), ""
+            return column, PARAMETERS.get(column) or columns.filter_label(column), sign
+    return name, PARAMETERS.get(name) or columns.filter_label(name), ""
+
+
+def flag(code: str) -> tuple[str, str, str]:
+    """Words of a flag, its tone, and what it means."""
+    return FLAGS.get(code, (code.replace("_", " "), "", ""))
+
+
+def category(column: str, code: str) -> str:
+    """Words of a value of a column that holds words."""
+    if column == "flags":
+        return flag(code)[0]
+    known: dict[str, Callable[[str], str]] = {
+        "provider": provider,
+        "kind": kind,
+        "price_term": term,
+        "metric": metric,
+    }
+    if column in known:
+        return known[column](code)
+    told = {"vcpu_kind": VCPU_KINDS, "interval_basis": INTERVALS, "missing": MISSING}
+    return told.get(column, {}).get(code) or code
+
+
+def metric(key: str) -> str:
+    """Words of a metric; its key where it is none of ours."""
+    return METRICS[key].label if key in METRICS else key
+
+
+def ratio(text: str) -> str:
+    """A ratio as it stands in a URL, in percent; text that is no number stays as it is."""
+    try:
+        share = Decimal(text) * 100
+    except InvalidOperation:
+        return text
+    return f"{figures.plain(share)} %" if share.is_finite() else text
+
+
+def holds(basis: str) -> str:
+    """What a price holds, from its cell: `machine+disk+tax` → the machine, disk and tax."""
+    said = {
+        "machine": "the machine alone",
+        "sustained_use": "the machine, discounted for whole months",
+        "ip": "public IPv4",
+        "egress": "traffic out",
+    }
+    first, *others = basis.split("+")
+    named = [said.get(first, first) if not others else said.get(first, first).replace(" alone", "")]
+    return ", ".join([*named, *(said.get(part, part) for part in others)])
+
+
+def basis_part(part: str, amount: str) -> str:
+    """One thing that a price holds beside the machine, with the amount that was asked for."""
+    said = {
+        "sustained_use": "discount for whole months",
+        "disk": f"disk {amount} GB",
+        "ip": f"{amount} public IPv4",
+        "egress": f"traffic out {amount} GB/month",
+    }
+    return said.get(part, part)

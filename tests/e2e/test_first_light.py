@@ -49,7 +49,7 @@ def test_reader_goes_from_the_ranking_to_the_raw_output(browser, site):
         page.get_by_role("link", name="raw output 0").click()
         expect(page.locator("#L1")).to_contain_text("1024000000")
         page.goto("/")
-        page.locator(f'a[href="/runs/{rows.run.pk}/#evidence"]').click()
+        page.locator(f'td > a[href="/runs/{rows.run.pk}/#evidence"]').click()
         page.locator("#evidence").get_by_role("link", name="cmips").first.click()
         expect(page.locator("#L2")).to_contain_text("second line <b>")
 
@@ -63,8 +63,8 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
         expect(page.locator("th", has_text="Price")).to_contain_text("EUR/hour")
         assert page.url == f"{site}/?currency=EUR"
         page.locator("#provider-menu").click()
-        page.get_by_role("checkbox", name="AWS").check()
-        expect(page.get_by_role("status")).to_have_text("1 offer")
+        page.locator("input[name=provider][value=aws]").check()
+        expect(page.get_by_role("status")).to_have_text("1 offer by Value per cost, highest first")
         expect(page.locator(".chip")).to_contain_text("Provider: AWS")
         page.locator("#results").get_by_role("link", name="Price").click()
         expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
@@ -106,7 +106,7 @@ def test_chart_shows_what_its_data_table_says(browser, site, rows):
         assert labels == [bar["label"] for bar in data["modes"]["value"]["bars"]]
         assert page.locator("#chart").get_attribute("role") == "img"
         assert "6 of 6 offers" in (page.locator("#chart").get_attribute("aria-label") or "")
-        page.get_by_text("Score", exact=True).first.click()
+        page.locator(".switch").get_by_text("Score").click()
         expect(page.locator("#chart-data tbody th").first).to_have_text("ovh.type")
         page.get_by_role("button", name="OVH").click()
         expect(page.locator("#chart-data tbody tr")).to_have_count(5)

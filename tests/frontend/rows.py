@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, RunState, Step
+from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services import data_version_bump
+from backend.catalog.stored import prices_refresh
 from tests import factories
 
 TEXT = '{"schema":1,"probe":"cmips","iterations":1024000000}\nsecond line <b>\n'
@@ -54,6 +56,8 @@ def measured_offer() -> Measured:
     for n, value in enumerate((990.0, 1000.0, 1010.0)):
         factories.sample(offer, value, host=host, run=run, evidence=pieces[n], repeat=n)
     data_version_bump()
+    prices_refresh()
+    summaries_refresh()
     return Measured(offer, run, pieces[0])
 
 

@@ -37,14 +37,17 @@ def built() -> Path:
 
 
 @pytest.mark.parametrize(
-    "page", ["ranking", "offer", "run", "plain", "evidence", "host", "live", "form"]
+    "page",
+    ["ranking", "offer", "run", "plain", "evidence", "host", "live", "form", "compare", "frontier"],
 )
 def test_scripts_of_a_page_without_its_chart_stay_within_30_kb(built, page):
     files = modules(built / "js" / "pages" / f"{page}.js", with_lazy=False)
     assert weight(files | {built / "js" / "theme.js"}) <= 30_000
 
 
-@pytest.mark.parametrize("page", ["ranking", "offer", "run", "evidence", "host"])
+@pytest.mark.parametrize(
+    "page", ["ranking", "offer", "run", "evidence", "host", "compare", "frontier"]
+)
 def test_scripts_of_a_page_with_its_chart_stay_within_115_kb(built, page):
     files = modules(built / "js" / "pages" / f"{page}.js", with_lazy=True)
     assert 60_000 < weight(files) <= 115_000  # the lower bound: the chart code was found

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from backend.benchmarks.models import Run, RunState
+from backend.benchmarks.summaries import summaries_refresh
+from backend.catalog.stored import prices_refresh
 from backend.web import plots, series_plots
 from backend.web.disk_plots import disk_plots
 from backend.web.figures import figure
@@ -277,6 +279,8 @@ def test_history_of_an_offer_is_chosen_by_the_address(client, django_assert_max_
     host = factories.host(name="rack")
     for run in engine_rows.earlier_runs(host, count=3):
         engine_rows.figures(run, "cmips_single_score", "single", "CMIPS", [1000.0])
+    prices_refresh()
+    summaries_refresh()
     with django_assert_max_num_queries(15):
         text = text_of(client, f"/offers/{host.offer.slug}/?history=cmips_single_score")
     assert (

@@ -40,13 +40,87 @@ def test_without_filters_keeps_selectors_and_order():
 
 
 def test_heading_turns_round_on_the_second_click():
-    params = {"sort": ["price,-score"]}
-    price = state.heading(params, "/", "price", is_descending_first=False)
+    here = state.Address("/", {"sort": ["price,-score"]})
+    price = here.heading("price")
     assert (price.direction, price.ordinal, price.url) == ("ascending", 1, "/?sort=-price")
-    score = state.heading(params, "/", "score", is_descending_first=True)
+    score = here.heading("score")
     assert (score.direction, score.is_first_key) == ("descending", False)
-    rank = state.heading(params, "/", "rank", is_descending_first=False)
-    assert (rank.direction, rank.url) == ("", "/?sort=rank")
+    assert (score.url, score.also) == ("/?sort=-score", "score")
+    rank = here.heading("rank")
+    assert (rank.direction, rank.url, rank.also) == ("", "/?sort=rank", "rank")
+    assert here.heading("vcpu").also == "-vcpu"  # more comes first
+
+
+def test_sorting_tells_each_key_with_links_that_turn_it_round_and_take_it_out():
+    first, second = state.Address("/", {"sort": ["price,-score"]}).sorting()
+    assert (first.label, first.is_descending, first.turn_url) == (
+        "Price",
+        False,
+        "/?sort=-price,-score",
+    )
+    assert (second.turn_url, second.without_url) == ("/?sort=price,score", "/?sort=price")
+    (only,) = state.Address("/", {}).sorting()
+    assert (only.name, only.is_descending) == ("value_per_cost", True)
+
+
+def test_with_key_adds_a_column_at_the_end_or_turns_it_round_in_place():
+    assert state.with_key("price", "-score") == "price,-score"
+    assert state.with_key("price,-score,vcpu", "score") == "price,score,vcpu"
+
+
+def test_cleaned_drops_the_machine_and_amounts_whose_part_is_not_held():
+    given = {
+        "basis": ["machine,disk", "disk"],
+        "basis_disk_gb": ["500"],
+        "basis_egress_gb": ["9"],
+        "base": ["m5"],
+    }
+    assert state.cleaned(given) == {"basis": ["disk"], "basis_disk_gb": ["500"]}
+    assert state.cleaned({"basis": ["machine"], "measured": ["any"]}) == {}
+
+
+def test_chip_of_a_basis_tells_its_amounts_and_takes_them_away_together():
+    params = {"basis": ["disk,egress"], "basis_disk_gb": ["500"], "q": ["x"]}
+    basis, _ = state.chips(params, "/")
+    assert basis.value == "machine + disk 500 GB + traffic out 1000 GB/month"
+    assert basis.url == "/?q=x"
+
+
+def test_chip_of_a_mix_names_its_metrics_weights_and_baseline():
+    params = {"weights": ["cmips_score:2,coremark_score"], "base": ["m5"], "tax_rate": ["0.19"]}
+    mix, tax = state.chips(params, "/")
+    assert mix.value.endswith("×2, CoreMark ×1, against m5")
+    assert mix.url == "/?tax_rate=0.19"
+    assert tax.value == "19 %"
+
+
+def test_chips_put_codes_into_words():
+    params = {"vcpu_kind!": ["shared,burstable"], "flags!": ["stale_price"], "measured": ["1"]}
+    assert [(chip.label, chip.value) for chip in state.chips(params, "/")] == [
+        ("vCPU kind", "≠ shared, burstable"),
+        ("Notes", "≠ old price"),
+        ("Measured", "yes"),
+    ]
+
+
+def test_switched_turns_a_ready_made_filter_on_and_off_again():
+    wanted = {"flags!": "disturbed,cached"}
+    assert state.Address("/", {"page": ["3"]}).switched(wanted) == (
+        False,
+        "/?flags!=disturbed,cached",
+    )
+    on = state.Address("/", {"flags!": ["disturbed,cached"], "q": ["x"]})
+    assert on.switched(wanted) == (True, "/?q=x")
+
+
+def test_address_of_a_view_states_only_what_differs_from_it():
+    kept = {"provider": ["aws"], "sort": ["price"], "currency": ["EUR"]}
+    here = state.Address("/", {**kept, "q": ["x"]}, "cheap", kept)
+    assert here.url() == "/?view=cheap&q=x"
+    assert here.url(q=None) == "/?view=cheap"
+    assert here.url(q=None, currency="USD") == "/?view=cheap&currency="
+    provider = next(chip for chip in here.chips() if chip.label == "Provider")
+    assert provider.url == "/?view=cheap&provider=&q=x"
 
 
 def test_cost_of_a_purchase_has_no_period():

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from django import forms
 
 from backend.catalog.selectors import TERMS
-from backend.domain.metrics import METRICS
+from backend.rankings.coverage import metrics_scored
 from backend.web import state, words
+from backend.web.forms.metrics import metric_groups
 
 
 class BasisForm(forms.Form):
@@ -35,7 +36,6 @@ class BasisForm(forms.Form):
             widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
             self.fields[name] = forms.CharField(required=False, label=label, widget=widget)
         choices = {
-            "metric": [(key, one.label) for key, one in METRICS.items()],
             "period": [(key, words.PERIODS[key]) for key in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
@@ -44,6 +44,9 @@ class BasisForm(forms.Form):
             is_known = values[name] in dict(offered)
             chosen = [] if is_known else [(values[name], values[name])]
             self.fields[name].widget = forms.Select(choices=[*offered, *chosen])
+        self.fields["metric"].widget = forms.Select(
+            choices=metric_groups(metrics_scored(), values["metric"])
+        )
         self.other_errors: list[tuple[str, str]] = []
         self.full_clean()
         for field, detail in errors:

@@ -1,33 +1,30 @@
 """The ranking page: offers of one metric under one basis, in one order."""
 
-import datetime as dt
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.core.paginator import Page, Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
-from backend.catalog.selectors import currencies
-from backend.common import clock
+from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.rankings.models import SavedView
 from backend.rankings.selectors import (
     InvalidParameters,
     Ranking,
     RankingQuery,
-    RankingRow,
     query_from,
     ranking,
 )
-from backend.web import charts, figures, state, words
+from backend.rankings.views import Opened, opened
+from backend.web import columns, ranking_parts, state
 from backend.web.access import readable
-from backend.web.forms.ranking import RankingForm
-from backend.web.tables import RankingTable
+from backend.web.folding import folded, is_form_only
 
-PER_PAGE = 50
-MOST_PER_PAGE = 250
+COLUMNS_COOKIE = "columns"
+COOKIE_AGE_S = 365 * 86_400
 
 
 @dataclass(frozen=True)
@@ -35,152 +32,155 @@ class Asked:
     """What the URL asks for: the part that can be answered, and what is wrong with the rest."""
 
     params: state.Params
+    """Of a saved view and of the URL together, those in error too; never `view` itself."""
     query: RankingQuery
     warnings: list[str]
     errors: list[tuple[str, str]]
+    view: SavedView | None = None
+    kept: state.Params = field(default_factory=dict)
+    """Parameters of that view."""
+
+    @property
+    def sound(self) -> state.Params:
+        """The parameters without those in error."""
+        wrong = {name for name, _ in self.errors}
+        return {name: values for name, values in self.params.items() if name not in wrong}
+
+    def address(self, path: str) -> state.Address:
+        """Where these parameters are answered."""
+        return state.Address(path, self.sound, self.view.slug if self.view else "", self.kept)
 
 
-def asked(given: state.Params) -> Asked:
-    """Reads the parameters; those in error are reported and then left out."""
-    params = state.cleaned(given)
+def asked(given: state.Params, *, reader: str = "") -> Asked:
+    """Reads the parameters; those in error are reported and then left out.
+
+    `reader` is the name of who has signed in: private views open for their owner alone.
+    """
+    params, errors = folded(given)
     try:
-        query, warnings = query_from(params)
+        both = opened(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters as error:
-        wrong = {field for field, _ in error.errors}
-        kept = {name: values for name, values in params.items() if name not in wrong}
-        query, warnings = query_from(kept)
-        return Asked(state.known(params), query, warnings, list(error.errors))
-    return Asked(state.known(params), query, warnings, [])
+        errors += error.errors
+        both = Opened({name: values for name, values in params.items() if name != "view"})
+    params = state.cleaned(both.params)
+    try:
+        query, warnings = query_from(params, also_known=frozenset({"o"}))
+    except InvalidParameters as error:
+        errors += error.errors
+        wrong = {name for name, _ in errors}
+        sound = {name: values for name, values in params.items() if name not in wrong}
+        query, warnings = query_from(sound, also_known=frozenset({"o"}))
+    kept = state.cleaned(both.kept)
+    return Asked(state.known(params), query, warnings, errors, both.view, kept)
 
 
 @readable
 @require_safe
 def ranking_page(request: HttpRequest) -> HttpResponse:
     """The whole page, or for a partial request its results."""
-    wanted = asked({name: request.GET.getlist(name) for name in request.GET})
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    wanted = asked(given, reader=request.user.get_username())
+    address = wanted.address(request.path)
+    if not wanted.errors and "remember" in given:
+        return _columns_remembered(address)
     htmx = HtmxDetails(request)
-    is_partial = bool(htmx) and not htmx.history_restore_request
-    if is_partial and wanted.errors:
+    if htmx and not htmx.history_restore_request:
+        return _partial(request, given, wanted)
+    if not wanted.errors and _has_better_address(given, address):
+        return HttpResponseRedirect(address.url())
+    wanted, origin = _with_columns(request, given, wanted)
+    context = _context(request, wanted, origin)
+    context |= _controls(context["address"], wanted, given, context["found"])
+    if "columns" in given.get("open", []):
+        context |= ranking_parts.column_choice(context["address"]) | {"is_choosing": True}
+    return _varied(render(request, "ranking/page.html", context))
+
+
+def _controls(
+    address: state.Address, wanted: Asked, given: state.Params, found: Ranking
+) -> dict[str, Any]:
+    return ranking_parts.controls(address, wanted.params, wanted.errors, given, found)
+
+
+def _partial(request: HttpRequest, given: state.Params, wanted: Asked) -> HttpResponse:
+    if wanted.errors:
         # Errors belong beside the fields, which a partial answer does not hold.
         return HttpResponse(headers={"HX-Redirect": request.get_full_path()})
+    if any(text.strip() for text in given.get("where", [])):
+        # What the box states is to be seen in the fields, which are not in the answer either.
+        return HttpResponse(headers={"HX-Redirect": wanted.address(request.path).url()})
+    wanted, origin = _with_columns(request, given, wanted)
+    if "open" in given:
+        return _varied(_piece(request, given, wanted, origin))
+    context = _context(request, wanted, origin) | {"is_partial": True}
+    response = _varied(render(request, "ranking/_results.html", context))
+    response.headers["HX-Push-Url"] = context["address"].url()
+    return response
+
+
+def _piece(request: HttpRequest, given: state.Params, wanted: Asked, origin: str) -> HttpResponse:
+    """What a page leaves out until a person opens it: the choice of columns, or the panels."""
+    address = wanted.address(request.path)
+    if "columns" in given["open"]:
+        context = ranking_parts.column_choice(address)
+        context |= {"address": address, "columns_from": origin}
+        return render(request, "ranking/_columns.html", context)
     found = ranking(wanted.query)
-    context = _results(request.path, wanted, found)
-    if is_partial:
-        response = render(request, "ranking/_results.html", {**context, "is_partial": True})
-        response.headers["HX-Push-Url"] = request.path + state.query(wanted.params)
-        return response
-    context |= _controls(wanted, found)
-    return render(request, "ranking/page.html", context)
+    return render(request, "ranking/_panels.html", _controls(address, wanted, given, found))
 
 
-def _results(path: str, wanted: Asked, found: Ranking) -> dict[str, Any]:
-    params = {k: v for k, v in wanted.params.items() if k not in dict(wanted.errors)}
-    scale = figures.scale(found.metric.unit, (row.score for row in found.rows if row.score))
-    cost = state.cost(params)
-    page = _page(params, found.rows)
-    basis = _basis_words(params, found.rows)
-    return {
-        "found": found,
-        "metric": found.metric,
-        "page": page,
-        "table": RankingTable(list(page), ranking=found, params=params, path=path, scale=scale),
-        "chart": charts.ranking_chart(found, scale, cost, _picture(found, basis, params)),
-        "chips": state.chips(params, path),
-        "clear_url": state.without_filters(params, path),
-        "basis": basis,
-        "cost": cost,
-        "hidden": [(k, v) for k in ("sort", "per_page") for v in params.get(k, [])]
-        + [(c, v) for c, vs in params.items() if _is_carried(c) for v in vs],
-        "page_links": _page_links(params, path, page),
-        "exports": {
-            kind: f"/api/v1/rankings.{kind}{state.query(params, page=None, per_page=None)}"
-            for kind in ("csv", "json")
-        },
-        "purchase_url": path + state.query(params, term="purchase", page=None),
-        "is_unpriced": bool(found.rows) and found.unpriced_count >= found.count,
-        "is_purchase": state.value(params, "term") == "purchase",
-        "warnings": wanted.warnings,
-    }
+def _context(request: HttpRequest, wanted: Asked, origin: str) -> dict[str, Any]:
+    found = ranking(wanted.query)
+    address = wanted.address(request.path)
+    context = ranking_parts.results(request, address, found, wanted.view)
+    return context | {"warnings": wanted.warnings, "columns_from": origin}
 
 
-def _is_carried(name: str) -> bool:
-    """Filters without a field of their own travel with the form as hidden inputs."""
-    return name not in state.SELECTORS | state.ARRANGEMENT | {"q", "provider", "kind", "page"}
+def _varied(response: HttpResponse) -> HttpResponse:
+    patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request"])
+    return response
 
 
-def _controls(wanted: Asked, found: Ranking) -> dict[str, Any]:
-    everything = found
-    if any(name in wanted.params for name in state.LISTS):
-        params = {k: v for k, v in wanted.params.items() if k not in dict(wanted.errors)}
-        for name in state.LISTS:
-            params.pop(name, None)
-        everything = ranking(query_from(params)[0])
-    return {
-        "form": RankingForm(wanted.params, currencies=sorted(currencies()), errors=wanted.errors),
-        "providers": _options(wanted.params, "provider", everything.rows),
-        "kinds": _options(wanted.params, "kind", everything.rows),
-    }
+# --- one address for one state ----------------------------------------------------------------
 
 
-def _options(
-    params: state.Params, name: str, rows: Sequence[RankingRow]
-) -> list[tuple[str, str, int, bool]]:
-    """Choices of a multiple filter: code, words, offers under it, whether it is on."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        code = getattr(row, name)
-        counts[code] = counts.get(code, 0) + 1
-    chosen = [one for value in params.get(name, []) for one in value.split(",")]
-    counts.update({one: 0 for one in chosen if one not in counts})
-    label = words.provider if name == "provider" else words.kind
-    return [(code, label(code), counts[code], code in chosen) for code in sorted(counts)]
+def _has_better_address(given: state.Params, address: state.Address) -> bool:
+    """Whether a form without scripts sent fields that say nothing, or that only forms know."""
+    is_clean = all(
+        not is_form_only(name) and all(text.strip() for text in texts)
+        for name, texts in given.items()
+    )
+    if is_clean:
+        return False
+    better = QueryDict(address.url().partition("?")[2])
+    asked_for = {name: texts for name, texts in given.items() if name != "open"}
+    return {name: better.getlist(name) for name in better} != asked_for
 
 
-def _page(params: state.Params, rows: Sequence[RankingRow]) -> Page[RankingRow]:
-    per_page = state.value(params, "per_page")
-    size = min(int(per_page), MOST_PER_PAGE) if per_page.isdecimal() and int(per_page) else PER_PAGE
-    return Paginator(rows, size).get_page(state.value(params, "page"))
+# --- the columns that a person chose last -----------------------------------------------------
 
 
-def _page_links(
-    params: state.Params, path: str, page: Page[RankingRow]
-) -> list[tuple[str, str | None, bool]]:
-    """Label, URL (None for a gap) and whether it is the present page."""
-    if page.paginator.num_pages < 2:
-        return []
-    return [
-        (str(n), path + state.query(params, page=str(n)), n == page.number)
-        if isinstance(n, int)
-        else ("…", None, False)
-        for n in page.paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1)
-    ]
+def _columns_remembered(address: state.Address) -> HttpResponse:
+    """Leads to the same address without `remember`, and keeps its columns for the next visit."""
+    response = HttpResponseRedirect(address.url())
+    names = state.values(address.params, "cols")
+    if names:
+        response.set_cookie(
+            COLUMNS_COOKIE, ".".join(names), max_age=COOKIE_AGE_S, httponly=True, samesite="Lax"
+        )
+    else:
+        response.delete_cookie(COLUMNS_COOKIE, samesite="Lax")
+    return response
 
 
-def _basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
-    """What the prices rest on: term, days of observation and of the rates, hours of a month."""
-    said = [words.term(state.value(params, "term"))]
-    if observed := _span(row.price_observed_on for row in rows):
-        said.append(f"prices as of {observed}")
-    if rated := _span(row.fx_date for row in rows):
-        said.append(f"rates as of {rated}")
-    if state.value(params, "term") != "purchase":
-        said.append(f"{state.value(params, 'hours_per_month')} h/month")
-    return said
-
-
-def _span(days: Iterable[dt.date | None]) -> str:
-    known = sorted(day for day in set(days) if day is not None)
-    if not known:
-        return ""
-    return f"{known[-1]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
-
-
-def _picture(found: Ranking, basis: list[str], params: state.Params) -> dict[str, str]:
-    filters = [f"{chip.label}: {chip.value}" for chip in state.chips(params, "")]
-    today: dt.date = clock.now().date()
-    return {
-        "name": f"rackrate-{found.metric.key}-{today}",
-        "subtitle": " · ".join(["; ".join(filters) or "all offers", *basis]),
-        "footer": f"Rackrate, {today}, data version {found.data_version}. "
-        "Whiskers are 95 % intervals.",
-    }
+def _with_columns(request: HttpRequest, given: state.Params, wanted: Asked) -> tuple[Asked, str]:
+    """The columns of the URL, of the view, as chosen last, or the standard ones; and whose."""
+    if any(text.strip() for text in given.get("cols", [])):
+        return wanted, "of this address"
+    if "cols" in wanted.params:
+        return wanted, "of the view"
+    last = request.COOKIES.get(COLUMNS_COOKIE, "").split(".")
+    if not any(last) or columns.shown(last) == columns.STANDARD:
+        return wanted, "the standard ones"
+    chosen = ",".join(columns.shown(last))
+    return replace(wanted, params={**wanted.params, "cols": [chosen]}), "as you chose them last"

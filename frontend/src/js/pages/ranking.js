@@ -3,8 +3,9 @@ import { onThemeChange } from "../lib/base.js";
 import { providerColour, providerEdge } from "../lib/colours.js";
 import { dataTable, element, json } from "../lib/dom.js";
 import { onEach } from "../lib/partial.js";
+import { connectTable } from "../lib/rankingtable.js";
 
-const MOST_BARS = 30;
+const MOST_BARS = 20;
 let charts = null; // the chart code, loaded with the first chart
 let chart = null;
 let modeName = null;
@@ -86,10 +87,22 @@ onThemeChange(() => $("chart-figure")?.redraw?.());
 
 // A closed menu says what is chosen in it.
 function nameChoices(menu) {
-  const chosen = [...menu.querySelectorAll("input:checked")].map((i) => i.parentElement.firstChild.nextSibling.textContent.trim());
-  menu.querySelector("summary").textContent = chosen.length ? chosen.join(", ") : "All";
+  const ticked = [...menu.querySelectorAll("input:checked:not([name=not])")];
+  const chosen = ticked.map((i) => i.parentElement.firstChild.nextSibling.textContent.trim()).join(", ");
+  const isNot = menu.querySelector("input[name=not]")?.checked;
+  menu.querySelector("summary").textContent = chosen ? (isNot ? `not ${chosen}` : chosen) : "All";
 }
 for (const menu of document.querySelectorAll(".controls details.menu")) {
-  nameChoices(menu);
   menu.addEventListener("change", () => nameChoices(menu));
+}
+connectTable();
+
+// Panels stay as they were left while a person works on one list, also over a reload.
+for (const panel of document.querySelectorAll("details.panel")) {
+  try {
+    if (sessionStorage.getItem(panel.id)) panel.open = true;
+    panel.addEventListener("toggle", () => sessionStorage.setItem(panel.id, panel.open ? "open" : ""));
+  } catch {
+    // Without storage they begin closed.
+  }
 }

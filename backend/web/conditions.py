@@ -1,0 +1,111 @@
+"""The conditions box: `vcpu>=4 ram_gib 8..64 price<300` read as parameters of the URL."""
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from backend.common.rest.parameters import boolean, number, time
+from backend.common.rest.table import Kind
+from backend.rankings.columns import COLUMN
+
+SIGNS = {
+    ">=": "__gte",
+    "≥": "__gte",
+    "<=": "__lte",
+    "≤": "__lte",
+    ">": "__gt",
+    "<": "__lt",
+    "!=": "!",
+    "≠": "!",
+    "==": "",
+    "=": "",
+}
+SEPARATORS = re.compile(r"(?:[\s,;]|&&?|\band\b)+", re.IGNORECASE)
+# A value ends at a space, or at a comma that another condition follows.
+CONDITION = re.compile(
+    r"""(?P<column>[a-z]\w*)
+        (?: \s*(?P<sign>[<>]=?|[=!]=|=|[≤≥≠])\s* | \s+(?=[\d.+-]\S*\.\.|\.\.) )
+        (?P<value>[^\s;&<>=!≤≥≠]+?)
+        (?= ,?(?:[\s;&]|$) | ,[a-z]\w*\s*[<>=!≤≥≠] )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+RANGE = ".."
+LONGEST = 1_000
+
+
+def conditions(text: str) -> dict[str, str]:
+    """Names of parameters with their values, in the order in which the text states them.
+
+    `a..b` states both bounds, `a..` and `..b` one; a comma stands between alternatives. Raises
+    ValueError with a sentence that quotes what was not understood.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"more than {LONGEST} characters")
+    found: dict[str, str] = {}
+    place = _start(text, 0)
+    while place < len(text):
+        match = CONDITION.match(text, place)
+        if match is None:
+            raise ValueError(_complaint(text[place:]))
+        for name, value in _parameters(match["column"], match["sign"] or "=", match["value"]):
+            if found.setdefault(name, value) != value:
+                raise ValueError(f"two conditions say different things: {found[name]} and {value}")
+        place = _start(text, match.end())
+    return found
+
+
+def _start(text: str, place: int) -> int:
+    separator = SEPARATORS.match(text, place)
+    return separator.end() if separator else place
+
+
+def _complaint(rest: str) -> str:
+    piece = rest[:40]
+    word = re.match(r"[a-z]\w*", rest, re.IGNORECASE)
+    if word and word[0].lower() not in COLUMN:
+        return _no_column(word[0])
+    return f"{piece!r} is not a condition such as vcpu>=4 or ram_gib 8..64"
+
+
+def _no_column(name: str) -> str:
+    near = get_close_matches(name.lower(), COLUMN, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{name[:40]!r} is not a column{hint}"
+
+
+def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
+    column = COLUMN.get(name.lower())
+    if column is None:
+        raise ValueError(_no_column(name))
+    is_ordered = column.kind.is_ordered
+    if is_ordered and RANGE in value and sign in {"=", "=="}:
+        return _bounds(column.name, column.kind, value)
+    suffix = SIGNS[sign]
+    if suffix.startswith("__") and not is_ordered:
+        raise ValueError(f"{column.name} has no order: say {column.name}= or {column.name}!=")
+    for part in [value] if suffix.startswith("__") else value.split(","):
+        _checked(column.kind, part)
+    return [(column.name + suffix, value)]
+
+
+def _bounds(name: str, kind: Kind, value: str) -> list[tuple[str, str]]:
+    low, _, high = value.partition(RANGE)
+    if not low and not high:
+        raise ValueError(f"{name} .. has no bound")
+    ends = [_checked(kind, end) for end in (low, high) if end]
+    if len(ends) == 2 and ends[0] > ends[1]:
+        raise ValueError(f"{name} {value} holds nothing: its first bound is the larger one")
+    return [(name + suffix, end) for suffix, end in (("__gte", low), ("__lte", high)) if end]
+
+
+def _checked(kind: Kind, value: str) -> Any:
+    """The value as its column compares it."""
+    if kind.is_numeric:
+        return number(value)
+    readers: dict[Kind, Callable[[str], Any]] = {
+        Kind.DATE: time,
+        Kind.TIME: time,
+        Kind.BOOLEAN: boolean,
+    }
+    return readers.get(kind, str)(value)

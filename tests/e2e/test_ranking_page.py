@@ -1,0 +1,175 @@
+"""The ranking in a real browser: one address for one state, order, picks, columns, provenance."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import factories
+from tests.e2e.browser import opened, overflow_px, violations
+from tests.frontend.rows import Measured, measured_offer, published
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.serial,
+    pytest.mark.django_db(transaction=True),
+]
+
+
+@pytest.fixture
+def rows(site) -> Measured:
+    """One measured offer and thirty published ones of three providers."""
+    factories.rate("USD", "1.25")
+    for n in range(30):
+        provider = ("aws", "gcp", "linode")[n % 3]
+        given = {"vcpu_count": 2 + n % 4, "vcpu_kind": "shared" if n % 5 == 0 else "dedicated"}
+        price = f"0.{10 + n % 7}"
+        published(f"{provider}-{n:02}", 400.0 + n, price, provider_slug=provider, **given)
+    return measured_offer()
+
+
+def ready(page: Page, path: str) -> None:
+    page.goto(path)
+    page.locator("#chart-data table").wait_for(state="attached")
+
+
+def offers(page: Page) -> list[str]:
+    return page.locator(".paged tbody th").all_text_contents()
+
+
+def heads(page: Page) -> list[str]:
+    return page.locator(".paged thead th").all_inner_texts()
+
+
+def test_address_alone_brings_back_rows_order_and_columns(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/")
+        page.locator("#panel-more > summary").click()
+        page.get_by_label("Conditions").fill("vcpu>=3 price<0.16")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("vcpu__gte=3&price__lt=0.16"))
+        page.locator("#provider-menu").click()
+        page.locator("input[name=provider][value=linode]").check()
+        page.locator("details.menu[open] input[name=not]").check()
+        page.wait_for_url(re.compile("provider!=linode"))
+        page.keyboard.press("Escape")
+        page.locator("thead").get_by_role("link", name="Price").click()
+        page.wait_for_url(re.compile("sort=price"))
+        page.locator("thead").get_by_role("link", name="Score").click(modifiers=["Shift"])
+        page.wait_for_url(re.compile("sort=price,-score"))
+        expect(page.get_by_role("status")).to_contain_text(
+            "by Price, lowest first then Score, highest first"
+        )
+        page.locator("#menu-columns summary").click()
+        page.locator("#menu-columns input[value=kind]").uncheck()
+        page.get_by_role("button", name="Show these").click()
+        page.wait_for_url(re.compile("cols="))
+        address, shown, columns = page.url, offers(page), heads(page)
+        assert len(shown) > 3
+        assert "Kind" not in "".join(columns)
+    with opened(browser, site) as page:
+        ready(page, address)
+        assert (offers(page), heads(page)) == (shown, columns)
+        chips = page.locator(".chip:not(.all)")
+        expect(chips).to_have_count(3)
+        chips.first.click()
+        expect(page.locator(".chip:not(.all)")).to_have_count(2)
+        assert len(offers(page)) > len(shown)
+        page.go_back()
+        expect(page.locator(".chip:not(.all)")).to_have_count(3)
+        assert offers(page) == shown
+        page.go_forward()
+        expect(page.locator(".chip:not(.all)")).to_have_count(2)
+
+
+def test_conditions_in_error_are_told_beside_their_box(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/")
+        page.locator("#panel-more > summary").click()
+        page.get_by_label("Conditions").fill("ram>=8")
+        page.keyboard.press("Enter")
+        expect(page.locator("#where_error")).to_contain_text("did you mean ram_gib?")
+        expect(page.get_by_label("Conditions")).to_have_value("ram>=8")
+        expect(page.get_by_role("status")).to_contain_text("31 offers")
+
+
+def test_picks_survive_paging_and_open_the_comparison(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/?per_page=25&sort=offer")
+        first = offers(page)[0]
+        page.get_by_role("checkbox", name=f"Compare {first}").check()
+        expect(page.locator("#picked")).to_have_text(f"Picked: {first}")
+        page.get_by_role("navigation", name="Pages").get_by_role("link", name="2").click()
+        expect(page.locator(".paged tbody tr")).to_have_count(6)
+        expect(page.locator("#picked")).to_have_text(f"Picked: {first}")
+        second = offers(page)[0]
+        page.get_by_role("checkbox", name=f"Compare {second}").check()
+        page.get_by_label("Currency").select_option("EUR")
+        expect(page.locator("th", has_text="Price")).to_contain_text("EUR/hour")
+        expect(page.locator("#picked")).to_have_text(f"Picked: {first}, {second}")
+        page.get_by_role("button", name="Compare", exact=True).click()
+        page.wait_for_url(re.compile("/compare/.*currency=EUR"))
+        expect(page.get_by_role("link", name=first).first).to_be_visible()
+        expect(page.get_by_role("link", name=second).first).to_be_visible()
+
+
+def test_keyboard_opens_what_a_figure_rests_on_and_leaves_it(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/?provider=own")
+        page.locator(".paged tbody th a").focus()
+        page.keyboard.press("Tab")
+        told = page.locator("[popover]:popover-open")
+        expect(told).to_contain_text("Score 1000 CMIPS")
+        expect(told).to_contain_text("Observed 2026-11-01")
+        page.keyboard.press("Escape")
+        expect(told).to_have_count(0)
+        page.locator("td [popovertarget]").last.click()
+        expect(told).to_have_count(1)
+
+
+def test_columns_chosen_last_stand_in_the_address_of_the_next_visit(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/?cols=offer,price,score&remember=1")
+        ready(page, "/")
+        assert page.url == f"{site}/?cols=offer,price,score"
+
+
+def test_everything_but_the_chart_works_without_scripts(browser, site, rows):
+    with opened(browser, site, is_scripted=False) as page:
+        page.goto("/")
+        page.locator("#panel-more > summary").click()
+        page.get_by_label("Conditions").fill("vcpu>=5")
+        page.get_by_role("button", name="Apply").click()
+        assert page.url == f"{site}/?vcpu__gte=5"
+        page.get_by_role("button", name="Add vCPU to the order").click()
+        assert page.url == f"{site}/?vcpu__gte=5&sort=-value_per_cost,-vcpu"
+        picked = offers(page)[0]
+        page.get_by_role("checkbox", name=f"Compare {picked}").check()
+        page.get_by_role("button", name="Keep the ticks").click()
+        expect(page.locator("#picked")).to_have_text(f"Picked: {picked}")
+        page.locator("#menu-columns summary").click()
+        page.get_by_role("link", name="Choose columns").click()
+        page.locator("#menu-columns input[value=kind]").uncheck()
+        page.get_by_role("button", name="Show these").click()
+        assert "Kind" not in "".join(heads(page))
+        page.locator("td [popovertarget]").first.click()
+        expect(page.locator("[popover]:popover-open")).to_contain_text("Score")
+        page.locator("#menu-share summary").click()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="TSV").click()
+        assert download.value.suggested_filename.endswith(".tsv")
+
+
+OPENED = "/?vcpu__gte=3&basis=disk&weights=cmips_score:1&open=figures&open=columns&o=aws-00"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 360, 1440])
+def test_opened_controls_are_sound_at_every_width(browser, site, rows, width, theme):
+    with opened(browser, site, width=width, theme=theme) as page:
+        ready(page, OPENED)
+        page.locator("#panel-price > summary").click()
+        page.locator("#menu-sort summary").click()
+        page.wait_for_load_state("networkidle")
+        assert overflow_px(page) <= 0
+        assert not violations(page)
