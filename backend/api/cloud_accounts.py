@@ -27,7 +27,7 @@ from backend.accounts.cloud_accounts import (
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.api.documents import BudgetDocument, NoDocument
 from backend.benchmarks.spending import account_month
-from backend.common.rest.documents import FlagField, Strict, TextField
+from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
@@ -257,7 +257,7 @@ class CloudAccountView(View):
         )
         return Response(_detail(request, account_id))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(responses={204: None, 409: Problem})
     def delete(self, request: Request, account_id: UUID) -> Response:
         """Rent nothing there any more and forget the secret; 409 while machines may exist."""
         account = _account(request, account_id)
@@ -295,7 +295,7 @@ class CloudAccountCheckView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
 
-    @extend_schema(request=NoDocument, responses={200: Identity})
+    @extend_schema(request=NoDocument, responses={200: Identity, 502: Problem, 504: Problem})
     def post(self, request: Request, account_id: UUID) -> Response:
         """Waits up to 10 seconds for a worker: 504 after that, 502 when the provider refuses us."""
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)

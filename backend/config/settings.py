@@ -178,9 +178,18 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Rackrate",
-    "DESCRIPTION": "What a unit of performance costs, with the evidence.",
+    "DESCRIPTION": (
+        "What a unit of performance costs, with the evidence. A list answers in JSON pages; with"
+        " .csv, .tsv, .xlsx or .json at the end of its address, or by Accept, in that format and,"
+        " but for JSON, as a whole. Unknown parameters are told in X-Warning and change nothing."
+    ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Fields of one name that choose from different words.
+    "ENUM_NAME_OVERRIDES": {
+        "NoticeKindEnum": "backend.benchmarks.models.NoticeKind.values",
+        "OfferKindEnum": "backend.catalog.models.Kind.values",
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

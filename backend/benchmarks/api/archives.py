@@ -29,6 +29,7 @@ from backend.benchmarks.imports import AlreadyImported
 from backend.benchmarks.selectors import EvidenceDamaged, runs_visible
 from backend.benchmarks.unpacking import MAX_PACKED_BYTES
 from backend.common.rest.bodies import check_length
+from backend.common.rest.documents import Problem
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.views import View
@@ -63,7 +64,12 @@ class ImportedRun(serializers.Serializer[Any]):
 class RunArchiveView(View):
     """Everything of a finished run as one file, with checksums."""
 
-    @extend_schema(responses={(200, kind): OpenApiTypes.BINARY for kind in CONTENT_TYPES.values()})
+    @extend_schema(
+        responses={
+            **{(200, kind): OpenApiTypes.BINARY for kind in CONTENT_TYPES.values()},
+            409: Problem,
+        }
+    )
     def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
         """The same run gives the same bytes; 409 while it is not finished."""
         found = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
@@ -91,7 +97,7 @@ class RunImportView(View):
     @extend_schema(
         parameters=[OpenApiParameter("offer", str, required=True, description="Slug of the offer")],
         request={"application/octet-stream": OpenApiTypes.BINARY},
-        responses={201: ImportedRun},
+        responses={201: ImportedRun, 409: Problem, 413: Problem},
     )
     def post(self, request: Request) -> Response:
         """The file as the body, the offer as a parameter; 409 when the run is here already."""

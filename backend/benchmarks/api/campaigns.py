@@ -30,6 +30,7 @@ from backend.benchmarks.costs import Cost, shown
 from backend.benchmarks.matrix import CampaignView as Seen
 from backend.benchmarks.matrix import campaign_view, campaigns_visible
 from backend.benchmarks.models import Campaign, Run
+from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import one_of
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
@@ -198,7 +199,7 @@ class CampaignStartView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignState, 409: Problem})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """409 while a round runs; 400 for a host that is not trusted, an offer that cannot be
         rented, or a budget too small."""

@@ -18,6 +18,8 @@ from backend.benchmarks.services import KeyMismatch, host_approve, host_create, 
 from backend.catalog.models import Offer
 from backend.catalog.selectors import offers_visible
 from backend.catalog.services import PriceInput
+from backend.common.rest.documents import Problem
+from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
@@ -45,6 +47,7 @@ LOGIN_COLUMNS = (
     Column("port", Kind.INTEGER, "SSH port"),
     Column("username", Kind.TEXT, "User to log in as"),
 )
+HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
 
 
 def _columns(request: Request) -> tuple[Column, ...]:
@@ -117,7 +120,7 @@ def _host(request: Request, host_id: UUID) -> Host:
 class HostView(View):
     """One host."""
 
-    @extend_schema(operation_id="hosts_get", responses={200: dict})
+    @extend_schema(operation_id="hosts_get", responses={200: HOST_SCHEMA})
     def get(self, request: Request, host_id: UUID, **_: Any) -> Response:
         return Response(json_rows(_columns(request), [_cells(_host(request, host_id))])[0])
 
@@ -127,7 +130,10 @@ class HostScanView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={200: documents.ScannedKey})
+    @extend_schema(
+        request=documents.NoDocument,
+        responses={200: documents.ScannedKey, 502: Problem, 504: Problem},
+    )
     def post(self, request: Request, host_id: UUID) -> Response:
         """Waits up to 10 seconds for a worker: 504 after that, 502 when the host fails it."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
@@ -154,7 +160,9 @@ class HostApproveView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.ApprovalDocument, responses={200: documents.HostState})
+    @extend_schema(
+        request=documents.ApprovalDocument, responses={200: documents.HostState, 409: Problem}
+    )
     def post(self, request: Request, host_id: UUID) -> Response:
         """409 when the fingerprint is not that of the key scanned."""
         document = documents.ApprovalDocument(data=request.data)

@@ -25,7 +25,7 @@ from backend.benchmarks.selectors import EvidenceDamaged, evidence_text
 from backend.catalog.models import Offer
 from backend.catalog.selectors import offers_visible
 from backend.common.rest.bodies import check_length
-from backend.common.rest.documents import Strict, TextField
+from backend.common.rest.documents import Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -127,7 +127,9 @@ class ResultImportView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
-    @extend_schema(request=ImportDocument, responses={201: ImportedResult})
+    @extend_schema(
+        request=ImportDocument, responses={201: ImportedResult, 409: Problem, 413: Problem}
+    )
     def post(self, request: Request) -> Response:
         """Keep a text and its samples; 409 when the offer has the same text already."""
         check_length(request, MAX_BODY_BYTES)

@@ -28,6 +28,7 @@ from backend.benchmarks.selectors import (
 )
 from backend.benchmarks.services import HostNotTrusted, run_cancel, run_create
 from backend.catalog.selectors import offers_visible
+from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import PAGING, Reader, identifier, one_of, read, text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
@@ -44,8 +45,9 @@ class RunsListView(ListView):
 
     lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
 
-    def described_parameters(self) -> dict[str, str]:
-        return dict.fromkeys(self.lookups, "")
+    def parameter_readers(self) -> Mapping[str, Reader]:
+        readers = {name: reader for name, (_, reader) in self.lookups.items()}
+        return {**readers, **super().parameter_readers()}
 
     def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
         """Conditions for the query; and paging and warnings for the Listing."""
@@ -90,7 +92,7 @@ class RunsView(RunsListView):
         runs = runs.order_by("-created_at", "id")
         return Listing(self.columns, runs, runs.count(), cells=_run_cells, **shown)
 
-    @extend_schema(request=documents.RunDocument, responses={202: documents.RunState})
+    @extend_schema(request=documents.RunDocument, responses={202: documents.RunState, 409: Problem})
     def post(self, request: Request, **_: Any) -> Response:
         """Start a run on a host, or on a machine of an offer that is rented for it.
 

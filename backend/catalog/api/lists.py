@@ -1,13 +1,15 @@
 """Providers, regions and exchange rates; and what all lists of data share."""
 
+import datetime as dt
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from rest_framework.request import Request
 
 from backend.accounts.api import workspace_slug
 from backend.catalog.models import ExchangeRate, Provider, Region
-from backend.catalog.selectors import as_quoted, data_stamp
+from backend.catalog.selectors import DataStamp, as_quoted, data_stamp
 from backend.common import clock
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.table import Column, Kind
@@ -19,14 +21,23 @@ class DataListView(ListView):
 
     readers: Mapping[str, Reader] = {}
 
-    def described_parameters(self) -> dict[str, str]:
-        return dict.fromkeys(self.readers, "")
+    def parameter_readers(self) -> Mapping[str, Reader]:
+        return {**self.readers, **super().parameter_readers()}
+
+    @cached_property
+    def stamp(self) -> DataStamp:
+        """The state of the data when the request came."""
+        return data_stamp()
 
     def state(self, request: Request) -> str | None:
-        stamp = data_stamp()
-        if stamp.changed_at is None:
+        if self.stamp.changed_at is None:
             return None
-        return f"{stamp} {clock.now().date()} {workspace_slug(request)}"
+        return f"{self.stamp} {clock.now().date()} {workspace_slug(request)}"
+
+    def changed_at(self, request: Request) -> dt.datetime | None:
+        """With the data, and every midnight: then prices grow old."""
+        midnight = clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        return self.stamp.changed_at and max(self.stamp.changed_at, midnight)
 
     def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
         """The view's own parameters; and paging and warnings for its Listing."""
@@ -34,7 +45,7 @@ class DataListView(ListView):
         values, warnings = read(dict(request.query_params.lists()), readers)
         own = {name: value for name, value in values.items() if name in self.readers}
         paging = {name: value for name, value in values.items() if name in PAGING}
-        members = {"data_version": data_stamp().number}
+        members = {"data_version": self.stamp.number}
         return own, {**paging, "warnings": warnings, "members": members}
 
 

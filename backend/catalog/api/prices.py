@@ -1,12 +1,12 @@
 """Prices over the API: as quoted, over time, between two days, by hand, and under review."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import Http404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -38,7 +38,17 @@ from backend.catalog.prices import (
 )
 from backend.catalog.selectors import as_quoted, offers_visible
 from backend.catalog.services import PriceInput, price_enter
-from backend.common.rest.parameters import InvalidParameters, day, one_of, read, text, whole
+from backend.common.rest.documents import Problem
+from backend.common.rest.parameters import (
+    InvalidParameters,
+    Reader,
+    day,
+    one_of,
+    read,
+    schema_of,
+    text,
+    whole,
+)
 from backend.common.rest.permissions import ADMIN, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, Kind, json_cell
@@ -52,12 +62,13 @@ from backend.domain.pricing.quoted import (
     setup_per_month,
 )
 
-FILTERS = {
+FILTERS: Mapping[str, Reader] = {
     "provider": text,
     "offer": text,
     "region": text,
     "purchase_model": one_of(PurchaseModel.values),
 }
+SETUP = whole(1, MOST_SETUP_MONTHS)
 PLACE = (
     Column("region", Kind.TEXT, "The provider's name of the place"),
     Column("zone", Kind.TEXT, "Zone within it, for prices that differ by zone"),
@@ -89,13 +100,17 @@ class PriceListView(DataListView):
         stale = ",".join(sorted(map(str, stale_feeds())))
         return f"{state} {hashlib.sha256(stale.encode()).hexdigest()}"
 
+    def changed_at(self, request: Request) -> dt.datetime | None:
+        """Not known: a list grows old at its own hour."""
+        return None
+
 
 class PricesView(PriceListView):
     """Prices as quoted; by default the one price in force of each offer."""
 
     name = "prices"
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
-    readers = {**FILTERS, "as_of": day, "state": one_of(STATES)}
+    readers: Mapping[str, Reader] = {**FILTERS, "as_of": day, "state": one_of(STATES)}
     columns = (
         Column("price_id", Kind.TEXT, "Identifier of the observation"),
         Column("provider", Kind.TEXT, "Slug of the provider"),
@@ -215,15 +230,14 @@ class PriceView(View):
         parameters=[
             OpenApiParameter(
                 "setup_months",
-                OpenApiTypes.INT,
+                schema_of(SETUP),
                 description=f"Months over which the setup fee is spread (default {SETUP_MONTHS})",
             )
         ],
         responses={200: PriceDetail},
     )
     def get(self, request: Request, price_id: UUID) -> Response:
-        readers = {"setup_months": whole(1, MOST_SETUP_MONTHS)}
-        own, _ = read(dict(request.query_params.lists()), readers)
+        own, _ = read(dict(request.query_params.lists()), {"setup_months": SETUP})
         months = own.get("setup_months", SETUP_MONTHS)
         return Response(_detail(_found(request, price_id), months))
 
@@ -233,7 +247,7 @@ class PriceReviewView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
 
-    @extend_schema(request=PriceReview, responses={200: PriceDetail})
+    @extend_schema(request=PriceReview, responses={200: PriceDetail, 409: Problem})
     def post(self, request: Request, price_id: UUID) -> Response:
         """Publish it or leave it out for good; 409 when it does not wait (any more)."""
         document = PriceReview(data=request.data)
@@ -257,7 +271,8 @@ class PriceHistoryView(PriceListView):
     """The published prices of one offer by their kinds, the oldest first."""
 
     name = "price-history"
-    readers = {
+    required_parameters = frozenset({"offer"})
+    readers: Mapping[str, Reader] = {
         "offer": text,
         "purchase_model": FILTERS["purchase_model"],
         "since": day,
@@ -274,7 +289,7 @@ class PriceHistoryView(PriceListView):
         Column("source", Kind.TEXT, "Where it was read"),
     )
 
-    def described_parameters(self) -> dict[str, str]:
+    def described_parameters(self) -> Mapping[str, str]:
         return {
             **super().described_parameters(),
             "offer": "Slug of the offer; needed",
@@ -309,7 +324,8 @@ class PriceDifferenceView(PriceListView):
     """What appeared, vanished and changed between the ends of two days."""
 
     name = "price-difference"
-    readers = {**FILTERS, "from": day, "to": day, "change": one_of(CHANGES)}
+    required_parameters = frozenset({"from", "to"})
+    readers: Mapping[str, Reader] = {**FILTERS, "from": day, "to": day, "change": one_of(CHANGES)}
     columns = (
         Column("change", Kind.TEXT, ", ".join(CHANGES)),
         Column("offer_id", Kind.TEXT, "Slug of the offer"),
@@ -331,7 +347,7 @@ class PriceDifferenceView(PriceListView):
         Column("source", Kind.TEXT, "Where it was read"),
     )
 
-    def described_parameters(self) -> dict[str, str]:
+    def described_parameters(self) -> Mapping[str, str]:
         return {
             **super().described_parameters(),
             "from": "First day, at its end; needed",

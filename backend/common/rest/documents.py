@@ -9,6 +9,23 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 
+class ProblemError(serializers.Serializer[Any]):
+    """What is wrong with one field."""
+
+    field = serializers.CharField(help_text="a JSON pointer, or the name of a parameter")
+    detail = serializers.CharField()
+
+
+class Problem(serializers.Serializer[Any]):
+    """Why there is no other answer (RFC 9457); some answers have further members."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    errors = ProblemError(many=True, required=False)  # type: ignore[assignment]
+
+
 class Strict(serializers.Serializer[Any]):
     """A serializer under which an unknown field is an error at its own pointer."""
 

@@ -1,12 +1,18 @@
-"""How lists describe themselves in the OpenAPI schema (version 3.0)."""
+"""How endpoints describe themselves in the OpenAPI schema (version 3.0)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, Protocol, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.permissions import SAFE_METHODS
 
+from backend.common.rest.documents import Problem
+from backend.common.rest.parameters import Reader, schema_of
+from backend.common.rest.permissions import READ, needed_scope
+from backend.common.rest.problem import CONTENT_TYPE
 from backend.common.rest.table import Column, Kind
 
 TYPES: dict[Kind, dict[str, str]] = {
@@ -24,13 +30,38 @@ EVERY_LIST = {
     "per_page": "Rows of a JSON page, 1 to 250 (default 50); CSV and XLSX are never paged",
     "dialect": "Of CSV: excel (byte order mark) or excel-eu (also ; and decimal commas)",
 }
+MANY_LISTS = {
+    "as_of": "What was known at the end of that day",
+    "all": "Also what a newer version has taken the place of",
+    "account": "Identifier of the cloud account",
+    "campaign": "Identifier of the campaign",
+}
+"""Parameters that are no column; a parameter named like a column means what the column says."""
+LIST_HEADERS = {
+    "ETag": "Changes with the answer; send it back as If-None-Match",
+    "Last-Modified": "When the data got this version; absent in the second after that",
+    "Link": "The next and the previous page, and what describes the columns",
+    "X-Data-Version": "Number that grows with every change of the data",
+    "X-Schema-Version": "Version of the columns and documents",
+    "X-Total-Count": "Rows of the whole list",
+    "X-Warning": "Warnings, as in the JSON page",
+}
+LIMIT_HEADERS = {
+    "RateLimit-Policy": "Requests (q) that may be made in a window of seconds (w)",
+    "RateLimit": "Requests left (r) and seconds until the next window (t)",
+}
+TEXT: dict[str, Any] = {"schema": {"type": "string"}}
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object that has these members and no others."""
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
 
 def row_schema(columns: Iterable[Column]) -> dict[str, Any]:
     """A row as JSON; every cell may be null, which is unknown."""
-    return {
-        "type": "object",
-        "properties": {
+    return object_schema(
+        {
             column.name: {
                 **TYPES[column.kind],
                 "nullable": True,
@@ -39,8 +70,8 @@ def row_schema(columns: Iterable[Column]) -> dict[str, Any]:
                 else column.description,
             }
             for column in columns
-        },
-    }
+        }
+    )
 
 
 def page_schema(columns: Iterable[Column]) -> dict[str, Any]:
@@ -61,19 +92,84 @@ def page_schema(columns: Iterable[Column]) -> dict[str, Any]:
     }
 
 
+class ViewSchema(AutoSchema):
+    """Adds to an operation who may call it, and every answer that is no success.
+
+    What only the view knows (409, 413, 502, …) it names itself: `responses={409: Problem}`.
+    """
+
+    def get_auth(self) -> list[Any]:
+        auths: list[Any] = super().get_auth()
+        # Without any, where PUBLIC_READ is on.
+        return [*auths, {}] if self._is_reading() else auths
+
+    def _is_reading(self) -> bool:
+        return needed_scope(self.view, self.method) == READ
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            _allow_empty(operation)
+            self._add_refusals(operation)
+        return operation
+
+    def refusals(self, operation: Mapping[str, Any]) -> set[int]:
+        """The statuses of refusals that follow from what the operation takes."""
+        places = {parameter["in"] for parameter in operation.get("parameters", ())}
+        # A session without its CSRF token is refused whatever it may do.
+        is_open = self.method in SAFE_METHODS and self._is_reading()
+        takes_body = "requestBody" in operation
+        wanted = {
+            HTTPStatus.BAD_REQUEST: takes_body or "query" in places,
+            HTTPStatus.UNAUTHORIZED: True,
+            HTTPStatus.FORBIDDEN: not is_open,
+            HTTPStatus.NOT_FOUND: "path" in places,
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE: takes_body,
+            HTTPStatus.TOO_MANY_REQUESTS: True,
+        }
+        return {int(status) for status, is_wanted in wanted.items() if is_wanted}
+
+    def refusal_content(self) -> dict[str, Any]:
+        """What a refusal carries."""
+        return {CONTENT_TYPE: {"schema": self.resolve_serializer(Problem, "response").ref}}
+
+    def _add_refusals(self, operation: dict[str, Any]) -> None:
+        answers = operation["responses"]
+        named = {int(status) for status in answers if int(status) >= HTTPStatus.BAD_REQUEST}
+        for status in sorted(named | self.refusals(operation)):
+            answer = {"description": HTTPStatus(status).phrase, "content": self.refusal_content()}
+            if status == HTTPStatus.TOO_MANY_REQUESTS:
+                wait = {"schema": {"type": "integer"}, "description": "Whole seconds to wait"}
+                answer["headers"] = {"Retry-After": wait}
+            answers[str(status)] = answer
+
+
+def _allow_empty(operation: Mapping[str, Any]) -> None:
+    """A form sends all its fields; one without a value counts as not sent."""
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "query" and not parameter.get("required"):
+            parameter["allowEmptyValue"] = True
+
+
 class Listed(Protocol):
     """What a ListView tells of itself."""
 
     name: str
     columns: tuple[Column, ...]
+    renderer_classes: Any
+    required_parameters: frozenset[str]
 
-    def described_parameters(self) -> dict[str, str]:
+    def described_parameters(self) -> Mapping[str, str]:
         """Names and meanings of its own parameters."""
         ...
 
+    def parameter_readers(self) -> Mapping[str, Reader]:
+        """What reads them, as far as known."""
+        ...
 
-class ListSchema(AutoSchema):
-    """Parameters and rows of a ListView's GET; other methods describe themselves."""
+
+class ListSchema(ViewSchema):
+    """Parameters, headers and rows of a ListView's GET; other methods describe themselves."""
 
     def _list(self) -> Listed:
         return cast("Listed", self.view)
@@ -81,20 +177,68 @@ class ListSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         if self.method != "GET":
             return []
-        described = {**self._list().described_parameters(), **EVERY_LIST}
-        return [
-            OpenApiParameter(name, OpenApiTypes.STR, description=text)
-            for name, text in described.items()
-        ]
+        return [*_parameters(self._list()), *_headers()]
 
     def get_response_serializers(self) -> Any:
         if self.method != "GET":
             return super().get_response_serializers()
+        kinds = [renderer.media_type for renderer in self._list().renderer_classes]
+        whole = {"text/csv": OpenApiTypes.STR, "text/tab-separated-values": OpenApiTypes.STR}
         return {
-            (200, "application/json"): page_schema(self._list().columns),
-            (200, "text/csv"): OpenApiTypes.STR,
-        }
+            (200, kind): page_schema(self._list().columns)
+            if kind == "application/json"
+            else whole.get(kind, OpenApiTypes.BINARY)
+            for kind in kinds
+        } | {304: None}
+
+    def refusals(self, operation: Mapping[str, Any]) -> set[int]:
+        # A page past the last.
+        is_list = self.method == "GET"
+        return super().refusals(operation) | ({int(HTTPStatus.NOT_FOUND)} if is_list else set())
+
+    def refusal_content(self) -> dict[str, Any]:
+        content = super().refusal_content()
+        return content | {"text/plain": TEXT} if self.method == "GET" else content
 
     def get_operation_id(self) -> str:
         action = "list" if self.method == "GET" else "create"
         return f"{self._list().name.replace('-', '_')}_{action}"
+
+
+def query_parameters(
+    described: Mapping[str, str],
+    readers: Mapping[str, Reader] | None = None,
+    required: Collection[str] = (),
+) -> list[OpenApiParameter]:
+    """Names and meanings as parameters of the query, typed by what reads them."""
+    return [
+        OpenApiParameter(
+            name,
+            schema_of(readers[name]) if readers and name in readers else OpenApiTypes.STR,
+            required=name in required,
+            description=text,
+        )
+        for name, text in described.items()
+    ]
+
+
+def _parameters(view: Listed) -> list[OpenApiParameter]:
+    meanings = {**{c.name: c.description for c in view.columns}, **MANY_LISTS}
+    described = {
+        name: text or meanings.get(name, "")
+        for name, text in {**view.described_parameters(), **EVERY_LIST}.items()
+    }
+    return query_parameters(described, view.parameter_readers(), view.required_parameters)
+
+
+def _headers() -> list[OpenApiParameter]:
+    return [
+        OpenApiParameter(
+            name,
+            OpenApiTypes.STR,
+            OpenApiParameter.HEADER,
+            description=text,
+            response=[HTTPStatus.OK.value],
+        )
+        for name, text in {**LIST_HEADERS, **LIMIT_HEADERS}.items()
+    ]

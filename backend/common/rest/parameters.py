@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
@@ -63,27 +64,40 @@ def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any],
 # --- readers: each raises ValueError with a sentence ------------------------------------------
 
 
-def one_of(choices: Sequence[str]) -> Reader:
-    """One of some words."""
+@dataclass(frozen=True)
+class Choice:
+    """Reads one of some words."""
 
-    def reader(value: str) -> str:
-        if value not in choices:
-            raise ValueError(f"{value!r} is not one of {', '.join(choices)}")
+    words: tuple[str, ...]
+
+    def __call__(self, value: str) -> str:
+        if value not in self.words:
+            raise ValueError(f"{value!r} is not one of {', '.join(self.words)}")
         return value
 
-    return reader
+
+def one_of(choices: Sequence[str]) -> Choice:
+    """One of some words."""
+    return Choice(tuple(choices))
 
 
-def whole(low: int, high: int) -> Reader:
-    """A whole number between two bounds."""
+@dataclass(frozen=True)
+class Whole:
+    """Reads a whole number between two bounds."""
 
-    def reader(value: str) -> int:
-        is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(high))
-        if not is_whole or not low <= int(value) <= high:
-            raise ValueError(f"{value!r} is not a whole number from {low} to {high}")
+    low: int
+    high: int
+
+    def __call__(self, value: str) -> int:
+        is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(self.high))
+        if not is_whole or not self.low <= int(value) <= self.high:
+            raise ValueError(f"{value!r} is not a whole number from {self.low} to {self.high}")
         return int(value)
 
-    return reader
+
+def whole(low: int, high: int) -> Whole:
+    """A whole number between two bounds."""
+    return Whole(low, high)
 
 
 def text(value: str) -> str:
@@ -140,6 +154,22 @@ def identifier(value: str) -> UUID:
         raise ValueError(f"{value!r} is not a UUID") from None
 
 
+def schema_of(reader: Reader) -> dict[str, Any]:
+    """The JSON Schema of what a reader accepts; an empty value is no value, so it is allowed."""
+    if isinstance(reader, Choice):
+        return {"type": "string", "enum": list(reader.words)}
+    if isinstance(reader, Whole):
+        return {"type": "integer", "minimum": reader.low, "maximum": reader.high}
+    return dict(_SCHEMAS.get(reader, {"type": "string"}))
+
+
+_SCHEMAS: Mapping[Reader, Mapping[str, Any]] = {
+    number: {"type": "number"},
+    time: {"type": "string", "format": "date-time"},
+    day: {"type": "string", "format": "date"},
+    boolean: {"type": "boolean"},
+    identifier: {"type": "string", "format": "uuid"},
+}
 PAGING: Mapping[str, Reader] = {
     "page": whole(1, 999_999_999),
     "per_page": whole(1, MAX_PER_PAGE),

@@ -40,7 +40,7 @@ class ScopePermission(BasePermission):
     def has_permission(self, request: Request, view: object) -> bool:
         needed = needed_scope(view, request.method or "")
         if not request.user.is_authenticated:
-            is_reading = request.method in SAFE_METHODS and needed == READ
+            is_reading = needed == READ
             return bool(settings.PUBLIC_READ) and is_reading
         scope: Scope = request.user.scope
         return scope.includes(needed)

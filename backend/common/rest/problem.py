@@ -77,8 +77,10 @@ def problem(
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
     """DRF's exception handler; None lets an unforeseen error become a 500."""
-    is_text = context.get("kwargs", {}).get("format") in TEXT_FORMATS
-    answer = _answer(error, is_text=is_text)
+    # Without a renderer the suffix, if there is one, has not been looked at yet.
+    renderer = getattr(context.get("request"), "accepted_renderer", None)
+    suffix = renderer.format if renderer else context.get("kwargs", {}).get("format")
+    answer = _answer(error, is_text=suffix in TEXT_FORMATS)
     if answer is not None:
         set_rollback()
     return answer

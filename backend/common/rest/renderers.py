@@ -4,14 +4,14 @@ import codecs
 import csv
 import datetime as dt
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import xlsxwriter
 from rest_framework.renderers import BaseRenderer
 
-from backend.common.rest.table import Column, Table, text_cell
+from backend.common.rest.table import Table, text_cell
+from backend.common.rest.workbook import workbook
 
 EXCEL = "excel"
 EXCEL_EU = "excel-eu"
@@ -101,70 +101,4 @@ class XlsxRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        buffer = io.BytesIO()
-        options = {
-            "in_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-        }
-        with xlsxwriter.Workbook(buffer, options) as book:
-            _data_sheet(book, data)
-            _about_sheet(book, data)
-        return buffer.getvalue()
-
-
-def _data_sheet(book: Any, table: Table) -> None:
-    formats = {
-        "header": book.add_format({"bold": True}),
-        "day": book.add_format({"num_format": "yyyy-mm-dd"}),
-        "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
-    }
-    sheet = book.add_worksheet(table.name[:31])
-    sheet.freeze_panes(1, 1)
-    for place, column in enumerate(table.columns):
-        sheet.write_string(0, place, column.name, formats["header"])
-        sheet.set_column(place, place, max(len(column.name) + 2, 12))
-    last = 0
-    for last, row in enumerate(table.rows, start=1):
-        for place, column in enumerate(table.columns):
-            _write(sheet, last, place, row[column.name], formats)
-    sheet.autofilter(0, 0, last, len(table.columns) - 1)
-
-
-def _write(sheet: Any, row: int, place: int, value: Any, formats: Mapping[str, Any]) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(row, place, value)
-    elif isinstance(value, (int, float, Decimal)):
-        sheet.write_number(row, place, float(value))
-    elif isinstance(value, dt.datetime):
-        sheet.write_datetime(
-            row, place, value.astimezone(dt.UTC).replace(tzinfo=None), formats["time"]
-        )
-    elif isinstance(value, dt.date):
-        sheet.write_datetime(row, place, value, formats["day"])
-    else:
-        sheet.write_string(row, place, str(value))
-
-
-def _about_sheet(book: Any, table: Table) -> None:
-    sheet = book.add_worksheet("About")
-    sheet.set_column(0, 0, 28)
-    sheet.set_column(1, 2, 60)
-    for row, cells in enumerate(_about_rows(table)):
-        for place, cell in enumerate(cells):
-            sheet.write_string(row, place, cell)
-
-
-def _about_rows(table: Table) -> Iterator[tuple[str, ...]]:
-    yield from table.about.items()
-    yield ()
-    yield "column", "meaning", "unit"
-    for column in table.columns:
-        yield _described(column)
-
-
-def _described(column: Column) -> tuple[str, str, str]:
-    return column.name, column.description, column.unit
+        return workbook(data)

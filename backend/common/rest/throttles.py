@@ -2,6 +2,7 @@
 
 import logging
 import math
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.cache import cache
@@ -22,6 +23,24 @@ def parsed_rate(rate: str) -> tuple[int, int]:
     if not count.isdigit() or unit not in WINDOW_S:
         raise ImproperlyConfigured(f"a rate looks like 600/min, not {rate!r}")
     return int(count), WINDOW_S[unit]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a caller may ask for in a window of time, and what of it is left."""
+
+    name: str
+    allowed: int
+    window_s: int
+    left: int
+    wait_s: int
+
+    def headers(self) -> dict[str, str]:
+        """As the header fields RateLimit-Policy and RateLimit."""
+        return {
+            "RateLimit-Policy": f'"{self.name}";q={self.allowed};w={self.window_s}',
+            "RateLimit": f'"{self.name}";r={self.left};t={self.wait_s}',
+        }
 
 
 class WindowThrottle(BaseThrottle):
@@ -45,10 +64,14 @@ class WindowThrottle(BaseThrottle):
         now = clock.now().timestamp()
         self._wait_s = max(1, math.ceil(window_s - now % window_s))
         try:
-            return _counted(f"throttle:{self.name}:{caller}:{int(now // window_s)}") <= allowed
+            made = _counted(f"throttle:{self.name}:{caller}:{int(now // window_s)}")
         except RedisError as error:
             logger.warning("requests are not counted: %s", error)
             return True
+        left = max(0, allowed - made)
+        # Told by the view in its answer, where the view has a place for it.
+        vars(view)["allowance"] = Allowance(self.name, allowed, window_s, left, self._wait_s)
+        return made <= allowed
 
     def wait(self) -> float:
         """Whole seconds until the next window."""

@@ -1,35 +1,52 @@
 """What every view of the API shares: negotiation, caching headers, lists in all formats."""
 
+import datetime as dt
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_vary_headers
-from django.utils.http import quote_etag
+from django.utils.http import http_date, parse_http_date, quote_etag
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.utils.mediatypes import media_type_matches, order_by_precedence
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
 from backend.common.rest.openapi import ListSchema
-from backend.common.rest.parameters import PER_PAGE, InvalidParameters, given, one_of, read
+from backend.common.rest.parameters import (
+    PAGING,
+    PER_PAGE,
+    InvalidParameters,
+    Reader,
+    given,
+    one_of,
+    read,
+)
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
-from backend.common.rest.table import Column, Table, json_rows
+from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
+from backend.common.rest.throttles import Allowance
 
 MAX_EXPORT_ROWS = 50_000
 SHOWN_WARNINGS = 10
-DIALECT = {"dialect": one_of(DIALECTS)}
+SCHEMA_VERSION = "1"
+"""Of columns and documents; additions keep it."""
+DIALECT: Mapping[str, Reader] = {"dialect": one_of(DIALECTS)}
 """Parameters of the exports; every list knows them."""
 
 
 class SuffixNegotiation(DefaultContentNegotiation):
-    """The suffix beats Accept, and an Accept that nothing meets gets the view's first format."""
+    """The suffix beats Accept, and an Accept that nothing meets gets the view's first format.
+
+    The suffix is of what is read; it says nothing about the answer to a write.
+    """
 
     def select_renderer(  # type: ignore[override]
         self,
@@ -37,7 +54,7 @@ class SuffixNegotiation(DefaultContentNegotiation):
         renderers: Sequence[BaseRenderer],
         format_suffix: str | None = None,
     ) -> tuple[BaseRenderer, str]:
-        if format_suffix:
+        if format_suffix and request.method in SAFE_METHODS:
             renderers = self.filter_renderers(renderers, format_suffix)
         else:
             for accepted in order_by_precedence(self.get_accept_list(request)):
@@ -52,11 +69,16 @@ class View(APIView):
 
     content_negotiation_class = SuffixNegotiation
     scopes: ClassVar[Mapping[str, str]] = {}
+    allowance: Allowance | None = None
+    """What the caller may still ask for; a throttle sets it."""
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Answers may be kept, but are asked about every time; they depend on who asks."""
         final = super().finalize_response(request, response, *args, **kwargs)
         patch_vary_headers(final, ("Accept", "Authorization", "Cookie"))
+        final.headers.setdefault("X-Schema-Version", SCHEMA_VERSION)
+        for name, value in (self.allowance.headers() if self.allowance else {}).items():
+            final[name] = value
         is_known = bool(getattr(request, "user", None) and request.user.is_authenticated)
         final.headers.setdefault(
             "Cache-Control", f"{'private' if is_known else 'public'}, no-cache"
@@ -83,44 +105,74 @@ class ListView(View):
 
     name: ClassVar[str] = "rows"
     columns: ClassVar[tuple[Column, ...]] = ()
+    required_parameters: ClassVar[frozenset[str]] = frozenset()
+    described_by: ClassVar[str] = "api:schema"
     schema = ListSchema()
     renderer_classes = (JSONRenderer, CsvRenderer, TsvRenderer, XlsxRenderer)
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        """Only a list is a table; what another method answers is JSON."""
+        is_list = self.request.method in SAFE_METHODS
+        return super().get_renderers() if is_list else [JSONRenderer()]
 
     def listing(self, request: Request) -> Listing:
         """What the request asks for."""
         raise AssertionError("a list says what it lists")
 
-    def described_parameters(self) -> dict[str, str]:
-        """Names and meanings of the parameters, for the OpenAPI schema; paging left out."""
-        return {}
+    def described_parameters(self) -> Mapping[str, str]:
+        """Names and meanings of the parameters, for the OpenAPI schema; paging left out.
+
+        An empty meaning is that of the column of this name.
+        """
+        return dict.fromkeys(self.parameter_readers(), "")
+
+    def parameter_readers(self) -> Mapping[str, Reader]:
+        """What reads the parameters, as far as known; their types in the OpenAPI schema."""
+        return {**PAGING, **DIALECT}
 
     def state(self, request: Request) -> str | None:
-        """A word that changes with the answer; None where the answer is never the same."""
+        """A word that changes with the answer; None where only the answer itself can tell."""
+        return None
+
+    def changed_at(self, request: Request) -> dt.datetime | None:
+        """When the answer last changed; None where that is not known."""
         return None
 
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         headers = self._validators(request)
         if headers:
-            unchanged = get_conditional_response(request._request, etag=headers["ETag"])
+            unchanged = _unchanged(request, headers)
             if unchanged is not None:
                 return unchanged
         read({"dialect": request.query_params.getlist("dialect")}, DIALECT)
         listing = self.listing(request)
-        headers["X-Total-Count"] = str(listing.count)
-        if listing.warnings:
-            shown = "; ".join(listing.warnings[:SHOWN_WARNINGS])
-            headers["X-Warning"] = shown.encode("ascii", "replace").decode()
+        headers |= _described(listing)
+        headers["Link"] = f'<{reverse(self.described_by, request=request)}>; rel="describedby"'
         if request.accepted_renderer.format == JSONRenderer.format:
-            return Response(_page(request, listing), headers=headers)
-        return Response(self._table(request, listing), headers=headers | self._file(request))
+            page = _page(request, listing)
+            headers["Link"] = ", ".join((*_neighbours(page), headers["Link"]))
+            response = Response(page, headers=headers)
+        else:
+            table = self._table(request, listing)
+            response = Response(table, headers=headers | self._file(request))
+        if "ETag" not in headers:
+            response.add_post_render_callback(lambda rendered: _by_content(request, rendered))
+        return response
 
     def _validators(self, request: Request) -> dict[str, str]:
         state = self.state(request)
         if state is None:
             return {}
         asked = sorted((name, v) for name, v in given(dict(request.query_params.lists())).items())
-        parts = (state, request.accepted_renderer.format, request.build_absolute_uri("?"), asked)
-        return {"ETag": quote_etag(hashlib.sha256(repr(parts).encode()).hexdigest()[:32])}
+        columns = [column.name for column in self.columns]
+        address, suffix = request.build_absolute_uri("?"), request.accepted_renderer.format
+        parts = (state, SCHEMA_VERSION, columns, suffix, address, asked)
+        headers = {"ETag": quote_etag(hashlib.sha256(repr(parts).encode()).hexdigest()[:32])}
+        changed_at = self.changed_at(request)
+        # Within its second the data may change again, and a date tells no two of them apart.
+        if changed_at is not None and clock.now() - changed_at >= dt.timedelta(seconds=1):
+            headers["Last-Modified"] = http_date(changed_at.timestamp())
+        return headers
 
     def _table(self, request: Request, listing: Listing) -> Table:
         if listing.count > MAX_EXPORT_ROWS:
@@ -130,16 +182,63 @@ class ListView(View):
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
-            about={
-                "address": request.build_absolute_uri(),
-                **{name: str(value) for name, value in listing.members.items()},
-            },
+            about={"address": request.build_absolute_uri(), **_told(listing.members)},
         )
 
     def _file(self, request: Request) -> dict[str, str]:
         today = clock.now().date().isoformat()
         suffix = request.accepted_renderer.format
         return {"Content-Disposition": f'inline; filename="rackrate-{self.name}-{today}.{suffix}"'}
+
+
+def _told(members: Mapping[str, Any]) -> dict[str, str]:
+    """Members of the envelope as lines of words."""
+    told: dict[str, str] = {}
+    for name, value in members.items():
+        parts = (
+            {f"{name} {inner}": one for inner, one in value.items()}
+            if isinstance(value, Mapping)
+            else {name: value}
+        )
+        told |= {word: text_cell(json_cell(one)) for word, one in parts.items()}
+    return told
+
+
+def _unchanged(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
+    """304 or 412 where the request's conditions ask for it."""
+    modified = headers.get("Last-Modified")
+    found = get_conditional_response(
+        request._request,
+        etag=headers["ETag"],
+        last_modified=parse_http_date(modified) if modified else None,
+    )
+    if found is not None:
+        for name, value in headers.items():
+            found[name] = value
+    return found
+
+
+def _by_content(request: Request, rendered: Any) -> HttpResponseBase | None:
+    """The ETag of an answer that nothing but itself can tell from another."""
+    rendered["ETag"] = quote_etag(hashlib.sha256(rendered.content).hexdigest()[:32])
+    found = get_conditional_response(request._request, etag=rendered["ETag"], response=rendered)
+    return None if found is rendered else found
+
+
+def _described(listing: Listing) -> dict[str, str]:
+    headers = {"X-Total-Count": str(listing.count)}
+    if "data_version" in listing.members:
+        headers["X-Data-Version"] = str(listing.members["data_version"])
+    if listing.warnings:
+        shown = "; ".join(listing.warnings[:SHOWN_WARNINGS])
+        headers["X-Warning"] = shown.encode("ascii", "replace").decode()
+    return headers
+
+
+def _neighbours(page: Mapping[str, Any]) -> Iterator[str]:
+    for member, relation in (("next", "next"), ("previous", "prev")):
+        if page[member]:
+            yield f'<{page[member]}>; rel="{relation}"'
 
 
 def _page(request: Request, listing: Listing) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z]{2})?(?:\.utf-?8)?")
 _POINT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*")
+FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*|'\s+")
 """What makes a spreadsheet take a text for a formula."""
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that move a terminal's cursor, or turn the text behind them round."""

@@ -1,6 +1,8 @@
 """Rankings, offers, single values, and the dictionaries of metrics and columns."""
 
+import datetime as dt
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django.http import Http404
@@ -9,10 +11,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import workspace_slug
+from backend.accounts.api import reader, workspace_slug
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors import as_quoted
+from backend.common.rest.documents import Problem
+from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, Kind, json_cell, json_rows, text_cell
@@ -29,14 +33,56 @@ from backend.rankings.selectors import (
     query_from,
     ranking,
 )
+from backend.rankings.views import Opened, opened
 
 EXPORT_PARAMETERS = frozenset({"dialect"})
+LONGEST_VALUE = 64
+PARAMETERS = {**described_parameters(), "view": "Slug of a saved view; the others win over it"}
+VALUE_PARAMETERS = {
+    "offer": "Slug of the offer",
+    "column": "Name of a numeric column (default score)",
+}
+_PRICE_COLUMNS = (
+    Column("price_id", Kind.TEXT, "Identifier of the observation"),
+    Column("purchase_model", Kind.TEXT, "How it is bought"),
+    Column("term", Kind.TEXT, "Length of a commitment"),
+    Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
+    Column("currency", Kind.TEXT, "Three-letter code"),
+    Column("unit", Kind.TEXT, "hour, month, year or once"),
+    Column("price_basis", Kind.TEXT, "What the price holds"),
+    Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
+    Column("observed_at", Kind.TIME, "When it was read"),
+    Column("source", Kind.TEXT, "Where it was read"),
+)
+_SUMMARY_COLUMNS = (
+    Column("metric", Kind.TEXT, "Key of the metric"),
+    Column("unit", Kind.TEXT, "Its unit"),
+    Column("variant", Kind.TEXT, "The variant that ranks"),
+    Column("value", Kind.NUMBER, "Median"),
+    Column("ci95_low", Kind.NUMBER, "Lower end of its 95 % interval"),
+    Column("ci95_high", Kind.NUMBER, "Upper end of its 95 % interval"),
+    Column("n_instances", Kind.INTEGER, "Different machines behind it"),
+    Column("n_repeats", Kind.INTEGER, "Single results behind it"),
+    Column("interval_basis", Kind.TEXT, "How the interval was made"),
+    Column("source", Kind.TEXT, "measured, published or imported"),
+    Column("measured_at", Kind.TIME, "Time of the newest result used"),
+    Column("result_url", Kind.TEXT, "Where the raw output or the publication is"),
+)
 
 
 def _asked(
     request: Request, also_known: frozenset[str] = EXPORT_PARAMETERS
 ) -> tuple[RankingQuery, list[str]]:
-    return query_from(dict(request.query_params.lists()), also_known=also_known)
+    return query_from(opened_by(request).params, also_known=also_known)
+
+
+def opened_by(request: Request) -> Opened:
+    """The parameters of the request with those of the view that it names."""
+    return opened(
+        dict(request.query_params.lists()),
+        workspace_slug=workspace_slug(request),
+        reader=reader(request),
+    )
 
 
 class RankingsView(DataListView):
@@ -44,13 +90,32 @@ class RankingsView(DataListView):
 
     name = "rankings"
     columns = COLUMNS
+    described_by = "api:columns"
 
     def described_parameters(self) -> dict[str, str]:
-        return described_parameters()
+        return PARAMETERS
+
+    @cached_property
+    def opened(self) -> Opened:
+        """What the request asks for, with its view if there is one."""
+        return opened_by(self.request)
+
+    @property
+    def workspace(self) -> str:
+        """Slug of the workspace whose offers are ranked."""
+        return workspace_slug(self.request)
+
+    def state(self, request: Request) -> str | None:
+        state, view = super().state(request), self.opened.view
+        return f"{state} {view.pk} {view.updated_at}" if state and view else state
+
+    def changed_at(self, request: Request) -> dt.datetime | None:
+        changed_at, view = super().changed_at(request), self.opened.view
+        return max(changed_at, view.updated_at) if changed_at and view else changed_at
 
     def listing(self, request: Request) -> Listing:
-        query, warnings = _asked(request)
-        found = ranking(query, workspace_slug=workspace_slug(request))
+        query, warnings = query_from(self.opened.params, also_known=EXPORT_PARAMETERS)
+        found = ranking(query, workspace_slug=self.workspace)
         rows = self.rows(found)
         return Listing(
             columns=tuple(COLUMN[name] for name in query.cols),
@@ -76,10 +141,37 @@ class OffersView(RankingsView):
         return [*found.rows, *found.unscored]
 
 
+def _offer_schema() -> dict[str, Any]:
+    """A row, empty where the query leaves the offer out, with what is known beside it."""
+    words = {"type": "array", "items": {"type": "string"}}
+    summary = row_schema(_SUMMARY_COLUMNS)
+    return object_schema(
+        row_schema(COLUMNS)["properties"]
+        | {
+            "cpu_model": {"type": "string", "nullable": True},
+            "note": {"type": "string", "nullable": True},
+            "stated_on": {"type": "string", "format": "date", "nullable": True},
+            "prices": {"type": "array", "items": row_schema(_PRICE_COLUMNS)},
+            "summaries": {
+                "type": "array",
+                "items": object_schema(summary["properties"] | {"flags": words}),
+            },
+            "warnings": words,
+        }
+    )
+
+
+OFFER_SCHEMA = _offer_schema()
+
+
 class OfferView(View):
     """One offer: its place among all, its prices, and every metric known of it."""
 
-    @extend_schema(operation_id="offers_get", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="offers_get",
+        parameters=query_parameters(PARAMETERS),
+        responses={200: OFFER_SCHEMA},
+    )
     def get(self, request: Request, slug: str, **_: Any) -> Response:
         query, warnings = _asked(request)
         return Response(_offer_document(_detail(request, slug, query)) | {"warnings": warnings})
@@ -144,7 +236,10 @@ class ValueView(View):
 
     renderer_classes = (TextRenderer,)
 
-    @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
+    @extend_schema(
+        parameters=query_parameters({**PARAMETERS, **VALUE_PARAMETERS}, required=("offer",)),
+        responses={(200, "text/plain"): OpenApiTypes.STR, 404: Problem},
+    )
     def get(self, request: Request, **_: Any) -> Response:
         """`offer` and optionally `column` (default score), under the parameters of a ranking."""
         own = frozenset({"offer", "column"})
@@ -164,7 +259,13 @@ class ValueView(View):
         value = row and getattr(row, column)
         if value is None:
             raise Http404
-        return Response(text_cell(value))
+        return Response(_short(value))
+
+
+def _short(value: Any) -> str:
+    """The digits that CSV prints, in at most LONGEST_VALUE bytes."""
+    told = text_cell(value)
+    return told if len(told) <= LONGEST_VALUE else format(value, "E")
 
 
 class MetricsView(DataListView):

@@ -1,0 +1,132 @@
+"""A table as an XLSX workbook that holds every digit and takes no text for a formula."""
+
+import datetime as dt
+import io
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+import xlsxwriter
+from xlsxwriter.worksheet import Worksheet
+
+from backend.common import clock
+from backend.common.rest.table import Column, Table, text_cell
+
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+}
+MOST_CHARACTERS = 32_767
+"""What a cell can hold; a longer text would be left out without a word."""
+MOST_PROMPT = 255
+FIRST_DAY = dt.date(1900, 3, 1)
+"""Before it, the calendars of spreadsheets differ."""
+NOTES = {
+    "numbers": (
+        "Every cell holds all digits that JSON and CSV print. A spreadsheet shows and computes"
+        " with the first 15 of them."
+    ),
+    "unknown": "An empty cell is an unknown value, never zero.",
+    "times": "UTC",
+    "licence": (
+        "Rackrate is free software (Apache-2.0). Figures are from whom the columns source and"
+        " result_url name, prices from their providers."
+    ),
+}
+
+
+class ExactSheet(Worksheet):  # type: ignore[misc]
+    """Writes numbers with all their digits, where the library stops at the sixteenth."""
+
+    def _xml_number_element(self, number: Any, attributes: Any = ()) -> None:
+        told = "".join(f' {name}="{value}"' for name, value in attributes)
+        self.fh.write(f"<c{told}><v>{text_cell(number)}</v></c>")
+
+
+def workbook(table: Table) -> bytes:
+    """The file. The same table gives the same bytes on the same day."""
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, OPTIONS) as book:
+        today = clock.now().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+        book.set_properties({"title": table.name, "author": "Rackrate", "created": today})
+        _data_sheet(book, table)
+        _about_sheet(book, table)
+    return buffer.getvalue()
+
+
+def _data_sheet(book: Any, table: Table) -> None:
+    formats = {
+        "header": book.add_format({"bold": True}),
+        "day": book.add_format({"num_format": "yyyy-mm-dd"}),
+        "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+    }
+    sheet = book.add_worksheet(table.name[:31], worksheet_class=ExactSheet)
+    sheet.freeze_panes(1, 1)
+    for place, column in enumerate(table.columns):
+        sheet.write_string(0, place, column.name, formats["header"])
+        sheet.set_column(place, place, max(len(column.name) + 2, 12))
+        prompt = {"validate": "any", "input_message": _meaning(column)}
+        sheet.data_validation(0, place, 0, place, prompt)
+    names = [column.name for column in table.columns]
+    last = 0
+    for last, row in enumerate(table.rows, start=1):
+        for place, name in enumerate(names):
+            _write(sheet, last, place, row[name], formats)
+    sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    area = xlsxwriter.utility.xl_range_abs(0, 0, last, len(table.columns) - 1)
+    book.define_name(f"rackrate_{table.name.replace('-', '_')}", f"='{sheet.name}'!{area}")
+
+
+def _write(sheet: Any, row: int, place: int, value: Any, formats: Mapping[str, Any]) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool):
+        sheet.write_boolean(row, place, value)
+    elif isinstance(value, (int, float, Decimal)):
+        sheet.write_number(row, place, value)
+    elif isinstance(value, dt.date) and _day(value) < FIRST_DAY:
+        sheet.write_string(row, place, text_cell(value))
+    elif isinstance(value, dt.datetime):
+        moment = value.astimezone(dt.UTC).replace(tzinfo=None)
+        sheet.write_datetime(row, place, moment, formats["time"])
+    elif isinstance(value, dt.date):
+        sheet.write_datetime(row, place, value, formats["day"])
+    else:
+        sheet.write_string(row, place, _fitting(str(value)))
+
+
+def _day(value: dt.date) -> dt.date:
+    return value.date() if isinstance(value, dt.datetime) else value
+
+
+def _fitting(text: str) -> str:
+    """The text, or as much of it as a cell can hold with a word about the rest."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    remark = f"… (cut; JSON and CSV have all {len(text)} characters)"
+    return text[: MOST_CHARACTERS - len(remark)] + remark
+
+
+def _about_sheet(book: Any, table: Table) -> None:
+    sheet = book.add_worksheet("About")
+    sheet.set_column(0, 0, 28)
+    sheet.set_column(1, 2, 60)
+    for row, cells in enumerate(_about_rows(table)):
+        for place, cell in enumerate(cells):
+            sheet.write_string(row, place, _fitting(cell))
+
+
+def _about_rows(table: Table) -> Iterator[tuple[str, ...]]:
+    yield from table.about.items()
+    yield from NOTES.items()
+    yield ()
+    yield "column", "meaning", "unit"
+    for column in table.columns:
+        yield column.name, column.description, column.unit
+
+
+def _meaning(column: Column) -> str:
+    told = f"{column.description} ({column.unit})" if column.unit else column.description
+    return told[:MOST_PROMPT]

@@ -1,0 +1,264 @@
+"""One of everything that the API tells of, and how each operation is called properly."""
+
+import datetime as dt
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from django.conf import LazySettings
+
+from backend.accounts.services import token_create
+from backend.benchmarks.archive import TAR_GZ, run_archive
+from backend.benchmarks.demo import demo_load
+from backend.benchmarks.imports import result_import
+from backend.benchmarks.notices import subscription_create
+from backend.benchmarks.schedules import schedule_create
+from backend.benchmarks.selectors import fingerprint
+from backend.catalog.feeds import feed_enable
+from backend.catalog.hardware import hardware_create
+from backend.catalog.models import Offer
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.rankings.feeds import feed_key_create
+from backend.rankings.views import view_create
+from backend.scenarios.services import scenario_create
+from tests import factories
+from tests.backend import campaigns, clouds
+from tests.backend.test_archive import finished_run, gone
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
+RAW = b"CMIPS 1\n"
+SERIES = {"schema": 1, "columns": {"at_s": [0.0, 1.0], "load1": [None, 0.5]}}
+HARDWARE = {
+    "name": "Rack",
+    "currency": "EUR",
+    "servers": 2,
+    "items": [{"name": "board", "count": 2, "unit_price": "900.10", "watts": "80"}],
+}
+SCENARIO = dict(TEMPLATES["content"].document)
+LINKS = {
+    "schema": 1,
+    "links": [{"name": "nas", "capacity_bytes_per_s": 100}],
+    "flows": [{"name": "bulk", "path": ["nas"]}],
+}
+LIFE = dt.timedelta(days=30)
+DD = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 8.2 s, 131 MB/s\n"
+"""As dd prints it."""
+ODD = "odd-name"
+"""An offer whose name looks like a formula."""
+
+
+@dataclass
+class World:
+    """What exists: `ids` by the word before a parameter in a path, `words` by a field's name."""
+
+    ids: dict[str, list[Any]] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    calls: dict[str, "Call"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What an operation needs to succeed, beside what exists."""
+
+    body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    ids: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build(settings: LazySettings) -> World:
+    """The demo tables and one object of each kind."""
+    demo_load(settings.FIXTURE_DIR)
+    workspace = factories.workspace()
+    odd = factories.offer(ODD, name="=1+1", cpu_model="@x")
+    prices = [
+        factories.price(odd, "0.123456789012345678"),
+        factories.price(odd, "9", zone="a", is_published=False, doubt="far from the last one"),
+    ]
+    world = World()
+    world.ids = {
+        "cloud-accounts": [_account(with_machine=True), _account(with_machine=False)],
+        "hardware": [hardware_create(workspace=workspace, document=HARDWARE, actor="test").pk],
+        "offers": [ODD],
+        "price-feeds": [_feed()],
+        "prices": [price.pk for price in prices],
+        "results": [_imported(odd)],
+        "scenarios": [_scenario()],
+        "schemas": ["host"],
+        "subscriptions": [_subscription()],
+        "tokens": [token_create(workspace=workspace, name="old", scope="read")[0].pk],
+    }
+    _runs(world)
+    _views(world)
+    world.words = {
+        "host": [str(world.ids["hosts"][0])],
+        "campaign": [str(world.ids["campaigns"][0])],
+        "offer": [ODD],
+        "view": list(world.ids["views"]),
+    }
+    world.calls = _calls(world, odd)
+    world.ids = {word: [str(one) for one in found] for word, found in world.ids.items()}
+    return world
+
+
+def _runs(world: World) -> None:
+    host = factories.host(scanned_key=KEY, host_key=KEY)
+    done = factories.run(host, state="done")
+    evidence = campaigns.measured(done, 12.5, 13.5)
+    evidence.raw_gzip, evidence.size_bytes = gzip.compress(RAW), len(RAW)
+    evidence.sha256, evidence.series = hashlib.sha256(RAW).hexdigest(), SERIES
+    evidence.save()
+    campaign = campaigns.campaign(host)
+    world.ids |= {
+        "hosts": [host.pk],
+        "runs": [done.pk, factories.run(host).pk],
+        "evidence": [evidence.n],
+        "samples": list(evidence.samples.values_list("pk", flat=True)),
+        "campaigns": [campaign.pk],
+        "schedules": [_schedule(campaign)],
+    }
+
+
+def _account(*, with_machine: bool) -> Any:
+    account = clouds.account()
+    if with_machine:
+        clouds.charged(clouds.machine(account), "0.5")
+    return account.pk
+
+
+def _feed() -> Any:
+    return feed_enable(
+        workspace=factories.workspace(),
+        provider="ecb",
+        kind="fx",
+        region="",
+        every_s=None,
+        actor="test",
+    ).pk
+
+
+def _imported(offer: Offer) -> Any:
+    made = result_import(
+        workspace=factories.workspace(),
+        offer=offer,
+        tool="dd",
+        text=DD,
+        parameters=None,
+        actor="test",
+    )
+    return made.evidence.pk
+
+
+def _scenario() -> str:
+    document = TEMPLATES["game_night"].document
+    made = scenario_create(workspace=factories.workspace(), document=document, actor="test")
+    return made.slug
+
+
+def _schedule(campaign: Any) -> Any:
+    return schedule_create(
+        campaign=campaign,
+        is_enabled=True,
+        actor="test",
+        cron="0 3 * * 1",
+        every_s=None,
+        time_zone="Europe/Dublin",
+        window=None,
+    ).pk
+
+
+def _subscription() -> Any:
+    return subscription_create(
+        workspace=factories.workspace(),
+        channel="webhook",
+        address="https://hooks.example/rackrate",
+        secret="a secret of some length",
+        kinds=["run_failed"],
+        is_enabled=True,
+        actor="test",
+    ).pk
+
+
+def _views(world: World) -> None:
+    view = view_create(
+        workspace=factories.workspace(),
+        name="Large ones",
+        slug="large",
+        params={"vcpu__gte": ["8"], "sort": ["price"]},
+        visibility="shared",
+        actor="test",
+    )
+    key, _ = feed_key_create(view=view, name="sheet", life=LIFE, actor="test")
+    world.ids |= {"views": [view.slug], "feed-keys": [key.pk]}
+
+
+def _archive() -> bytes:
+    """A run that was measured elsewhere."""
+    run = finished_run()
+    content = run_archive(run, TAR_GZ)
+    gone(run)
+    return content
+
+
+def _calls(world: World, odd: Offer) -> dict[str, Call]:
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    host, campaign = str(world.ids["hosts"][0]), str(world.ids["campaigns"][0])
+    secret = {"secret": {"token": clouds.TOKEN}}
+    account = {"name": "new", "provider": "hetzner", "access": "token"}
+    entry = {"offer": ODD, "amount": "0.1", "currency": "EUR", "unit": "hour", "reason": "why"}
+    return {
+        "GET /compare": Call(query={"o": ODD}),
+        "GET /prices/difference": Call(query={"from": "2026-10-01", "to": "2026-11-02"}),
+        "GET /prices/history": Call(query={"offer": ODD}),
+        "GET /value": Call(query={"offer": ODD, "column": "price"}),
+        "GET /requirements": Call(query={"target": "cmips_score:1000"}),
+        "POST /requirements/solve": Call({"targets": {"cmips_score": "1000"}}),
+        "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
+        "POST /cloud-accounts": Call(account | {"settings": {"regions": ["fsn1"]}} | secret),
+        "PATCH /cloud-accounts/{account_id}": Call({"max_machines": 3}),
+        "DELETE /cloud-accounts/{account_id}": Call(
+            ids={"account_id": world.ids["cloud-accounts"][1]}
+        ),
+        "POST /cloud-accounts/{account_id}/secret": Call(secret),
+        "POST /feed-keys": Call({"view": "large", "name": "another sheet"}),
+        "POST /hardware": Call(HARDWARE | {"name": "Another"}),
+        "POST /hosts": Call(
+            {"name": "new", "address": "192.0.2.1", "username": "bench", "private_key": pem}
+        ),
+        "POST /hosts/{host_id}/approve": Call({"fingerprint_sha256": fingerprint(KEY)}),
+        "POST /price-feeds": Call({"provider": "hetzner", "kind": "on_demand"}),
+        "PATCH /price-feeds/{feed_id}": Call({"enabled": False}),
+        "POST /prices": Call(entry),
+        "POST /prices/{price_id}/review": Call(
+            {"accept": True, "reason": "looked it up"}, ids={"price_id": world.ids["prices"][1]}
+        ),
+        "POST /results/import": Call(
+            {"offer": ODD, "tool": "dd", "text": DD.replace("8.2", "8.4")}
+        ),
+        "POST /runs": Call({"host": host, "profile": "quick"}),
+        "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
+        "POST /samples/{sample_id}/exclude": Call({"reason": "a fan failed"}),
+        "POST /contention": Call(LINKS),
+        "POST /scenarios": Call(SCENARIO | {"name": "Another"}),
+        "POST /scenarios/simulate": Call(SCENARIO),
+        "PATCH /scenarios/{slug}": Call({"name": "Longer nights"}),
+        "POST /scenarios/{slug}/freeze": Call({"note": "decided"}),
+        "POST /schedules": Call({"campaign": campaign, "every_s": 86_400}),
+        "PATCH /schedules/{schedule_id}": Call({"every_s": 7_200}),
+        "POST /subscriptions": Call(
+            {
+                "channel": "webhook",
+                "address": "https://hooks.example/other",
+                "secret": "a secret of some length",
+                "kinds": ["regression"],
+            }
+        ),
+        "PATCH /subscriptions/{subscription_id}": Call({"enabled": False}),
+        "POST /tokens": Call({"name": "new", "scope": "read"}),
+        "POST /views": Call({"name": "Cheap ones", "params": {"price__lte": ["1"]}}),
+        "PATCH /views/{slug}": Call({"name": "Larger ones"}),
+    }

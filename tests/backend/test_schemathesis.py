@@ -1,0 +1,195 @@
+"""The API called by its own description: properly, and with all that may be thought up, by every
+scope and by strangers. A call is undone before the next one."""
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from django.conf import LazySettings
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, transaction
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, Phase
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from backend.accounts import cloud_accounts as account_services
+from backend.api import cloud_accounts
+from backend.benchmarks import services as host_services
+from backend.benchmarks.api import hosts
+from tests.backend import api_world
+from tests.backend.api_world import Call, World
+
+pytestmark = pytest.mark.django_db
+PREFIX = "/api/v1"
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+SCOPES = {"admin": 20, "run": 50, "write": 50, "read": 50, None: 50}
+"""Each operation gets the profile's examples by this number; most refuse the lower scopes."""
+CONFIG = {"generation": {"with-security-parameters": False}}
+
+
+@cache
+def described() -> Any:
+    """The API by its description."""
+    told = SchemaGenerator().get_schema(public=True)
+    config = schemathesis.Config.from_dict(CONFIG)
+    schema = schemathesis.openapi.from_dict(told, config=config)
+    schema.app = get_wsgi_application()
+    return schema
+
+
+def operations() -> dict[str, Any]:
+    """Every operation by its method and path."""
+    found = (each.ok() for each in described().get_all_operations())
+    return {f"{one.method.upper()} {one.path.removeprefix(PREFIX)}": one for one in found}
+
+
+@pytest.fixture
+def world(
+    settings: LazySettings,
+    queued: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[World]:
+    """Everything, one connection that stays open, and workers that answer at once."""
+    settings.PUBLIC_READ = True
+    monkeypatch.setattr(hosts, "host_scan", scanned_at_once)
+    monkeypatch.setattr(cloud_accounts, "account_check", checked_at_once)
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield api_world.build(settings)
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+def scanned_at_once(*, host: Any, actor: str) -> None:
+    host_services.host_scan(host=host, actor=actor)
+    host_services.host_scan_record(host_id=host.pk, key=api_world.KEY, error="")
+
+
+def checked_at_once(*, account: Any, actor: str) -> None:
+    account_services.account_check(account=account, actor=actor)
+    account_services.account_checked(account_id=account.pk, identity="project 7", error="")
+
+
+def answered(case: Any, headers: dict[str, str], checks: list[Any]) -> Any:
+    """The answer, held against the description; what the call changed is undone."""
+    with transaction.atomic():
+        response = case.call(headers=headers)
+        transaction.set_rollback(True)
+    case.validate_response(response, checks=checks, headers=headers)
+    return response
+
+
+def placed(path: str) -> list[tuple[str, str]]:
+    """The parameters of a path, each with the word before it."""
+    return re.findall(r"/([a-z-]+)/\{(\w+)\}", path)
+
+
+# --- properly -------------------------------------------------------------------------------------
+
+
+def test_every_operation_succeeds_as_described_when_it_is_called_properly(
+    world: World, token: Callable[..., str], subtests: pytest.Subtests
+) -> None:
+    headers = {"Authorization": f"Bearer {token('admin')}"}
+    for name, operation in operations().items():
+        with subtests.test(name):
+            response = answered(proper(operation, world, name), headers, CHECKS)
+            assert 200 <= response.status_code < 300, response.content[:500]
+
+
+def proper(operation: Any, world: World, name: str) -> Any:
+    call = world.calls.get(name, Call())
+    path = {key: world.ids[word][0] for word, key in placed(operation.path)}
+    given = {} if call.body is None else {"body": call.body, "media_type": media(operation)}
+    return operation.Case(path_parameters={**path, **call.ids}, query=dict(call.query), **given)
+
+
+def media(operation: Any) -> str:
+    return str(next(iter(operation.body)).media_type)
+
+
+# --- in every way ---------------------------------------------------------------------------------
+
+
+def calls(operation: Any, world: World) -> st.SearchStrategy[Any]:
+    """A call as described, or one that is wrong in some way; often of things that exist."""
+
+    @st.composite
+    def called(draw: st.DrawFn) -> Any:
+        mode = draw(st.sampled_from(list(schemathesis.GenerationMode)))
+        case = draw(operation.as_strategy(generation_mode=mode))
+        if draw(st.booleans()):
+            for word, name in placed(operation.path):
+                case.path_parameters[name] = draw(st.sampled_from(world.ids[word]))
+        case.headers["Accept"] = draw(st.sampled_from(formats(operation)))
+        if isinstance(case.body, dict):
+            for name in sorted(set(case.body) & set(world.words)):
+                if draw(st.booleans()):
+                    case.body[name] = draw(st.sampled_from(world.words[name]))
+        return case
+
+    return called()
+
+
+def formats(operation: Any) -> list[str]:
+    """What its success may come as."""
+    answers = operation.definition.raw["responses"].items()
+    return [kind for code, one in answers if code < "300" for kind in one.get("content", ())] or [
+        "*/*"
+    ]
+
+
+def checks_of(case: Any) -> list[Any]:
+    """Unknown parameters are allowed, and what is wrong with a path may have been put right."""
+    wrong = {place for place, part in case.meta.components.items() if part.mode.is_negative}
+    return [*CHECKS, negative_data_rejection] if wrong == {ParameterLocation.BODY} else CHECKS
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_api_keeps_to_its_description_whatever_is_asked(
+    world: World,
+    token: Callable[..., str],
+    caplog: pytest.LogCaptureFixture,
+    subtests: pytest.Subtests,
+    scope: str | None,
+) -> None:
+    caplog.set_level(logging.ERROR, "django.request")
+    headers = {"Authorization": f"Bearer {token(scope)}"} if scope else {}
+    profile = hypothesis.settings()
+    bounded = hypothesis.settings(
+        profile,
+        max_examples=max(1, profile.max_examples // SCOPES[scope]),
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        database=None,
+    )
+    for name, operation in operations().items():
+
+        @bounded
+        @hypothesis.given(calls(operation, world))
+        def kept(case: Any) -> None:
+            answered(case, headers, checks_of(case))
+
+        with subtests.test(name):
+            kept()
