@@ -1,6 +1,6 @@
 """JSON Schemas of the documents that go over the wire, made from their serializers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import Http404
@@ -17,6 +17,9 @@ from backend.catalog.api import feeds
 from backend.catalog.api.documents import NumberField
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
+from backend.domain.scenarios.schema import contention_schema, scenario_schema
+from backend.rankings.api import requirements, views
+from backend.scenarios.api import documents as scenario_documents
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NUMBER_PATTERN = r"^[+-]?[0-9]+(\.[0-9]+)?$"
@@ -44,7 +47,15 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **cloud_accounts.DOCUMENTS,
     **feeds.DOCUMENTS,
     **catalog_documents.DOCUMENTS,
+    **views.DOCUMENTS,
+    **requirements.DOCUMENTS,
+    **scenario_documents.DOCUMENTS,
 }
+READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "scenario": scenario_schema,
+    "contention": contention_schema,
+}
+"""Documents that no serializer reads."""
 
 
 def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
@@ -93,7 +104,9 @@ class SchemaView(View):
 
     @extend_schema(responses={200: dict})
     def get(self, request: Request, name: str) -> Response:
+        schema = {"$schema": DRAFT, "$id": request.build_absolute_uri(), "title": name}
+        if name in READ_BY_THE_DOMAIN:
+            return Response(schema | READ_BY_THE_DOMAIN[name]())
         if name not in DOCUMENTS:
             raise Http404
-        schema = {"$schema": DRAFT, "$id": request.build_absolute_uri(), "title": name}
         return Response(schema | json_schema(DOCUMENTS[name]()))

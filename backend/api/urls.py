@@ -39,6 +39,7 @@ from backend.benchmarks.api.runs import (
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.subscriptions import SubscriptionsView, SubscriptionView
+from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
 from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
@@ -49,6 +50,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
+from backend.rankings.api.compare import CompareView
 from backend.rankings.api.rankings import (
     ColumnsView,
     MetricsView,
@@ -57,6 +59,18 @@ from backend.rankings.api.rankings import (
     RankingsView,
     ValueView,
 )
+from backend.rankings.api.requirements import RequirementSolveView, RequirementsView
+from backend.rankings.api.views import FeedKeysView, FeedKeyView, ViewsView, ViewView
+from backend.scenarios.api.contention import ContentionView
+from backend.scenarios.api.scenarios import (
+    ScenarioDuplicateView,
+    ScenarioFreezeView,
+    ScenarioResultView,
+    ScenarioSimulateView,
+    ScenariosView,
+    ScenarioView,
+)
+from backend.scenarios.api.series import ScenarioSeriesView
 
 app_name = "api"
 FORMATS = "json|csv|tsv|xlsx"
@@ -64,6 +78,8 @@ FORMATS = "json|csv|tsv|xlsx"
 LISTS = {
     "rankings": RankingsView,
     "offers": OffersView,
+    "compare": CompareView,
+    "requirements": RequirementsView,
     "providers": ProvidersView,
     "regions": RegionsView,
     "prices": PricesView,
@@ -72,6 +88,7 @@ LISTS = {
     "hardware": HardwareListView,
     "hardware/assumptions": AssumptionsView,
     "fx-rates": RatesView,
+    "extras": ExtrasView,
     "metrics": MetricsView,
     "columns": ColumnsView,
     "hosts": HostsView,
@@ -85,6 +102,9 @@ LISTS = {
     "tokens": TokensView,
     "cloud-accounts": CloudAccountsView,
     "price-feeds": PriceFeedsView,
+    "views": ViewsView,
+    "scenarios": ScenariosView,
+    "feed-keys": FeedKeysView,
 }
 plain = [
     path("value", ValueView.as_view(), name="value"),
@@ -143,6 +163,25 @@ plain = [
     path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
     path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),
     path("price-feeds/<uuid:feed_id>", PriceFeedView.as_view(), name="price-feed"),
+    path("requirements/solve", RequirementSolveView.as_view(), name="requirement-solve"),
+    path("views/<slug:slug>", ViewView.as_view(), name="view"),
+    path("feed-keys/<uuid:key_id>", FeedKeyView.as_view(), name="feed-key"),
+    path("contention", ContentionView.as_view(), name="contention"),
+    path("scenarios/simulate", ScenarioSimulateView.as_view(), name="scenario-simulate"),
+    path("scenarios/<slug:slug>", ScenarioView.as_view(), name="scenario"),
+    path("scenarios/<slug:slug>/result", ScenarioResultView.as_view(), name="scenario-result"),
+    path("scenarios/<slug:slug>/series", ScenarioSeriesView.as_view(), name="scenario-series"),
+    re_path(
+        rf"^scenarios/(?P<slug>[-a-zA-Z0-9_]+)/series\.(?P<format>{FORMATS})$",
+        ScenarioSeriesView.as_view(),
+        name="scenario-series-as",
+    ),
+    path(
+        "scenarios/<slug:slug>/duplicate",
+        ScenarioDuplicateView.as_view(),
+        name="scenario-duplicate",
+    ),
+    path("scenarios/<slug:slug>/freeze", ScenarioFreezeView.as_view(), name="scenario-freeze"),
     path("schemas/<slug:name>.json", SchemaView.as_view(), name="json-schema"),
     path("schema/", schema_view, name="schema"),
     path("docs/", docs_view, name="docs"),

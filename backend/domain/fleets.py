@@ -1,0 +1,187 @@
+"""Fleets of servers: what they give together of what is asked for, and what they cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil
+
+from backend.domain.metrics import Metric
+from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.extras import Tiers
+from backend.domain.units import EXACT
+
+NOTHING = Decimal(0)
+
+
+class Rule(StrEnum):
+    """How the figures of servers meet a demand."""
+
+    TOTAL = "total"
+    AT_LEAST = "each_at_least"
+    AT_MOST = "each_at_most"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """An amount above zero, and how it is met."""
+
+    name: str
+    amount: Decimal
+    rule: Rule = Rule.TOTAL
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What one server gives; `worst` is the worse end of its interval, None where it has none."""
+
+    value: Decimal
+    worst: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A type of server. The price is that of one for a month, above zero.
+
+    `figures` holds what is known, by name of the demand. `refusal` says why it is out of question
+    whatever it gives. `tiers` are the prices of traffic beyond what all servers of the fleet
+    include, None where they are not known.
+    """
+
+    offer_id: str
+    provider: str
+    place: str
+    price: Decimal
+    figures: Mapping[str, Figure]
+    refusal: str = ""
+    included_gb: Decimal = NOTHING
+    tiers: Tiers | None = None
+
+
+Parts = Sequence[tuple[Server, int]]
+"""Servers with their counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a fleet must reach; amounts of zero are no demand and left out."""
+
+    demands: tuple[Demand, ...]
+    egress_gb: Decimal = NOTHING
+    max_servers: int | None = None
+
+    @property
+    def totals(self) -> tuple[Demand, ...]:
+        """The demands that all servers meet together."""
+        return tuple(demand for demand in self.demands if demand.rule is Rule.TOTAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Servers with their counts, and what they cost in a month, traffic included.
+
+    `given` is what they give of each demand. `holds_at_worst` says whether the demands are met
+    where every figure is at the worse end of its interval, None where an interval is not known;
+    `count_at_worst` is how many servers of the one type that would take.
+    """
+
+    servers: tuple[tuple[str, int], ...]
+    cost: Decimal
+    traffic_cost: Decimal = NOTHING
+    given: Mapping[str, Decimal] = field(default_factory=dict)
+    holds_at_worst: bool | None = None
+    count_at_worst: int | None = None
+
+    @property
+    def count(self) -> int:
+        """All servers."""
+        return sum(count for _, count in self.servers)
+
+    @property
+    def place(self) -> tuple[Decimal, int, tuple[tuple[str, int], ...]]:
+        """What fleets are sorted by: cost, then the fewer servers, then names."""
+        return self.cost, self.count, self.servers
+
+
+def rule_of(metric: Metric) -> Rule:
+    """Rates of whole machines add up; latencies, ratios and what one thread does never do."""
+    if not metric.is_higher_better:
+        return Rule.AT_MOST
+    is_of_one = metric.canonical_variant == "single" or "single" in metric.key.split("_")
+    return Rule.AT_LEAST if is_of_one or metric.unit == "ratio" else Rule.TOTAL
+
+
+def is_met(value: Decimal, demand: Demand) -> bool:
+    """Whether a fleet or server that gives so much meets the demand."""
+    return value <= demand.amount if demand.rule is Rule.AT_MOST else value >= demand.amount
+
+
+def units_for(amount: Decimal, unit: Decimal) -> int:
+    """How many whole units, each above zero, reach the amount; exact."""
+    return ceil(Fraction(amount) / Fraction(unit))
+
+
+def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
+    """The fleet of servers with their counts; all figures asked for are known."""
+    holds: bool | None = True
+    given: dict[str, Decimal] = {}
+    for demand in requirement.demands:
+        given[demand.name] = _given(demand, [(s.figures[demand.name].value, n) for s, n in parts])
+        worst = [(s.figures[demand.name].worst, n) for s, n in parts]
+        known = [(value, n) for value, n in worst if value is not None]
+        if len(known) < len(worst):
+            holds = holds and None
+        elif not is_met(_given(demand, known), demand):
+            holds = False
+    return Fleet(
+        servers=tuple(sorted((server.offer_id, count) for server, count in parts)),
+        cost=cost_of(parts, requirement.egress_gb),
+        traffic_cost=_traffic_cost(parts, requirement.egress_gb),
+        given=given,
+        holds_at_worst=holds,
+        count_at_worst=_count_at_worst(parts, requirement),
+    )
+
+
+def _given(demand: Demand, values: Sequence[tuple[Decimal, int]]) -> Decimal:
+    """What servers give together, or the worst of them where each must meet the demand."""
+    if demand.rule is not Rule.TOTAL:
+        return (max if demand.rule is Rule.AT_MOST else min)(value for value, _ in values)
+    total = NOTHING
+    for value, count in values:
+        total = EXACT.add(total, EXACT.multiply(value, count))
+    return total
+
+
+def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
+    if len(parts) > 1:
+        return None
+    [(server, count)] = parts
+    for demand in requirement.demands:
+        worst = server.figures[demand.name].worst
+        if worst is None or (demand.rule is not Rule.TOTAL and not is_met(worst, demand)):
+            return None
+        if demand.rule is Rule.TOTAL:
+            if not worst > 0:
+                return None
+            count = max(count, units_for(demand.amount, worst))
+    return count
+
+
+def cost_of(parts: Parts, egress_gb: Decimal) -> Decimal:
+    """What the servers and their traffic cost in a month; all are under one bill of traffic."""
+    total = _traffic_cost(parts, egress_gb)
+    for server, count in parts:
+        total = EXACT.add(total, EXACT.multiply(server.price, count))
+    return total
+
+
+def _traffic_cost(parts: Parts, egress_gb: Decimal) -> Decimal:
+    """What is paid for traffic of a month beyond what all servers of the fleet include."""
+    included = NOTHING
+    for server, count in parts:
+        included = EXACT.add(included, EXACT.multiply(server.included_gb, count))
+    rest = EXACT.subtract(egress_gb, included)
+    tiers = parts[0][0].tiers
+    return NOTHING if rest <= 0 or tiers is None else tiered(rest, tiers)

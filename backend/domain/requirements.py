@@ -1,0 +1,289 @@
+"""From a requirement to fleets: how many whole servers of which types reach it, at what cost.
+
+A fleet of one type has k servers, k the greatest of ceil(demand / what one server gives). More of
+them are taken only where the traffic that they include costs less than traffic itself. A mixed
+fleet is the cheapest of two or more types: of all, and of each provider; with a demand of traffic
+only of one place, whose servers share one bill of traffic.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from functools import partial
+from operator import attrgetter
+
+from backend.domain.covering import Counts, Problem, cheapest_cover, undominated
+from backend.domain.fleets import (
+    NOTHING,
+    Fleet,
+    Requirement,
+    Rule,
+    Server,
+    cost_of,
+    fleet_of,
+    is_met,
+    units_for,
+)
+from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.units import EXACT, exact_decimal
+
+TRAFFIC = "egress_gb_per_month"
+MOST_MIXED = 1000
+"""Mixed fleets of more servers are not searched."""
+STEPS, STEPS_OF_PROVIDER, LEAST_STEPS = 120_000, 8_000, 400
+"""Servers tried in the search among all types, among those of one provider, and in any search."""
+
+
+class Fault(StrEnum):
+    """Why no fleet of a type meets a requirement."""
+
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    BOUND = "bound"
+    NOTHING = "nothing"
+    TRAFFIC = "traffic"
+    SERVERS = "servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A type of which no fleet meets the requirement; `demand` is what it fails."""
+
+    offer_id: str
+    fault: Fault
+    reason: str
+    demand: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Fleets by cost, all failures by offer. `floor` is below the cost of any mixed fleet, None
+    where the first fleet is proven to be the cheapest."""
+
+    fleets: tuple[Fleet, ...]
+    failures: tuple[Failure, ...]
+    floor: Decimal | None = None
+
+
+def solved(servers: Iterable[Server], requirement: Requirement, *, is_mixed: bool) -> Solution:
+    """Every fleet of one type that meets the requirement, and with `is_mixed` the mixed ones that
+    are cheaper than all of one type of the same choice. Offers are named once."""
+    fleets: list[Fleet] = []
+    failures: list[Failure] = []
+    usable: list[Server] = []
+    for server in servers:
+        failure = _unusable(server, requirement)
+        if failure is None:
+            usable.append(server)
+            found = _alone(server, requirement)
+            failures += [found] if isinstance(found, Failure) else []
+            fleets += [found] if isinstance(found, Fleet) else []
+        else:
+            failures.append(failure)
+    floor = None
+    if is_mixed and usable:
+        mixed, floor = _mixed(usable, fleets, requirement)
+        fleets += mixed
+        members = {offer_id for fleet in mixed for offer_id, _ in fleet.servers}
+        failures = [failure for failure in failures if failure.offer_id not in members]
+    ordered = sorted(fleets, key=attrgetter("place"))
+    return Solution(tuple(ordered), tuple(sorted(failures, key=attrgetter("offer_id"))), floor)
+
+
+# --- one type -------------------------------------------------------------------------------------
+
+
+def _unusable(server: Server, requirement: Requirement) -> Failure | None:
+    """Why the type can be in no fleet at all."""
+    if server.refusal:
+        return Failure(server.offer_id, Fault.REFUSED, server.refusal)
+    for demand in requirement.demands:
+        figure = server.figures.get(demand.name)
+        if figure is None:
+            return Failure(
+                server.offer_id, Fault.UNKNOWN, f"{demand.name} is not known", demand.name
+            )
+        if demand.rule is not Rule.TOTAL and not is_met(figure.value, demand):
+            word = "most" if demand.rule is Rule.AT_MOST else "least"
+            shown, asked = _plain(figure.value), _plain(demand.amount)
+            reason = f"{demand.name} is {shown}, at {word} {asked} is asked for"
+            return Failure(server.offer_id, Fault.BOUND, reason, demand.name)
+    if requirement.egress_gb and server.tiers is None and not server.included_gb:
+        reason = "the price of its traffic is not known"
+        return Failure(server.offer_id, Fault.TRAFFIC, reason, TRAFFIC)
+    return None
+
+
+def _plain(value: Decimal) -> str:
+    return format(value.normalize(EXACT), "f")
+
+
+def _alone(server: Server, requirement: Requirement) -> Fleet | Failure:
+    """The cheapest fleet of one type, which is usable."""
+    count = 1
+    for demand in requirement.totals:
+        value = server.figures[demand.name].value
+        if not value > 0:
+            return Failure(
+                server.offer_id, Fault.NOTHING, f"it gives no {demand.name}", demand.name
+            )
+        count = max(count, units_for(demand.amount, value))
+    if requirement.egress_gb and server.tiers is None:
+        count = max(count, units_for(requirement.egress_gb, server.included_gb))
+    most = requirement.max_servers
+    if most is not None and count > most:
+        reason = f"{count} servers are needed, {most} {'is' if most == 1 else 'are'} allowed"
+        return Failure(server.offer_id, Fault.SERVERS, reason)
+    counts = _counts_worth_a_look(server, requirement, count)
+    fleets = (fleet_of(((server, n),), requirement) for n in counts)
+    return min(fleets, key=attrgetter("place"))
+
+
+def _counts_worth_a_look(server: Server, requirement: Requirement, least: int) -> set[int]:
+    """The least and the largest count, and those around which the traffic left to pay changes its
+    price: between them the cost is a straight line."""
+    counts = {least}
+    if requirement.egress_gb and server.tiers is not None and server.included_gb:
+        for bound in (NOTHING, *(bound for bound, _ in server.tiers if bound is not None)):
+            rest = EXACT.subtract(requirement.egress_gb, bound)
+            if rest > 0:
+                around = units_for(rest, server.included_gb)
+                counts |= {around - 1, around}
+    most = requirement.max_servers or max(counts)
+    return {min(max(least, count), most) for count in (*counts, most)}
+
+
+# --- several types --------------------------------------------------------------------------------
+
+
+def _mixed(
+    usable: Sequence[Server], singles: Iterable[Fleet], requirement: Requirement
+) -> tuple[list[Fleet], Decimal | None]:
+    """The cheapest mixed fleet of each choice of types, where it beats those of one type, and what
+    no fleet costs less than where the cheapest is not proven to be it."""
+    costs = {fleet.servers[0][0]: fleet.cost for fleet in singles}
+    fleets: dict[tuple[tuple[str, int], ...], Fleet] = {}
+    floors: list[Decimal] = []
+    for choice in _choices(usable, requirement):
+        ceiling = min(
+            (costs[s.offer_id] for s in choice.servers if s.offer_id in costs), default=None
+        )
+        fleet, floor = _cheapest_mix(choice, requirement, ceiling)
+        if choice.is_whole and floor is not None:
+            floors.append(floor)
+        if fleet is not None:
+            fleets[fleet.servers] = fleet
+    found = list(fleets.values())
+    cheapest = min((*costs.values(), *(fleet.cost for fleet in found)), default=None)
+    floor = min(floors, default=None)
+    is_open = floor is not None and (cheapest is None or floor < cheapest)
+    return found, floor if is_open else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Types that may be mixed; whole unless another choice holds them all."""
+
+    servers: list[Server]
+    steps: int
+    is_whole: bool
+
+
+def _choices(usable: Sequence[Server], requirement: Requirement) -> list[_Choice]:
+    if requirement.egress_gb:
+        bills = _groups(usable, lambda s: (s.provider, s.place, s.tiers))
+        return [_Choice(group, max(LEAST_STEPS, STEPS // len(bills)), True) for group in bills]
+    providers = _groups(usable, lambda s: s.provider)
+    if len(providers) == 1:
+        return [_Choice(providers[0], STEPS, True)]
+    parts = [_Choice(group, STEPS_OF_PROVIDER, False) for group in providers]
+    return [_Choice(list(usable), STEPS, True), *parts]
+
+
+def _groups(servers: Iterable[Server], key: Callable[[Server], Hashable]) -> list[list[Server]]:
+    groups: dict[Hashable, list[Server]] = {}
+    for server in servers:
+        groups.setdefault(key(server), []).append(server)
+    return list(groups.values())
+
+
+def _cheapest_mix(
+    choice: _Choice, requirement: Requirement, ceiling: Decimal | None
+) -> tuple[Fleet | None, Decimal | None]:
+    """The cheapest fleet of two or more types below the ceiling; and a cost that none is below,
+    None where that is proven to be the fleet's or the ceiling."""
+    most = min(requirement.max_servers or MOST_MIXED, MOST_MIXED)
+    bill = _bill(choice.servers, requirement.egress_gb, most)
+    columns = [
+        [demand.amount, *(server.figures[demand.name].value for server in choice.servers)]
+        for demand in requirement.totals
+    ]
+    if bill.rest_gb:
+        columns.append([bill.rest_gb, *(server.included_gb for server in choice.servers)])
+    whole = [_whole(column) for column in columns]
+    demands = tuple(column[0] for column in whole)
+    prices = [server.price for server in choice.servers]
+    gives = [tuple(column[n + 1] for column in whole) for n in range(len(prices))]
+    kept = undominated(prices, gives, demands)
+    parts_of = partial(_parts, [choice.servers[index] for index in kept])
+    problem = Problem(
+        prices=[float(prices[index]) for index in kept],
+        gives=[gives[index] for index in kept],
+        demands=demands,
+        most=most,
+        lack_price=None if bill.price is None else float(bill.price * bill.rest_gb) / demands[-1],
+    )
+    found = cheapest_cover(
+        problem,
+        lambda counts: EXACT.subtract(cost_of(parts_of(counts), requirement.egress_gb), bill.least),
+        None if ceiling is None else EXACT.subtract(ceiling, bill.least),
+        steps=choice.steps,
+    )
+    fleet = fleet_of(parts_of(found.counts), requirement) if found.counts else None
+    if found.is_proven:
+        return fleet, None
+    return fleet, EXACT.add(exact_decimal(max(0.0, found.floor)), bill.least)
+
+
+def _parts(servers: Sequence[Server], counts: Counts) -> list[tuple[Server, int]]:
+    return [(servers[index], count) for index, count in counts]
+
+
+def _whole(amounts: Sequence[Decimal]) -> list[int]:
+    """The amounts as whole numbers of one common, small enough unit."""
+    exponents = (amount.as_tuple().exponent for amount in amounts)
+    places = max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
+    return [int(Fraction(amount) * 10**places) for amount in amounts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """Traffic of a place as the search sees it: `rest_gb` is what servers can save by including
+    it, each GB of it at least at `price`, and `least` is paid whatever they include.
+
+    Without a price the rest must be included.
+    """
+
+    rest_gb: Decimal = NOTHING
+    price: Decimal | None = None
+    least: Decimal = NOTHING
+
+
+def _bill(servers: Sequence[Server], egress_gb: Decimal, most: int) -> _Bill:
+    tiers = servers[0].tiers
+    if tiers is None:
+        return _Bill(egress_gb)
+    included = EXACT.multiply(max(server.included_gb for server in servers), most)
+    left = max(NOTHING, EXACT.subtract(egress_gb, included))
+    rest, least = EXACT.subtract(egress_gb, left), tiered(left, tiers)
+    if not rest:
+        return _Bill(least=least)
+    # The straight line from the least below all tiers: it touches one of their bounds, or the end.
+    bounds = [bound for bound, _ in tiers if bound is not None and left < bound < egress_gb]
+    price = min(
+        EXACT.divide(EXACT.subtract(tiered(end, tiers), least), EXACT.subtract(end, left))
+        for end in (*bounds, egress_gb)
+    )
+    return _Bill(rest, price, least)

@@ -1,0 +1,285 @@
+"""Requirements: the cheapest fleets for a document, and the same as a list for a spreadsheet."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import workspace_slug
+from backend.catalog.api.documents import NumberField
+from backend.catalog.models import Kind as OfferKind
+from backend.common.rest.bodies import check_length
+from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import READ
+from backend.common.rest.table import Column, Kind, plain
+from backend.common.rest.views import DIALECT, Listing, View
+from backend.domain.errors import InvalidDocument
+from backend.domain.requirements import Failure
+from backend.rankings.api.rankings import RankingsView
+from backend.rankings.requirement_document import (
+    LIMIT,
+    MOST_LIMIT,
+    MOST_SERVERS,
+    asked_from,
+    document_from,
+)
+from backend.rankings.requirements import Answer, FleetLine, requirement_answered
+from backend.rankings.rows import simple_number
+
+MOST_BYTES = 100_000
+PAGING = ("page", "per_page")
+
+
+# --- the documents ----------------------------------------------------------------------------
+
+
+class RequirementDocument(Strict):
+    """What a fleet must reach. Zero, null and a field left out are no demand; one is needed."""
+
+    targets = serializers.DictField(
+        child=NumberField(),
+        required=False,
+        allow_null=True,
+        help_text="metric key to an amount. Rates of whole machines are totals of the fleet; "
+        "latencies (at most), ratios and results of one thread (at least) hold for each server",
+    )
+    ram_gib = NumberField(required=False, allow_null=True, help_text="of the fleet")
+    disk_gb = NumberField(required=False, allow_null=True, help_text="of the fleet")
+    egress_gb_per_month = NumberField(
+        required=False, allow_null=True, help_text="of the fleet, to the internet"
+    )
+    hours_per_month = NumberField(
+        required=False, allow_null=True, help_text="above 0, up to 744, by default 730"
+    )
+    max_servers = serializers.IntegerField(
+        min_value=0, max_value=MOST_SERVERS, required=False, allow_null=True
+    )
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=OfferKind.values), required=False, allow_null=True
+    )
+    currency = TextField(required=False, allow_null=True, help_text="by default USD")
+    mixed = FlagField(required=False, allow_null=True, help_text="fleets of several types as well")
+    filters = serializers.DictField(
+        required=False, allow_null=True, help_text="parameters of a ranking"
+    )
+    limit = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST_LIMIT,
+        required=False,
+        allow_null=True,
+        help_text=f"fleets to tell, by default {LIMIT}",
+    )
+
+
+class FleetServers(serializers.Serializer[Any]):
+    """Servers of one type in a fleet."""
+
+    offer = serializers.CharField(help_text="slug")
+    count = serializers.IntegerField()
+
+
+class FleetDetail(serializers.Serializer[Any]):
+    """A fleet; amounts are decimal strings."""
+
+    rank = serializers.IntegerField(help_text="fleets of one cost share it")
+    servers = FleetServers(many=True)
+    cost_per_hour = serializers.CharField()
+    cost_per_month = serializers.CharField()
+    traffic_cost_per_month = serializers.CharField(help_text="part of cost_per_month")
+    score = serializers.FloatField(allow_null=True, help_text="of the first target")
+    ram_gib = serializers.FloatField(allow_null=True)
+    disk_gb = serializers.FloatField(allow_null=True)
+    given = serializers.DictField(
+        child=serializers.FloatField(), help_text="what it gives, by demand"
+    )
+    headroom = serializers.DictField(
+        child=serializers.FloatField(), help_text="given over asked for; 1 is just enough"
+    )
+    holds_at_interval_ends = serializers.BooleanField(
+        allow_null=True,
+        help_text="whether all is met at the worse ends of the 95 % intervals; null: one is "
+        "not known",
+    )
+    count_at_interval_ends = serializers.IntegerField(
+        allow_null=True, help_text="servers of the one type that this would take"
+    )
+
+
+class FailureDetail(serializers.Serializer[Any]):
+    """An offer that cannot do it alone, and why."""
+
+    offer = serializers.CharField(help_text="slug")
+    reason = serializers.CharField()
+    fault = serializers.CharField(help_text="refused, unknown, bound, nothing, traffic or servers")
+    demand = serializers.CharField(allow_null=True, help_text="what it fails")
+
+
+class RequirementSolution(serializers.Serializer[Any]):
+    """Fleets by cost. `cost_floor_per_month` is null where the first fleet is proven to be the
+    cheapest of all; else no fleet costs less than it."""
+
+    fleets = FleetDetail(many=True)
+    fleet_count = serializers.IntegerField(help_text="all that there are")
+    infeasible = FailureDetail(many=True)
+    cost_floor_per_month = serializers.CharField(allow_null=True)
+    basis = serializers.DictField(help_text="what the prices rest on")
+    warnings = serializers.ListField(child=serializers.CharField())
+    data_version = serializers.IntegerField()
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "requirement": RequirementDocument,
+    "requirement-solution": RequirementSolution,
+}
+
+
+class RequirementSolveView(View):
+    """From a requirement to fleets, without storing anything."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    parser_classes = (ExactJSONParser,)
+
+    @extend_schema(
+        operation_id="requirements_solve",
+        request=RequirementDocument,
+        responses={200: RequirementSolution, 413: Problem},
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """The cheapest fleets in whole servers, and why other offers fail."""
+        check_length(request, MOST_BYTES)
+        asked = asked_from(request.data)
+        found = requirement_answered(asked, workspace_slug=workspace_slug(request))
+        return Response(solution_document(found))
+
+
+def solution_document(found: Answer) -> dict[str, Any]:
+    """The answer as it goes over the wire."""
+    return {
+        "fleets": [_fleet(line) for line in found.fleets],
+        "fleet_count": found.fleet_count,
+        "infeasible": [_failure(failure) for failure in found.failures],
+        "cost_floor_per_month": None if found.floor is None else plain(found.floor),
+        "basis": found.basis,
+        "warnings": list(found.warnings),
+        "data_version": found.data_version,
+    }
+
+
+def _fleet(line: FleetLine) -> dict[str, Any]:
+    fleet = line.fleet
+    sizes = {"score": line.score, "ram_gib": line.ram_gib, "disk_gb": line.disk_gb}
+    return {
+        "rank": line.rank,
+        "servers": [{"offer": row.offer_id, "count": count} for row, count in line.servers],
+        "cost_per_hour": plain(line.cost_per_hour),
+        "cost_per_month": plain(line.cost_per_month),
+        "traffic_cost_per_month": plain(fleet.traffic_cost),
+        **{name: None if size is None else simple_number(size) for name, size in sizes.items()},
+        "given": {name: simple_number(value) for name, value in fleet.given.items()},
+        "headroom": {name: float(ratio) for name, ratio in line.headroom.items()},
+        "holds_at_interval_ends": fleet.holds_at_worst,
+        "count_at_interval_ends": fleet.count_at_worst,
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "offer": failure.offer_id,
+        "reason": failure.reason,
+        "fault": str(failure.fault),
+        "demand": failure.demand or None,
+    }
+
+
+# --- the list ---------------------------------------------------------------------------------
+
+COLUMNS = (
+    Column("rank", Kind.INTEGER, "Place by cost; fleets of one cost share it"),
+    Column("fleet", Kind.TEXT, "Counts and slugs of the servers"),
+    Column("servers", Kind.INTEGER, "How many servers it has"),
+    Column("cost_per_hour", Kind.DECIMAL, "Cost of a month over its hours", "currency/h"),
+    Column("cost_per_month", Kind.DECIMAL, "Servers and traffic", "currency/month"),
+    Column("traffic_cost_per_month", Kind.DECIMAL, "Of it for traffic", "currency/month"),
+    Column("currency", Kind.TEXT, "Currency of the costs"),
+    Column("hours_per_month", Kind.NUMBER, "Hours that stand for a month", "h"),
+    Column("metric", Kind.TEXT, "Key of the first target"),
+    Column("score", Kind.NUMBER, "What the fleet gives of it", "unit of the metric"),
+    Column("ram_gib", Kind.NUMBER, "Memory of the fleet", "GiB"),
+    Column("disk_gb", Kind.NUMBER, "Disk of the fleet", "GB"),
+    Column("least_headroom", Kind.NUMBER, "Given over asked for of the scarcest demand", "ratio"),
+    Column("holds_at_interval_ends", Kind.BOOLEAN, "All is met at the worse ends of the intervals"),
+    Column("count_at_interval_ends", Kind.INTEGER, "Servers of the one type that this would take"),
+    Column("data_version", Kind.INTEGER, "State of the data that this row shows"),
+)
+
+
+class RequirementsView(RankingsView):
+    """The cheapest fleets of whole servers for what the parameters ask for, filters included."""
+
+    name = "requirements"
+    columns = COLUMNS
+    described_by = "api:schema"
+
+    def described_parameters(self) -> dict[str, str]:
+        return {
+            **super().described_parameters(),
+            "target": "metric:amount, comma-separated; one of these or of the sizes is needed",
+            "ram_gib": "Memory of the fleet in GiB",
+            "disk_gb": "Disk of the fleet in GB",
+            "egress_gb_per_month": "Traffic of the fleet to the internet in GB",
+            "max_servers": "The most servers",
+            "kinds": f"Of {', '.join(OfferKind.values)}, comma-separated",
+            "mixed": "1: fleets of several types as well",
+            "limit": f"Fleets to tell, 1 to {MOST_LIMIT} (default {LIMIT})",
+        }
+
+    def listing(self, request: Request) -> Listing:
+        params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *DIALECT}}
+        try:
+            asked = asked_from(document_from(params))
+            found = requirement_answered(asked, workspace_slug=self.workspace)
+        except InvalidDocument as error:
+            raise InvalidParameters([(_parameter(f), text) for f, text in error.errors]) from None
+        _, paging = self.asked(request)
+        members = {"data_version": found.data_version, "basis": found.basis}
+        rows = [_cells(line, found) for line in found.fleets]
+        return Listing(
+            self.columns,
+            rows,
+            len(rows),
+            cells=dict,
+            members=members,
+            warnings=found.warnings,
+            **{name: paging[name] for name in PAGING if name in paging},
+        )
+
+
+def _parameter(pointer: str) -> str:
+    """The parameter that a field of the document came from."""
+    name = pointer.removeprefix("/filters").split("/")[1]
+    return "target" if name == "targets" else name
+
+
+def _cells(line: FleetLine, found: Answer) -> dict[str, Any]:
+    sizes = {"score": line.score, "ram_gib": line.ram_gib, "disk_gb": line.disk_gb}
+    return {
+        "rank": line.rank,
+        "fleet": ", ".join(f"{count} x {row.offer_id}" for row, count in line.servers),
+        "servers": line.fleet.count,
+        "cost_per_hour": line.cost_per_hour,
+        "cost_per_month": line.cost_per_month,
+        "traffic_cost_per_month": line.fleet.traffic_cost,
+        "currency": found.query.currency,
+        "hours_per_month": simple_number(found.query.hours_per_month),
+        "metric": next(iter(found.asked.targets), None),
+        **{name: None if size is None else simple_number(size) for name, size in sizes.items()},
+        "least_headroom": min((float(r) for r in line.headroom.values()), default=None),
+        "holds_at_interval_ends": line.fleet.holds_at_worst,
+        "count_at_interval_ends": line.fleet.count_at_worst,
+        "data_version": found.data_version,
+    }
