@@ -14,7 +14,7 @@ from backend.domain.parsing.prices.answers import shown
 from backend.domain.parsing.prices.collected import is_within
 
 BATCH = 2000
-CLOUDS = frozenset({"aws", "gcp", "azure"})
+CLOUDS = frozenset({"aws", "gcp", "azure", "alicloud"})
 LONGEST_SLUG = 120
 FIGURES = (
     "arch",

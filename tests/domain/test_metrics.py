@@ -2,6 +2,8 @@ import pytest
 
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, between_instance_cv, metric
+from backend.domain.metrics.own import OWN
+from backend.domain.metrics.spare_cores import SPARE_CORES
 
 KEYS_AND_DIRECTION = {
     "cmips_score": "higher",
@@ -32,8 +34,31 @@ KEYS_AND_DIRECTION = {
 
 
 def test_metrics_hold_every_published_key_with_its_direction():
-    assert {key: found.better for key, found in METRICS.items()} == KEYS_AND_DIRECTION
+    assert {found.key: found.better for found in OWN} == KEYS_AND_DIRECTION
     assert all(found.is_higher_better == (found.better == "higher") for found in METRICS.values())
+
+
+def test_metrics_of_others_have_keys_of_their_own_and_their_direction():
+    assert len(METRICS) == len(OWN) + len(SPARE_CORES)
+    assert {found.key for found in SPARE_CORES if not found.is_higher_better} == {
+        "compression_size_ratio",
+        "membench_latency_ns",
+        "nvbandwidth_latency_ns",
+        "passmark_memory_latency_ns",
+        "redis_latency_ns",
+        "static_web_latency_ns",
+    }
+
+
+def test_metrics_of_others_that_say_nothing_of_speed_never_rank():
+    assert {found.key for found in SPARE_CORES if not found.ranking_variants} == {
+        "bogomips",
+        "compression_size_ratio",
+        "nvbandwidth_efficiency_ratio",
+        "stress_ng_cpu_all_ops_per_s",
+        "stress_ng_div16_curve_ops_per_s",
+        "workload_profile_ratio",
+    }
 
 
 @pytest.mark.parametrize("key", sorted(METRICS))
@@ -52,6 +77,8 @@ def test_metric_explains_itself_completely(key):
         ("net_tcp_bits_per_s", "_bits_per_s", "bits/s"),
         ("net_rtt_ns", "_ns", "ns"),
         ("boot_time_s", "_s", "s"),
+        ("openssl_bytes_per_s", "_bytes_per_s", "bytes/s"),
+        ("redis_latency_ns", "_ns", "ns"),
         ("cmips_sustained_ratio", "_ratio", "ratio"),
     ],
 )
@@ -70,6 +97,10 @@ def test_metric_key_carries_its_unit(key, suffix, unit):
         ("disk_write_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
         ("disk_read_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
         ("dd_bytes_per_s", ()),
+        ("passmark_cpu_mark", ("standard",)),
+        ("geekbench_score", ("multi",)),
+        ("membench_read_bytes_per_s", ("RAM", "65536")),
+        ("bogomips", ()),
     ],
 )
 def test_ranking_variants_are_the_canonical_one_then_the_fallbacks(key, variants):
@@ -90,6 +121,8 @@ def test_metric_refuses_an_unknown_key():
         ("cmips_score", "dedicated", 0.05),
         ("cmips_score", None, 0.05),
         ("memory_latency_ns", "burstable", 0.05),
+        ("stress_ng_div16_ops_per_s", "burstable", 0.28),
+        ("bw_mem_bytes_per_s", "burstable", 0.05),
     ],
 )
 def test_between_instance_cv_is_wide_for_a_cpu_that_is_shared(key, vcpu_kind, expected):

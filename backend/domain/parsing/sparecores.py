@@ -1,0 +1,249 @@
+"""Rows of Spare Cores' public database (sc-crawler 0.3 to 0.10) in our words; knows no SQLite.
+
+Its enumerations are stored by name (ONDEMAND), in other copies by value (ondemand); its times are
+UTC without saying so; its figures are floats, of which the shortest decimal is what was stated.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from backend.domain.architectures import architecture
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    answers,
+)
+from backend.domain.pricing.quoted import amount_fault
+from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, exact_decimal
+
+Row = dict[str, Any]
+
+SITE = "https://sparecores.com"
+PROVIDERS: Mapping[str, str] = MappingProxyType({"hcloud": "hetzner"})
+"""Their name of a vendor → ours, where they differ."""
+ORDERED = frozenset({"active", "planned_for_retirement", ""})
+DATACENTER = re.compile(r"-dc[0-9]+$")
+MIB = 2**20
+MOST_WORD, MOST_ZONE, MOST_SYSTEM, MOST_NAME = 20, 50, 20, 150
+PURCHASES = MappingProxyType({"ondemand": PurchaseModel.ON_DEMAND, "spot": PurchaseModel.SPOT})
+UNITS = MappingProxyType({"hour": PriceUnit.HOUR, "month": PriceUnit.MONTH, "year": PriceUnit.YEAR})
+CAPPED = (Decimal(0), Decimal(0))
+"""Where the first tier begins, and what the last of two costs."""
+NEXT_HOUR, ROUNDED = Decimal(1), Decimal("0.0001")
+
+
+def word(value: object) -> str:
+    """The name or value of one of their enumerations in small letters; "" where there is none."""
+    return str(value).strip().lower().replace(" ", "_") if isinstance(value, str) else ""
+
+
+def is_ordered(status: object) -> bool:
+    """Whether a row still holds: it is active, or will be until its retirement."""
+    return word(status) in ORDERED
+
+
+def moment(value: object) -> dt.datetime | None:
+    """A time as they write it, UTC where it does not say; None for one that is none."""
+    try:
+        found = dt.datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+
+
+def provider(vendor_id: str) -> str:
+    """Our slug of a vendor."""
+    return PROVIDERS.get(vendor_id, vendor_id)
+
+
+def text(row: Row, *names: str) -> str:
+    """The first of the columns that holds a text or number, printable; "" where none does."""
+    return next(filter(None, (answers.word(row, name) for name in names)), "")
+
+
+def region_code(row: Row) -> str:
+    """A region as the provider calls it, and as our price lists do."""
+    code = text(row, "api_reference", "name", "region_id")
+    # Hetzner's lists name the place, theirs the data centre in it.
+    return DATACENTER.sub("", code) if row["vendor_id"] == "hcloud" else code
+
+
+# --- servers --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A machine type, not yet in a region; `traffic_bytes` to the internet a month are free."""
+
+    machine: ParsedType
+    traffic_bytes: int | None
+    page: str
+    """Where Spare Cores shows it."""
+
+
+def server(row: Row) -> Server | None:
+    """None for one without a name."""
+    vendor, name = text(row, "vendor_id"), text(row, "api_reference", "name", "server_id")
+    if not name or len(name) > MOST_NAME:
+        return None
+    cpu = " ".join(dict.fromkeys(filter(None, (text(row, f"cpu_{part}") for part in CPU_WORDS))))
+    machine = ParsedType(
+        provider=provider(vendor),
+        region="",
+        name=name,
+        arch=architecture(word(row["cpu_architecture"])),
+        cpu_model=cpu,
+        vcpu_count=_above_zero(row["vcpus"]),
+        vcpu_kind=_one_of(row["cpu_allocation"], ("dedicated", "shared", "burstable")),
+        memory_bytes=_bytes(row["memory_amount"], MIB),
+        disk_bytes=_bytes(row["storage_size"], BYTES_PER_GB),
+        disk_kind=word(row["storage_type"]).replace("_", " ")[:MOST_WORD],
+    )
+    # What Hetzner includes is told in units of 2^30 bytes under the name of gigabytes.
+    unit = BYTES_PER_GIB if vendor == "hcloud" else BYTES_PER_GB
+    return Server(machine, _bytes(row["outbound_traffic"], unit), f"{SITE}/server/{vendor}/{name}")
+
+
+CPU_WORDS = ("manufacturer", "family", "model")
+
+
+def _above_zero(value: object) -> Decimal | None:
+    return answers.above_zero(_exact(value))
+
+
+def _bytes(value: object, unit_bytes: int) -> int | None:
+    """None for zero, too: they write it where they know of none."""
+    return answers.size(_exact(value), unit_bytes)
+
+
+def _exact(value: object) -> object:
+    """A float as the decimal it stands for; one that is not finite as nothing."""
+    if not isinstance(value, float):
+        return value
+    try:
+        return exact_decimal(value)
+    except InvalidValue:
+        return None
+
+
+def _one_of(value: object, known: tuple[str, ...]) -> str:
+    found = word(value)
+    return found if found in known else ""
+
+
+# --- prices ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A price and the time at which they saw it last."""
+
+    price: ParsedPrice
+    observed_at: dt.datetime
+
+
+def quote(row: Row, of: Server, region: str, source: str) -> Quote:
+    """The price of one zone. Raises NoPrice."""
+    allocation = word(row["allocation"])
+    if allocation not in PURCHASES:
+        raise NoPrice(Reason.OTHER_TERMS, allocation)
+    if word(row["unit"]) not in UNITS:
+        raise NoPrice(Reason.OTHER_UNIT, row["unit"])
+    unit, purchase = UNITS[word(row["unit"])], PURCHASES[allocation]
+    observed_at = moment(row["observed_at"])
+    if observed_at is None:
+        raise NoPrice(Reason.UNEXPECTED_SHAPE, row["observed_at"])
+    amount = _kept(answers.amount(_exact(row["price"])))
+    is_monthly = unit is not PriceUnit.HOUR and purchase is PurchaseModel.ON_DEMAND
+    price = ParsedPrice(
+        provider=of.machine.provider,
+        offer=of.machine.name,
+        region=region,
+        zone=text(row, "zone_id")[:MOST_ZONE],
+        operating_system=(word(row["operating_system"]) or "linux")[:MOST_SYSTEM],
+        purchase_model=PurchaseModel.MONTHLY if is_monthly else purchase,
+        amount=amount,
+        currency=answers.currency(row["currency"]),
+        unit=unit,
+        setup_amount=answers.above_zero(_exact(row["price_upfront"])),
+        monthly_cap=_cap(row["price_tiered"], amount),
+        included={} if of.traffic_bytes is None else {"traffic_bytes": of.traffic_bytes},
+        source=source,
+        raw_id="",
+    )
+    return Quote(price, observed_at)
+
+
+def _kept(amount: Decimal) -> Decimal:
+    if amount_fault(amount):
+        raise NoPrice(Reason.TOO_PRECISE, amount)
+    return amount
+
+
+def _cap(tiers: object, amount: Decimal) -> Decimal | None:
+    """The most that a month costs, where the hours behind so many are free.
+
+    Raises NoPrice for other tiers: the price beside them is then only the dearest.
+    """
+    told = _tiers(tiers)
+    if not told:
+        return None
+    (lower, upper, price), (behind, _, rest) = told[0], told[-1]
+    is_capped = (
+        len(told) == len(CAPPED)
+        and (lower, rest) == CAPPED
+        and price is not None
+        # They round the price to four decimals, and not its tiers.
+        and abs(price - amount) <= ROUNDED
+        and upper is not None
+        and behind in {upper, upper + NEXT_HOUR}
+    )
+    if not is_capped or price is None or upper is None:
+        raise NoPrice(Reason.TIERED, answers.shown(tiers))
+    return upper * price
+
+
+def _tiers(tiers: object) -> list[tuple[Decimal | None, ...]]:
+    """(from, to, price) of each tier, hours and money; what is no number is None."""
+    try:
+        told = answers.decoder().decode(str(tiers or "[]")) or []
+        names = ("lower", "upper", "price")
+        return [tuple(answers.number(tier.get(name)) for name in names) for tier in told]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise NoPrice(Reason.TIERED, answers.shown(tiers)) from error
+
+
+def settled(quotes: Iterable[Quote]) -> list[Quote]:
+    """One quote for each way to buy a type in a region, where its zones agree.
+
+    Where they do not, a spot price stays one of its zone. An on-demand price is asked for by
+    region: it is the lowest of the zones, and says so.
+    """
+    alike: dict[object, list[Quote]] = {}
+    for one in quotes:
+        alike.setdefault(replace(one.price, zone="").key, []).append(one)
+    return [one for zones in alike.values() for one in _settled(zones)]
+
+
+def _settled(zones: list[Quote]) -> list[Quote]:
+    # Of one zone, or of what was several data centres of one place, the newest counts.
+    newest = {one.price.zone: one for one in sorted(zones, key=lambda one: one.observed_at)}
+    told = list(newest.values())
+    if len({one.price.terms for one in told}) == 1:
+        last = max(told, key=lambda one: one.observed_at)
+        return [replace(last, price=replace(last.price, zone=""))]
+    if told[0].price.purchase_model is PurchaseModel.SPOT:
+        return told
+    least = min(told, key=lambda one: (one.price.amount, one.price.zone))
+    note = f"lowest of {len(told)} zones: {least.price.zone}"
+    return [replace(least, price=replace(least.price, zone="", note=note))]
