@@ -15,8 +15,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from backend.benchmarks.models import Host, Run, Sample, Source
+from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
 from backend.catalog.services import data_version_bump
+from backend.catalog.stored import prices_refresh
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.units import BYTES_PER_GB
@@ -43,6 +45,8 @@ def demo_load(folder: Path) -> dict[str, int]:
     _load_samples(folder, offer_ids)
     new = {kind: total - before[kind] for kind, total in _totals().items()}
     if any(new.values()):
+        prices_refresh()
+        summaries_refresh()
         data_version_bump()
     return new
 
@@ -63,6 +67,8 @@ def demo_remove() -> dict[str, int]:
     ).delete()
     gone = {kind: before[kind] - total for kind, total in _totals().items()}
     if any(gone.values()):
+        prices_refresh()
+        summaries_refresh()
         data_version_bump()
     return gone
 

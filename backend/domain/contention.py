@@ -75,6 +75,11 @@ def shares(
     )
 
 
+def _exact(bytes_per_s: float) -> Fraction:
+    """The decimal that prints like the number."""
+    return Fraction(str(bytes_per_s))
+
+
 def _checked_links(links: Sequence[Link]) -> dict[str, Fraction]:
     capacities: dict[str, Fraction] = {}
     for index, link in enumerate(links):
@@ -82,7 +87,7 @@ def _checked_links(links: Sequence[Link]) -> dict[str, Fraction]:
             raise InvalidValue(f"/links/{index}/name", f"{link.name!r} occurs twice")
         if not 0 < link.capacity_bytes_per_s < float("inf"):
             raise InvalidValue(f"/links/{index}/capacity_bytes_per_s", "a number above 0 is needed")
-        capacities[link.name] = Fraction(link.capacity_bytes_per_s)
+        capacities[link.name] = _exact(link.capacity_bytes_per_s)
     return capacities
 
 
@@ -111,7 +116,7 @@ def _filled(
     while any(rate is None for rate in rates):
         full_at = _full_levels(capacities, flows, rates)
         demands = [
-            Fraction(flow.demand_bytes_per_s)
+            _exact(flow.demand_bytes_per_s)
             for flow, rate in zip(flows, rates, strict=True)
             if rate is None and flow.demand_bytes_per_s is not None
         ]
@@ -120,7 +125,7 @@ def _filled(
             if rates[index] is not None:
                 continue
             first_full = next((name for name in flow.path if full_at[name] == level), None)
-            if flow.demand_bytes_per_s is not None and flow.demand_bytes_per_s == level:
+            if flow.demand_bytes_per_s is not None and _exact(flow.demand_bytes_per_s) == level:
                 rates[index] = level
             elif first_full is not None:
                 rates[index], bottlenecks[index] = level, first_full

@@ -9,9 +9,11 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from backend.domain.errors import InvalidDocument
+from backend.domain.parsing.texts import NOT_TEXT
 from backend.domain.pricing.billing.lifetimes import DAY_S
 
 MOST_DIGITS = 40
+MOST = 10**18
 MOST_TEXT = 200
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _CLOCK = re.compile(r"([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9]))?")
@@ -66,7 +68,7 @@ class Node:
             return Fraction(default or 1)
         found = exact(value)
         if found is None:
-            self.fault(name, f"{str(value)[:40]!r} is not a decimal number")
+            self.fault(name, f"{_shown(value)} is not a decimal number below 10^18")
         elif low is not None and found < Fraction(low):
             self.fault(name, f"{value} is below {low}")
         elif above is not None and found <= Fraction(above):
@@ -85,7 +87,7 @@ class Node:
                 self.fault(name, "a value is needed")
             return low if default is None else default
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            self.fault(name, f"{str(value)[:40]!r} is not a whole number from {low} to {high}")
+            self.fault(name, f"{_shown(value)} is not a whole number from {low} to {high}")
             return low
         return value
 
@@ -100,8 +102,8 @@ class Node:
             return default
         if not isinstance(value, str) or not value.strip() or len(value) > MOST_TEXT:
             self.fault(name, f"text of 1 to {MOST_TEXT} characters is needed")
-        elif "\0" in value:
-            self.fault(name, "a NUL character is not text")
+        elif NOT_TEXT.search(value):
+            self.fault(name, "a NUL character or half a character is not text")
         elif choices and value not in choices:
             self.fault(name, f"{value!r} is not one of {', '.join(choices)}")
         else:
@@ -159,15 +161,24 @@ class Node:
         return found or 0
 
 
+def _shown(value: object) -> str:
+    """The value in a message; a number of thousands of digits is not printed."""
+    if isinstance(value, int) and abs(value) >= MOST:
+        return "a number beyond 10^18"
+    return repr(str(value)[:40])
+
+
 def exact(value: object) -> Fraction | None:
-    """The exact value of a JSON number or decimal string; None for anything else."""
-    if isinstance(value, bool):
+    """The exact value of a JSON number or decimal string below 10^18; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
-    if isinstance(value, int | Decimal):
-        return Fraction(value) if Decimal(value).is_finite() else None
-    text = repr(value) if isinstance(value, float) else value
-    is_text = isinstance(text, str) and len(text) <= MOST_DIGITS
-    return Fraction(str(text)) if is_text and _NUMBER.fullmatch(str(text)) else None
+    if isinstance(value, int) and abs(value) >= MOST:
+        return None  # its digits need not be printed to be counted
+    text = value if isinstance(value, str) else str(value)
+    if len(text) > MOST_DIGITS or not _NUMBER.fullmatch(text):
+        return None
+    found = Fraction(text)
+    return found if abs(found) < MOST else None
 
 
 def instant_s(value: object) -> int | None:

@@ -1,0 +1,271 @@
+"""Ready scenarios: each opens with worked figures that everybody may change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+Document = dict[str, Any]
+START = "2026-01-01T00:00:00+00:00"
+MONDAY = "2026-01-05T00:00:00+00:00"
+AWS_TIERS = [["10240", "0.09"], ["51200", "0.085"], ["153600", "0.07"], [None, "0.05"]]
+SPREADS = {
+    "draws": 2000,
+    "seed": 1,
+    "demand_growth_cv": "0.2",
+    "score_cv": "0.05",
+    "price_cv": "0.1",
+    "boot_cv": "0.3",
+}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A document to start from, and what it shows."""
+
+    key: str
+    title: str
+    sentence: str
+    document: Mapping[str, Any]
+
+
+def _price(amount: str, billing: str = "per_second", **given: Any) -> Document:
+    unit = "month" if billing in {"monthly", "dedicated"} else "hour"
+    return {"amount": amount, "currency": "USD", "unit": unit, "billing": billing, **given}
+
+
+def _all(name: str, price: Document, **given: Any) -> Document:
+    extras = given.pop("extras", None)
+    option = {"name": name, "parts": [{"role": "all", **given, "price": price}]}
+    return option if extras is None else {**option, "extras": extras}
+
+
+def _hybrid(name: str, base: Document, burst: Document, count: int | str = "optimal") -> Document:
+    parts = [
+        {"role": "base", "count": count, "price": base},
+        {"role": "burst", "price": burst},
+    ]
+    return {"name": name, "parts": parts}
+
+
+def _days(days: int, step_s: int = 60, start: str = START) -> Document:
+    return {"start": start, "days": days, "step_s": step_s}
+
+
+def _daily(base: float, *windows: Document, unit: str = "servers", zone: str = "UTC") -> Document:
+    found = {"unit": unit, "kind": "daily", "time_zone": zone, "base": base}
+    return {**found, "windows": list(windows)}
+
+
+def _window(start: str, end: str, level: float, weekdays: list[int] | None = None) -> Document:
+    days = list(range(7)) if weekdays is None else weekdays
+    return {"from": start, "to": end, "level": level, "weekdays": days}
+
+
+def _template(
+    key: str, title: str, sentence: str, options: list[Document], **given: Any
+) -> Template:
+    document = {
+        "schema": 1,
+        "name": title,
+        "horizon": _days(30),
+        "demand": _daily(1),
+        "capacity": {"units_per_server": "1", "target_utilisation": "1"},
+        "policy": {"kind": "perfect", "min": 0, "max": None, "quota": None},
+        **given,
+        "options": options,
+        "uncertainty": SPREADS,
+    }
+    return Template(key, title, sentence, document)
+
+
+_HARDWARE = {
+    "name": "Own server",
+    "currency": "USD",
+    "servers": 20,
+    "rack_units": "20",
+    "items": [{"name": "server", "count": 20, "unit_price": "3000", "watts": "250"}],
+}
+_BUSY = _window("10:00", "15:00", 20)
+
+_FOUND = (
+    _template(
+        "project_may_fail",
+        "A project that may fail",
+        "One server for a project that ends in any month with probability 0.1: over 24 months it "
+        "runs 9.2 of them, so a contract of 12 months costs 1.52 times its months, and the cloud "
+        "is cheaper up to 152 USD a month.",
+        [
+            _all("cloud, no contract", _price("0.1644")),
+            _all(
+                "dedicated, 12 months", _price("100", "dedicated", minimum_months=12), count="peak"
+            ),
+            _all("dedicated, by the month", _price("100", "dedicated"), count="peak"),
+        ],
+        horizon={"start": START, "months": 24, "step_s": 3600},
+        hazard_per_month="0.1",
+        contract={"notice_days": 30},
+    ),
+    _template(
+        "startup",
+        "Startup with five busy hours",
+        "Three servers all day and 20 from ten to three: 157 of 480 server-hours a day. Three "
+        "dedicated servers with the rest by the second beat both pure ways (1,320 against 1,884 "
+        "and 2,000 USD).",
+        [
+            _all("all cloud", _price("0.4")),
+            _all("all dedicated", _price("100", "monthly"), count="peak"),
+            _hybrid("hybrid", _price("100", "monthly"), _price("0.4")),
+        ],
+        demand=_daily(3, _BUSY),
+    ),
+    _template(
+        "e_learning",
+        "E-learning in term time",
+        "Classes on weekdays from eight to eight, 39 weeks a year: 2,340 hours, 27 % of a year. "
+        "Servers that end with the lessons cost a fraction of those that stay on.",
+        [
+            _all("cloud, only in lessons", _price("0.4")),
+            _all("cloud, always on", _price("0.4"), count="peak"),
+            _all("dedicated, always on", _price("100", "monthly"), count="peak"),
+        ],
+        horizon=_days(273, 900, MONDAY),
+        demand=_daily(0, _window("08:00", "20:00", 10, [0, 1, 2, 3, 4]), unit="classes"),
+    ),
+    _template(
+        "events",
+        "Event that everybody sees at once",
+        "Demand goes from 2 servers to 20 in one minute. Servers that take three minutes to start "
+        "and are noticed a minute late leave 72 server-minutes unserved; 20 that wait for it leave "
+        "none and cost more.",
+        [
+            _all("cloud, as it comes", _price("1.64")),
+            _all("cloud, 20 wait for it", _price("1.64"), count=20),
+            _all("dedicated, 20 for the month", _price("100", "monthly"), count=20),
+        ],
+        horizon=_days(1),
+        demand={
+            "unit": "servers",
+            "kind": "trace",
+            "points": [
+                ["2026-01-01T00:00:00+00:00", 2],
+                ["2026-01-01T18:00:00+00:00", 20],
+                ["2026-01-01T21:00:00+00:00", 2],
+            ],
+        },
+        policy={"kind": "perfect", "min": 2, "warmup_s": 180, "lag_s": 60},
+    ),
+    _template(
+        "proximity",
+        "Close to users on three continents",
+        "Three regions with the load of 1.2 servers each need two servers apiece, six in all; one "
+        "pool for all of them needs four. The difference is the price of being near.",
+        [
+            _all("one region", _price("0.4"), count="peak"),
+            _all("three regions", _price("0.4"), count=6),
+            _all("three regions, dedicated", _price("100", "monthly"), count=6),
+        ],
+        demand=_daily(3.6),
+        horizon=_days(30, 3600),
+    ),
+    _template(
+        "game_night",
+        "Game night",
+        "Friends play from 22:00 to 01:00: 90 of 720 hours, 147.60 USD at 1.64 an hour. A server "
+        "that is stopped but not deleted goes on being billed where a cap holds.",
+        [
+            _all("cloud, only at night", _price("1.64")),
+            _all("cloud, hours begun", _price("1.64", "hour_ceil")),
+            _all(
+                "small server, never deleted", _price("0.006", "hour_ceil_cap", cap="3.79"), count=1
+            ),
+            _all("dedicated", _price("100", "monthly"), count=1),
+        ],
+        demand=_daily(0, _window("22:00", "01:00", 1)),
+    ),
+    _template(
+        "content",
+        "Content to many readers",
+        "150 Mbit/s for 30 days are 48,600 GB: 5,832 USD at 0.12 a GB, 4,182.20 by tiers, nothing "
+        "on a flat port. From 667 GB a month on, 100 USD flat are cheaper than 20 and 0.12 a GB.",
+        [
+            _all(
+                "20 USD, 0.12 a GB",
+                _price("20", "monthly"),
+                extras={"egress_tiers": [[None, "0.12"]]},
+            ),
+            _all("20 USD, tiers", _price("20", "monthly"), extras={"egress_tiers": AWS_TIERS}),
+            _all(
+                "100 USD, flat port",
+                _price("100", "monthly"),
+                extras={"egress_tiers": [[None, "0"]]},
+            ),
+        ],
+        horizon=_days(30, 3600),
+        extras={"egress_gb_per_month": "48600"},
+    ),
+    _template(
+        "enterprise",
+        "Managed service or own staff",
+        "The managed service costs 600 USD a month more for the same servers and saves 20 hours of "
+        "work: at 60 USD an hour it pays from 10 hours saved on.",
+        [
+            _all(
+                "managed service",
+                _price("0.4"),
+                extras={"fixed_per_month": "600", "staff_hours_per_month": "4"},
+            ),
+            _all("own staff", _price("0.4"), extras={"staff_hours_per_month": "24"}),
+            _all(
+                "own staff, dedicated",
+                _price("100", "monthly"),
+                count="peak",
+                extras={"staff_hours_per_month": "30"},
+            ),
+        ],
+        horizon={"start": START, "months": 12, "step_s": 3600},
+        demand=_daily(2, _window("08:00", "18:00", 6, [0, 1, 2, 3, 4])),
+        extras={"staff_usd_per_hour": "60"},
+    ),
+    _template(
+        "own_rack",
+        "Own rack",
+        "Twenty servers of one's own with power, space, support and work, against rented ones: "
+        "what is bought is spent on the first day and owed to its end.",
+        [
+            _all("own rack", {"billing": "purchase", "hardware": _HARDWARE}, count="peak"),
+            _all("dedicated", _price("100", "dedicated"), count="peak"),
+            _all("cloud", _price("0.4")),
+        ],
+        horizon={"start": START, "months": 36, "step_s": 3600},
+        demand=_daily(12, _window("08:00", "20:00", 20)),
+    ),
+    _template(
+        "hybrid",
+        "Base and burst",
+        "A week with busy days, quiet nights and five percent of growth a month: the servers that "
+        "run most of the time are rented by the month or reserved, the rest comes by the second.",
+        [
+            _all("all cloud", _price("0.4")),
+            _all("all dedicated", _price("100", "monthly"), count="peak"),
+            _hybrid("dedicated and cloud", _price("100", "monthly"), _price("0.4")),
+            _hybrid("reserved and cloud", _price("0.25", "reserved"), _price("0.4")),
+        ],
+        horizon={"start": START, "months": 2, "step_s": 300},
+        demand={
+            "unit": "servers",
+            "kind": "composed",
+            "time_zone": "Europe/Dublin",
+            "level": 10,
+            "daily": [*["0.3"] * 7, *["0.8"] * 2, *["1.6"] * 8, *["1.2"] * 4, *["0.5"] * 3],
+            "weekly": [1, 1, 1, 1, 1, "0.6", "0.5"],
+            "growth_per_month": "0.05",
+            "noise_cv": "0.1",
+            "seed": 1,
+        },
+        capacity={"units_per_server": "1", "target_utilisation": "0.7"},
+        policy={"kind": "hpa", "min": 2, "in_window_s": 300, "warmup_s": 120, "lag_s": 60},
+    ),
+)
+TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _FOUND})
+"""By key, in the order in which they are shown."""

@@ -1,0 +1,35 @@
+"""Shared links over the API."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.common.rest.bodies import check_length
+from backend.common.rest.documents import Problem
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import READ
+from backend.common.rest.views import View
+from backend.domain.contention_document import contention
+from backend.scenarios.api.documents import ContentionDocument, ContentionResult
+
+MOST_BYTES = 2_000_000
+
+
+class ContentionView(View):
+    """Max-min fair shares of links among flows."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    parser_classes = (ExactJSONParser,)
+
+    @extend_schema(
+        operation_id="contention_solve",
+        request=ContentionDocument,
+        responses={200: ContentionResult, 413: Problem},
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """What each flow gets, and how full each link is."""
+        check_length(request, MOST_BYTES)
+        return Response(contention(request.data))

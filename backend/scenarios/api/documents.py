@@ -1,0 +1,185 @@
+"""Documents of scenarios and shared links as the API describes them.
+
+Requests are described only: the domain reads them, and is stricter than any description.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from backend.catalog.api.documents import NumberField
+from backend.common.rest.documents import Strict, TextField
+
+Fields = serializers.DictField
+
+
+class ScenarioDocument(Strict):
+    """A scenario: demand over time, and options that serve it. Every field, with its unit, default
+    and range, is in /api/v1/schemas/scenario.json."""
+
+    schema = serializers.ChoiceField(choices=[1])
+    name = TextField(required=False, allow_null=True, max_length=200)
+    horizon = Fields(help_text="start, days or months, step_s")
+    demand = Fields(help_text="unit, kind (daily, trace, composed) and the fields of the kind")
+    capacity = Fields(
+        required=False,
+        help_text="units_per_server or metric and units_per_score; target_utilisation",
+    )
+    policy = Fields(required=False, help_text="kind and its parameters; by default perfect")
+    options = serializers.ListField(
+        child=Fields(), min_length=1, help_text="name, parts, extras: what is compared"
+    )
+    extras = Fields(required=False, help_text="costs beside the servers, for all options")
+    hazard_per_month = NumberField(
+        required=False, allow_null=True, help_text="probability that the project ends in a month"
+    )
+    contract = Fields(required=False, help_text="minimum_months, notice_days")
+    uncertainty = Fields(required=False, help_text="draws, seed and spreads")
+
+
+class ScenarioChange(Strict):
+    """Members to put in the place of those of the document; null takes one away."""
+
+    name = TextField(required=False, max_length=100)
+    horizon = Fields(required=False)
+    demand = Fields(required=False)
+    capacity = Fields(required=False, allow_null=True)
+    policy = Fields(required=False, allow_null=True)
+    options = serializers.ListField(child=Fields(), min_length=1, required=False)
+    extras = Fields(required=False, allow_null=True)
+    hazard_per_month = NumberField(required=False, allow_null=True)
+    contract = Fields(required=False, allow_null=True)
+    uncertainty = Fields(required=False, allow_null=True)
+
+
+class ScenarioNote(Strict):
+    """Words for what is frozen."""
+
+    note = TextField(required=False, default="", allow_blank=True, max_length=20_000)
+
+
+class ScenarioDetail(serializers.Serializer[Any]):
+    """A scenario that is kept."""
+
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    template = serializers.CharField(allow_null=True, help_text="that it was opened from")
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    frozen_at = serializers.DateTimeField(allow_null=True, help_text="it never changes since")
+    note = serializers.CharField(allow_null=True)
+    data_version = serializers.IntegerField(allow_null=True, help_text="of a frozen one")
+    document = Fields()
+
+
+class Interval(serializers.Serializer[Any]):
+    """Percentiles over the draws; amounts are decimal strings."""
+
+    p5 = serializers.CharField()
+    p50 = serializers.CharField()
+    p95 = serializers.CharField()
+
+
+class OptionResult(serializers.Serializer[Any]):
+    """What an option costs, and what it leaves unserved; amounts are decimal strings."""
+
+    name = serializers.CharField()
+    cost_total = serializers.CharField(help_text="over the horizon")
+    cost_per_month = serializers.CharField()
+    cost_per_demand_unit_hour = serializers.CharField(allow_null=True)
+    server_hours = serializers.FloatField()
+    launches = serializers.IntegerField()
+    peak_servers = serializers.IntegerField()
+    unserved_share = serializers.FloatField(help_text="of all demand")
+    unserved_minutes = serializers.FloatField()
+    worst_minute_unserved = serializers.FloatField(help_text="in units of the demand")
+    utilisation = serializers.FloatField(allow_null=True)
+    billing_overhead_ratio = serializers.FloatField(
+        allow_null=True, help_text="paid over the same running time without minimum and rounding"
+    )
+    base_servers = serializers.IntegerField(allow_null=True)
+    committed_after_horizon = serializers.CharField(help_text="what is still owed then")
+    breakdown = Fields(child=serializers.CharField())
+    interval = Interval(allow_null=True)
+    p_cheapest = serializers.FloatField(allow_null=True)
+    regret = serializers.CharField(allow_null=True)
+    distinguishable = serializers.BooleanField(
+        allow_null=True, help_text="from the option that is cheapest at the median"
+    )
+
+
+class ScenarioResult(serializers.Serializer[Any]):
+    """What a scenario comes to."""
+
+    schema = serializers.IntegerField()
+    input_sha256 = serializers.CharField(help_text="of the document with prices for offers")
+    engine_version = serializers.CharField()
+    demand = Fields(child=serializers.FloatField(), help_text="peak, mean, unit_hours")
+    options = OptionResult(many=True)
+    break_even = serializers.ListField(child=Fields())
+    tornado = serializers.ListField(child=Fields())
+    assumptions = serializers.ListField(child=Fields())
+    data_version = serializers.IntegerField(help_text="state of prices and scores")
+
+
+class LinkDocument(Strict):
+    """What flows share."""
+
+    name = TextField(max_length=200)
+    capacity_bytes_per_s = serializers.FloatField()
+
+
+class FlowDocument(Strict):
+    """Equal flows along a path; no demand takes what it gets."""
+
+    name = TextField(max_length=200)
+    count = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, help_text="by default 1"
+    )
+    demand_bytes_per_s = serializers.FloatField(
+        required=False, allow_null=True, help_text="of a single one; null is greedy"
+    )
+    path = serializers.ListField(child=TextField(), required=False, allow_null=True)
+
+
+class ContentionDocument(Strict):
+    """Links, and flows that share them."""
+
+    schema = serializers.ChoiceField(choices=[1])
+    links = LinkDocument(many=True, required=False, allow_null=True)
+    flows = FlowDocument(many=True)
+    transfer_bytes = serializers.IntegerField(required=False, allow_null=True, min_value=0)
+
+
+class FlowResult(serializers.Serializer[Any]):
+    """What each of the equal flows gets."""
+
+    name = serializers.CharField()
+    rate_bytes_per_s = serializers.FloatField()
+    bottleneck = serializers.CharField(allow_null=True, help_text="null: its demand is met")
+    transfer_s = serializers.FloatField(allow_null=True)
+
+
+class LinkResult(serializers.Serializer[Any]):
+    """What all flows together take of a link."""
+
+    name = serializers.CharField()
+    used_bytes_per_s = serializers.FloatField()
+    utilisation = serializers.FloatField()
+
+
+class ContentionResult(serializers.Serializer[Any]):
+    """Max-min fair shares."""
+
+    flows = FlowResult(many=True)
+    links = LinkResult(many=True)
+
+
+DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    "scenario-change": ScenarioChange,
+    "scenario-detail": ScenarioDetail,
+    "scenario-result": ScenarioResult,
+    "contention-result": ContentionResult,
+}

@@ -1,0 +1,202 @@
+"""Scenarios over the API: reckon, keep, list, change, copy, freeze and remove."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api import actor, workspace_of, workspace_slug
+from backend.common.rest.bodies import check_length
+from backend.common.rest.documents import Problem
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import READ, WRITE
+from backend.common.rest.problem import Conflict
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.domain.errors import InvalidDocument
+from backend.scenarios.api.documents import (
+    ScenarioChange,
+    ScenarioDetail,
+    ScenarioDocument,
+    ScenarioNote,
+    ScenarioResult,
+)
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors import (
+    scenario_found,
+    scenario_result,
+    scenarios_visible,
+    simulated,
+)
+from backend.scenarios.services import (
+    MOST_BYTES,
+    ScenarioFrozen,
+    scenario_create,
+    scenario_delete,
+    scenario_duplicate,
+    scenario_freeze,
+    scenario_update,
+)
+
+MOST_SIMULATED_BYTES = 100_000_000
+"""Five million points of a trace."""
+COLUMNS = (
+    Column("slug", Kind.TEXT, "Name in addresses, which never changes"),
+    Column("name", Kind.TEXT, "Name for people"),
+    Column("template", Kind.TEXT, "Template that it was opened from"),
+    Column("created_by", Kind.TEXT, "User name, or token and its name"),
+    Column("created_at", Kind.TIME, "When it was made"),
+    Column("updated_at", Kind.TIME, "When it was last changed"),
+    Column("frozen_at", Kind.TIME, "Since when it never changes"),
+    Column("note", Kind.TEXT, "Words for what was frozen"),
+    Column("data_version", Kind.INTEGER, "State of the data that it was frozen at"),
+)
+
+
+def found(request: Request, slug: str) -> Scenario:
+    """The scenario of this slug in the caller's workspace."""
+    scenario = scenario_found(workspace_slug(request), slug)
+    if scenario is None:
+        raise Http404
+    return scenario
+
+
+def _cells(scenario: Scenario) -> dict[str, Any]:
+    names = ("slug", "name", "created_by", "created_at", "updated_at", "frozen_at", "data_version")
+    words = {name: getattr(scenario, name) or None for name in ("template", "note")}
+    return {**{name: getattr(scenario, name) for name in names}, **words}
+
+
+def _detail(scenario: Scenario) -> Any:
+    return ScenarioDetail({**_cells(scenario), "document": scenario.document}).data
+
+
+class ScenarioSimulateView(View):
+    """From a document to its result, without storing anything."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    parser_classes = (ExactJSONParser,)
+
+    @extend_schema(
+        operation_id="scenarios_simulate",
+        request=ScenarioDocument,
+        responses={200: ScenarioResult, 413: Problem},
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """What each option costs and what it leaves unserved."""
+        check_length(request, MOST_SIMULATED_BYTES)
+        return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
+
+
+class ScenariosView(ListView):
+    """Scenarios that are kept, by name."""
+
+    name = "scenarios"
+    columns = COLUMNS
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+    parser_classes = (ExactJSONParser,)
+
+    def listing(self, request: Request) -> Listing:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        rows = scenarios_visible(workspace_of(request))
+        return Listing(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+
+    @extend_schema(request=ScenarioDocument, responses={201: ScenarioDetail, 413: Problem})
+    def post(self, request: Request, **_: Any) -> Response:
+        """Keep a document; nothing is stored of one that has a fault."""
+        check_length(request, MOST_BYTES)
+        scenario = scenario_create(
+            workspace=workspace_of(request), document=request.data, actor=actor(request)
+        )
+        return Response(_detail(scenario), status=201)
+
+
+class ScenarioView(View):
+    """One scenario."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"PATCH": WRITE, "DELETE": WRITE}
+    parser_classes = (ExactJSONParser,)
+
+    @extend_schema(operation_id="scenarios_get", responses={200: ScenarioDetail})
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(_detail(found(request, slug)))
+
+    @extend_schema(
+        operation_id="scenarios_change",
+        request=ScenarioChange,
+        responses={200: ScenarioDetail, 409: Problem, 413: Problem},
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Put members in the place of those of the document; null takes one away."""
+        check_length(request, MOST_BYTES)
+        if not isinstance(request.data, Mapping):
+            raise InvalidDocument([("", "an object is needed")])
+        scenario = found(request, slug)
+        merged = {**scenario.document, **request.data}
+        document = {k: v for k, v in merged.items() if v is not None or k not in request.data}
+        try:
+            changed = scenario_update(scenario=scenario, document=document, actor=actor(request))
+        except ScenarioFrozen as error:
+            raise Conflict(str(error)) from error
+        return Response(_detail(changed))
+
+    @extend_schema(operation_id="scenarios_delete", responses={204: None})
+    def delete(self, request: Request, slug: str) -> Response:
+        """Remove it, frozen or not."""
+        scenario_delete(scenario=found(request, slug), actor=actor(request))
+        return Response(status=204)
+
+
+class ScenarioResultView(View):
+    """What a kept scenario comes to: now, or when it was frozen."""
+
+    @extend_schema(operation_id="scenarios_result", responses={200: ScenarioResult, 409: Problem})
+    def get(self, request: Request, slug: str) -> Response:
+        scenario = found(request, slug)
+        try:
+            return Response(scenario_result(scenario))
+        except InvalidDocument as error:
+            raise Conflict(f"it has no result any more: {error}") from error
+
+
+class ScenarioDuplicateView(View):
+    """A copy of a scenario."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(
+        operation_id="scenarios_duplicate", request=None, responses={201: ScenarioDetail}
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Copy it, also a frozen one; the copy may be changed."""
+        copy = scenario_duplicate(scenario=found(request, slug), actor=actor(request))
+        return Response(_detail(copy), status=201)
+
+
+class ScenarioFreezeView(View):
+    """A scenario as it is now, for good."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(
+        operation_id="scenarios_freeze",
+        request=ScenarioNote,
+        responses={200: ScenarioDetail, 409: Problem},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Keep document, prices, scores and result as they are now."""
+        given = ScenarioNote(data=request.data)
+        given.is_valid(raise_exception=True)
+        scenario = found(request, slug)
+        try:
+            frozen = scenario_freeze(
+                scenario=scenario, note=given.validated_data["note"], actor=actor(request)
+            )
+        except (ScenarioFrozen, InvalidDocument) as error:
+            raise Conflict(str(error)) from error
+        return Response(_detail(frozen))

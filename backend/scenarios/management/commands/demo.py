@@ -1,0 +1,41 @@
+"""`manage.py demo load|remove`: the demo data in, or out again."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.benchmarks.demo import demo_load, demo_remove
+from backend.domain.errors import DomainError
+from backend.scenarios.demo import demo_scenarios_load, demo_scenarios_remove
+
+
+class Command(BaseCommand):
+    help = "Load figures, list prices and scenarios under fixtures/, or remove them again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=("load", "remove"))
+        parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        is_load = options["action"] == "load"
+        try:
+            counts = _loaded() if is_load else _removed()
+        except DomainError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(counts))
+            return
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        self.stdout.write(f"{'loaded' if is_load else 'removed'}: {listed}")
+
+
+def _loaded() -> dict[str, int]:
+    counts = demo_load(settings.FIXTURE_DIR)
+    return counts | {"scenarios": demo_scenarios_load(settings.FIXTURE_DIR)}
+
+
+def _removed() -> dict[str, int]:
+    scenarios = demo_scenarios_remove(settings.FIXTURE_DIR)
+    return demo_remove() | {"scenarios": scenarios}

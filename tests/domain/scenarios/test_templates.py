@@ -1,0 +1,96 @@
+"""The templates open with the figures that their sentences tell."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pytest
+
+from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.work import check_work
+
+
+@cache
+def result(key: str) -> Mapping[str, Any]:
+    return simulate(TEMPLATES[key].document)
+
+
+def costs(key: str) -> list[Decimal]:
+    return [Decimal(option["cost_total"]) for option in result(key)["options"]]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_template_has_a_result_with_intervals_and_unserved_demand(key: str) -> None:
+    check_work(TEMPLATES[key].document)
+    for option in result(key)["options"]:
+        assert option["unserved_share"] is not None
+        assert option["interval"] is not None
+    assert TEMPLATES[key].sentence.endswith(".")
+
+
+def test_templates_are_the_families_of_the_design_in_their_order() -> None:
+    assert list(TEMPLATES) == [
+        "project_may_fail", "startup", "e_learning", "events", "proximity",
+        "game_night", "content", "enterprise", "own_rack", "hybrid",
+    ]  # fmt: skip
+
+
+def test_startup_is_cheapest_with_a_base_of_three() -> None:
+    assert costs("startup") == [1884, 2000, 1320]
+    assert result("startup")["options"][2]["base_servers"] == 3
+
+
+def test_contract_of_a_project_that_may_fail_costs_half_as_much_again() -> None:
+    free, bound, monthly = (o["contract"] for o in result("project_may_fail")["options"])
+    # Σ .9^t over 24 months = 9.2023; twelve months are paid in any case: 14.0266 / 9.2023
+    assert bound["active_months"] == pytest.approx(9.2023, abs=1e-4)
+    assert bound["ratio"] == pytest.approx(1.5242, abs=1e-4)
+    assert Decimal(bound["expected_cost"]) == pytest.approx(Decimal("1402.66"), abs=1)
+    assert monthly["ratio"] == free["ratio"] == 1
+
+
+def test_lessons_run_27_percent_of_a_year() -> None:
+    first = result("e_learning")["options"][0]
+    assert first["server_hours"] == 10 * 2340  # 12 h × 5 d × 39 weeks, for ten classes
+    assert first["server_hours"] / 10 / 8760 == pytest.approx(0.2671, abs=1e-4)
+
+
+def test_event_leaves_72_server_minutes_unserved() -> None:
+    late, waiting, _ = result("events")["options"]
+    asked = 2 * 21 * 60 + 20 * 3 * 60  # server-minutes of the day
+    assert late["unserved_share"] * asked == pytest.approx(72)  # 18 servers × (3 + 1) minutes
+    assert waiting["unserved_share"] == 0
+    assert Decimal(waiting["cost_total"]) > Decimal(late["cost_total"])
+
+
+def test_three_regions_take_six_servers_and_a_pool_four() -> None:
+    assert [o["peak_servers"] for o in result("proximity")["options"]] == [4, 6, 6]
+
+
+def test_game_night_costs_90_hours() -> None:
+    # 3 h × 30 × 1.64; capped at 3.79 in the month
+    assert costs("game_night") == [Decimal("147.60"), Decimal("147.60"), Decimal("3.79"), 100]
+
+
+def test_content_costs_its_traffic() -> None:
+    # 20 + 48,600 × .12; 20 + 10,240 × .09 + 38,360 × .085; the flat port
+    assert costs("content") == [5852, Decimal("4202.20"), 100]
+
+
+def test_managed_service_pays_from_ten_hours_saved_on() -> None:
+    managed, own, _ = costs("enterprise")
+    # twenty hours saved at 60, less 600, for twelve months
+    assert own - managed == (20 * 60 - 600) * 12
+
+
+def test_own_rack_is_owed_to_the_end_of_its_life() -> None:
+    rack, rented, _ = result("own_rack")["options"]
+    assert Decimal(rack["committed_after_horizon"]) > 0
+    assert Decimal(rented["committed_after_horizon"]) == 0
+
+
+def test_hybrid_beats_the_pure_ways() -> None:
+    cloud, dedicated, both, _ = costs("hybrid")
+    assert both < min(cloud, dedicated)
