@@ -1,4 +1,4 @@
-"""What disks and links can deliver: arrays, ZFS's ways with space, and presets with sources."""
+"""What disks, links and memory can deliver: arrays, ZFS's ways with space, chains, presets."""
 
 from backend.domain.storage.arrays import (
     LEVELS,
@@ -9,6 +9,8 @@ from backend.domain.storage.arrays import (
     Throughput,
     estimate,
 )
+from backend.domain.storage.chains import Chain, Segment, chain_shares
+from backend.domain.storage.memory import Memory, Population, population
 from backend.domain.storage.presets import (
     AGGREGATIONS,
     EFFICIENCIES,
@@ -37,15 +39,21 @@ __all__ = [
     "Allocation",
     "Array",
     "Capacity",
+    "Chain",
     "Disk",
     "Efficiency",
     "Estimate",
+    "Memory",
     "PoolRules",
+    "Population",
     "Preset",
+    "Segment",
     "Throughput",
     "aggregate",
+    "chain_shares",
     "draid_allocation",
     "efficiency_ratio",
     "estimate",
+    "population",
     "raidz_allocation",
 ]

@@ -1,0 +1,73 @@
+"""What the storage page opens with, and more of it: parameters by section of the page."""
+
+from collections.abc import Mapping, Sequence
+
+Params = Mapping[str, Sequence[str]]
+EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
+    "links": (
+        (
+            "80 machines on one NAS",
+            {
+                "link": ["NAS"], "kind": ["gigabit_usable"],
+                "flow": ["web", "bulk"], "flows": ["70", "10"], "asks": ["0.1", ""],
+                "move": ["1000"],
+            },
+        ),
+        (
+            "from a blade to the disks",
+            {
+                "link": ["blade NIC", "uplink", "NAS port", "disks"],
+                "kind": ["gigabit", "gigabit", "10_gigabit", "raid5_ssd"],
+                "links": ["1", "2", "1", "1"], "usable": ["", "", "60", ""],
+                "flow": ["backup", "web here", "other blades"], "flows": ["1", "4", "15"],
+                "asks": ["", "0.1", "40"], "over": ["", "", "NAS port, disks"],
+                "move": ["100000"],
+            },
+        ),
+        (
+            "four paths of iSCSI",
+            {
+                "link": ["paths", "disks"], "kind": ["gigabit", "raid5_ssd"], "links": ["4", "1"],
+                "join": ["multipath", "bond"],
+                "flow": ["copy"], "move": ["31457.28"],
+            },
+        ),
+    ),
+    "arrays": (
+        (
+            "16 disks of 4 TB read as one set",
+            {
+                "level": ["raid0"], "disks": ["16"], "size": ["4"], "disk": ["hdd_4tb"],
+                "seen_read": ["2314"],
+            },
+        ),
+        (
+            "two groups of RAIDZ2",
+            {
+                "level": ["raidz2"], "disks": ["24"], "groups": ["2"], "size": ["14"],
+                "disk": ["hdd_14tb_outer"], "bus": ["6000"], "full": ["75"],
+            },
+        ),
+        (
+            "dRAID2 with two spares",
+            {
+                "level": ["draid2"], "disks": ["24"], "spares": ["2"], "data": ["9"],
+                "size": ["14"], "disk": ["hdd_14tb_outer"], "bus": ["6000"], "full": ["75"],
+            },
+        ),
+    ),
+    "memory": (
+        (
+            "one module per socket",
+            {
+                "sockets": ["2"], "modules": ["1"], "channels": ["4"], "rated": ["2400"],
+                "runs_at": ["2133"],
+            },
+        ),
+        (
+            "a module on each channel",
+            {"sockets": ["2"], "modules": ["4"], "channels": ["4"], "rated": ["2400"]},
+        ),
+    ),
+}  # fmt: skip
+"""The first of each section is what an address without the section's names shows."""
