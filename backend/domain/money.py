@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from backend.domain.errors import InvalidValue, UnknownRate
@@ -55,12 +55,21 @@ class RateTable:
     """One rate per currency code, each with its own date; the euro needs no entry."""
 
     rates: Mapping[str, ExchangeRate]
+    _known: dict[tuple[str, str], tuple[Decimal, dt.date | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def rate(self, from_currency: str, to_currency: str) -> tuple[Decimal, dt.date | None]:
         """Units of `to_currency` per unit of `from_currency`, and the older date of the two used.
 
         The date is None where no stored rate is needed (one currency). Raises UnknownRate.
         """
+        pair = from_currency, to_currency
+        if pair not in self._known:
+            self._known[pair] = self._rate(*pair)
+        return self._known[pair]
+
+    def _rate(self, from_currency: str, to_currency: str) -> tuple[Decimal, dt.date | None]:
         if from_currency == to_currency:
             return Decimal(1), None
         used = [self._stored(code) for code in (from_currency, to_currency) if code != EURO]

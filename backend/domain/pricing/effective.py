@@ -1,7 +1,7 @@
 """What a price comes to over an hour, a month or a year, with everything that belongs to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -35,11 +35,13 @@ class Charge:
     def times(self, rate: Decimal) -> "Charge":
         """The same in another currency, of which `rate` units make one, to 34 digits."""
         setup, cap = self.setup_amount, self.monthly_cap
-        return replace(
-            self,
-            amount=EXACT.multiply(self.amount, rate),
-            setup_amount=None if setup is None else EXACT.multiply(setup, rate),
-            monthly_cap=None if cap is None else EXACT.multiply(cap, rate),
+        return Charge(
+            EXACT.multiply(self.amount, rate),
+            self.unit,
+            self.term,
+            None if setup is None else EXACT.multiply(setup, rate),
+            None if cap is None else EXACT.multiply(cap, rate),
+            self.sustained_use,
         )
 
 
@@ -54,12 +56,13 @@ def price_over(
     for sustained use when `is_sustained`; an hour never has. None for what is paid once without a
     term. Raises InvalidValue for an unknown unit or period, or hours outside (0, 744].
     """
-    hours = price_per_period(Decimal(1), HOUR, period, hours_per_month)
     term_hours = TERM_HOURS.get(charge.term)
     if charge.unit == ONCE:
+        hours = price_per_period(Decimal(1), HOUR, period, hours_per_month)
         return None if term_hours is None else _spread(charge.amount, hours, term_hours)
     price = price_per_period(charge.amount, charge.unit, period, hours_per_month)
     if charge.setup_amount is not None and term_hours is not None:
+        hours = price_per_period(Decimal(1), HOUR, period, hours_per_month)
         price = EXACT.add(price, _spread(charge.setup_amount, hours, term_hours))
     if period == HOUR or charge.unit != HOUR:
         return price

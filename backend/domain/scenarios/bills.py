@@ -6,8 +6,8 @@ at the whole fleet's use of each clock hour.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -23,10 +23,12 @@ from backend.domain.pricing.billing.lifetimes import (
     Horizon,
     months,
 )
-from backend.domain.pricing.billing.sustained_use import billed_share
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.lives import Lives, Whole
 
+MOST_HOURS = 10**9
+MOST_PARTS = 10**8
+"""Of a second, so that those of a century still fit 64 bits."""
 Costs = list[Fraction]
 """Cost of each slot, the oldest first."""
 SlotRule = Callable[[Lives, Horizon, Terms], Costs]
@@ -63,20 +65,18 @@ def hour_ceil_cap(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Hours begun from the launch, in the month in which each starts, up to `cap` a life."""
     if terms.cap is None:
         raise InvalidValue("cap", "a monthly cap is needed")
-    costs = [Fraction(0)] * lives.slots
+    most_hours = min(MOST_HOURS, int(terms.cap / terms.price))
+    hours = np.zeros(lives.slots + 1)
+    capped = np.zeros(lives.slots + 1)
     for start_s, end_s in months(horizon, terms.month_convention):
         until = np.minimum(lives.end_s, end_s) - lives.start_s
         before = _ceiling(np.maximum(0, start_s - lives.start_s), HOUR_S)
         begun = np.maximum(0, _ceiling(until, HOUR_S) - before)
-        for (slot, hours), lived in _counted(lives.slot, begun).items():
-            costs[slot - 1] += lived * min(hours * terms.price, terms.cap)
-    return costs
-
-
-def _counted(slots: Whole, values: Whole) -> Counter[tuple[int, int]]:
-    """How often each pair of slot and positive value occurs."""
-    is_any = values > 0
-    return Counter(zip(slots[is_any].tolist(), values[is_any].tolist(), strict=True))
+        is_capped = begun > most_hours
+        capped += np.bincount(lives.slot, is_capped, lives.slots + 1)
+        hours += np.bincount(lives.slot, np.where(is_capped, 0, begun), lives.slots + 1)
+    pairs = zip(hours[1:].tolist(), capped[1:].tolist(), strict=True)
+    return [int(full) * terms.price + int(over) * terms.cap for full, over in pairs]
 
 
 def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
@@ -91,18 +91,27 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     return [int(count) * terms.price for count in paid[1:]]
 
 
-def dedicated(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
-    """Set-up once, and each month begun from a slot's first launch to its last end, at least
-    `minimum_months`."""
-    held: dict[tuple[int, int], Fraction] = {}
-    costs = []
+def held_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
+    """Of each slot's contract: months paid in the horizon, and months owed after it.
+
+    A rented machine is held from the slot's first launch to its last end, at least
+    `minimum_months`; each month begun is paid.
+    """
+    known: dict[tuple[int, int], tuple[int, int]] = {}
+    found = []
     for first, last in _heads_and_tails(lives):
-        pair = int(lives.start_s[first]), int(lives.end_s[last])
-        if pair not in held:
-            count = sum(1 for _ in months(Horizon(*pair), terms.month_convention))
-            held[pair] = terms.setup + max(count, terms.minimum_months) * terms.price
-        costs.append(held[pair])
-    return costs
+        start_s, end_s = pair = int(lives.start_s[first]), int(lives.end_s[last])
+        if pair not in known:
+            begun = _months_between(start_s, end_s, terms)
+            possible = _months_between(start_s, max(end_s, horizon.end_s), terms)
+            paid = max(begun, min(terms.minimum_months, possible))
+            known[pair] = paid, max(0, terms.minimum_months - paid)
+        found.append(known[pair])
+    return found
+
+
+def _months_between(start_s: int, end_s: int, terms: Terms) -> int:
+    return sum(1 for _ in months(Horizon(start_s, end_s), terms.month_convention))
 
 
 def _heads_and_tails(lives: Lives) -> Iterator[tuple[int, int]]:
@@ -116,15 +125,33 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Per slot and month, the share used is billed tier by tier."""
     if not terms.tiers or terms.tiers[-1][0] != 1:
         raise InvalidValue("tiers", "tiers up to the share 1 are needed")
+    # Seconds are counted in parts so fine that the bounds of all tiers are whole.
+    parts = math.lcm(*(upper.denominator for upper, _ in terms.tiers))
+    used = _used_by_month(lives, horizon, terms, parts)
     costs = [Fraction(0)] * lives.slots
+    lower = 0
+    for upper_share, factor in terms.tiers:
+        upper = int(upper_share * parts)
+        within = np.zeros_like(used[0][0])
+        for ran, length_s in used:
+            within += np.clip(ran - lower * length_s, 0, (upper - lower) * length_s)
+        price = factor * terms.price / (parts * HOUR_S)
+        costs = [cost + int(n) * price for cost, n in zip(costs, within.tolist(), strict=True)]
+        lower = upper
+    return costs
+
+
+def _used_by_month(
+    lives: Lives, horizon: Horizon, terms: Terms, parts: int
+) -> list[tuple[Whole, int]]:
+    """For each month the parts of a second that each slot ran, and the seconds that it has."""
+    kind = np.int64 if parts < MOST_PARTS else object
+    found = []
     for start_s, end_s in months(horizon, terms.month_convention):
-        length_s = end_s - start_s
         within = np.minimum(lives.end_s, end_s) - np.maximum(lives.start_s, start_s)
         used = np.bincount(lives.slot, np.maximum(within, 0), lives.slots + 1)[1:]
-        for place, seconds in enumerate(used.tolist()):
-            share = billed_share(Fraction(int(seconds), length_s), terms.tiers)
-            costs[place] += share * length_s * terms.price / HOUR_S
-    return costs
+        found.append((used.astype(np.int64).astype(kind) * parts, end_s - start_s))
+    return found
 
 
 SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(
@@ -134,7 +161,6 @@ SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(
         "hour_ceil": hour_ceil,
         "hour_ceil_cap": hour_ceil_cap,
         "monthly": monthly,
-        "dedicated": dedicated,
         "sustained_use": sustained_use,
         "spot": per_second,
     }
@@ -150,12 +176,12 @@ def reserved(horizon: Horizon, terms: Terms) -> Fraction:
     return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
 
 
-def uncovered_s(usage: "Usage", reservations: int) -> int:
+def uncovered_s(used: "Usage", reservations: int) -> int:
     """Server-seconds beyond 3,600 s of each reservation in each clock hour."""
-    return int(np.maximum(0, usage.used_s - reservations * usage.within_s).sum())
+    return int(np.maximum(0, used.used_s - reservations * used.within_s).sum())
 
 
-def savings(usage: "Usage", terms: Terms) -> Fraction:
+def savings(used: "Usage", terms: Terms) -> Fraction:
     """A commitment of money per hour, used or not; the rest at the list price."""
     if not 0 <= terms.discount < 1:
         raise InvalidValue("discount", f"{terms.discount} is not in [0, 1)")
@@ -163,30 +189,39 @@ def savings(usage: "Usage", terms: Terms) -> Fraction:
     # Per second of the hour that lies in the horizon: seconds of use that the commitment pays.
     paid = terms.commit_per_hour / (terms.price * rest)
     beyond = Fraction(0)
-    for within_s in np.unique(usage.within_s).tolist():
-        used_s = usage.used_s[usage.within_s == within_s]
+    for within_s in np.unique(used.within_s).tolist():
+        used_s = used.used_s[used.within_s == within_s]
         used_s = used_s[used_s > math.floor(paid * within_s)]
         beyond += int(used_s.sum()) - used_s.size * paid * within_s
-    committed = terms.commit_per_hour * int(usage.within_s.sum()) / HOUR_S
+    committed = terms.commit_per_hour * int(used.within_s.sum()) / HOUR_S
     return committed + beyond * terms.price / HOUR_S
 
 
+@dataclass(frozen=True)
 class Usage:
-    """Server-seconds of a fleet in each clock hour (UTC), short lives counted as `minimum_s`.
+    """Server-seconds of a fleet in each clock hour (UTC).
 
     `within_s` is what of each hour lies in the horizon: commitments end with it, while the
     minimum of a late launch may reach beyond.
     """
 
-    def __init__(self, lives: Lives, horizon: Horizon, minimum_s: int) -> None:
-        counted = lives.at_least(minimum_s)
-        last_s = max(horizon.end_s, int(counted.end_s.max(initial=0)))
-        first_s = (horizon.start_s // HOUR_S + 1) * HOUR_S
-        inner = np.arange(first_s, last_s, HOUR_S, dtype=np.int64)
-        bounds = np.concatenate([[horizon.start_s], inner, [last_s]])
-        self.used_s: Whole = np.diff(_elapsed(counted, bounds))
-        ends = np.minimum(bounds[1:], horizon.end_s)
-        self.within_s: Whole = np.maximum(0, ends - bounds[:-1])
+    used_s: Whole
+    within_s: Whole
+
+    def times(self, count: int) -> "Usage":
+        """The use of so many equal fleets."""
+        return Usage(self.used_s * count, self.within_s)
+
+
+def usage(lives: Lives, horizon: Horizon, minimum_s: int) -> Usage:
+    """Use of each clock hour, short lives counted as `minimum_s`."""
+    counted = lives.at_least(minimum_s)
+    last_s = max(horizon.end_s, int(counted.end_s.max(initial=0)))
+    first_s = (horizon.start_s // HOUR_S + 1) * HOUR_S
+    inner = np.arange(first_s, last_s, HOUR_S, dtype=np.int64)
+    bounds = np.concatenate([[horizon.start_s], inner, [last_s]])
+    ends = np.minimum(bounds[1:], horizon.end_s)
+    return Usage(np.diff(_elapsed(counted, bounds)), np.maximum(0, ends - bounds[:-1]))
 
 
 def _elapsed(lives: Lives, bounds: Whole) -> Whole:

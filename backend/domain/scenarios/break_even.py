@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from backend.domain.scenarios.fleet import base_cost
+from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import Part, Scenario
 from backend.domain.scenarios.results import Outcome
 from backend.domain.scenarios.uncertainty import decided, price_key

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.fleet import base_cost
+from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import Part, Scenario
 from backend.domain.scenarios.results import HOURS_PER_MONTH, Outcome, money
 from backend.domain.scenarios.uncertainty import decided

@@ -1,6 +1,7 @@
 """Demand over the steps: daily windows, a trace, or composed of cycles, growth, noise and events."""
 
-from collections.abc import Callable, Mapping
+import datetime as dt
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.pricing.billing.lifetimes import DAY_S
-from backend.domain.scenarios.model import Demand
+from backend.domain.scenarios.model import Assumption, Demand
 from backend.domain.scenarios.reading import Node, exact
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.traces import trace_from
@@ -18,19 +19,20 @@ from backend.domain.scenarios.windows import EVERY_DAY, THURSDAY, Window, levels
 MONTH_S = 730 * 3600
 MOST_UNITS = "1000000000000"
 Values = NDArray[np.float64]
-Reads = Callable[[Node, Steps], Values]
 
 
 def demand_from(node: Node, steps: Steps) -> Demand:
     """The demand that a node describes, at the start of each step; faults stay in the node."""
-    kind = node.text("kind", choices=tuple(_KINDS))
-    fields, read = _KINDS[kind]
-    node.knows("unit", "kind", *fields)
-    return Demand(node.text("unit", "units"), read(node, steps))
+    kind = node.text("kind", choices=KINDS)
+    node.knows("unit", "kind", *_FIELDS[kind])
+    unit = node.text("unit", "units")
+    if kind == "trace":
+        return _recorded(node, steps, unit)
+    return Demand(unit, _daily(node, steps) if kind == "daily" else _composed(node, steps))
 
 
-def windows_from(node: Node) -> tuple[Window, ...]:
-    """The `windows` of demand or of a schedule."""
+def windows_from(node: Node, most: str = MOST_UNITS) -> tuple[Window, ...]:
+    """The `windows` of demand or of a schedule, with levels up to `most`."""
     found = []
     for one in node.nodes("windows", high=200):
         one.knows("from", "to", "level", "weekdays")
@@ -38,11 +40,14 @@ def windows_from(node: Node) -> tuple[Window, ...]:
         if any(isinstance(d, bool) or not isinstance(d, int) or not 0 <= d <= 6 for d in days):
             one.fault("weekdays", "days from 0 (Monday) to 6 are needed")
             days = range(7)
+        from_s = one.clock_s("from")
+        if from_s == DAY_S:
+            one.fault("from", "24:00 is the end of a day, not a start")
         found.append(
             Window(
-                one.clock_s("from") % DAY_S,
+                from_s,
                 one.clock_s("to"),
-                decimal(one.number("level", high=MOST_UNITS)),
+                decimal(one.number("level", high=most)),
                 frozenset(days) or EVERY_DAY,
             )
         )
@@ -59,12 +64,21 @@ def _daily(node: Node, steps: Steps) -> Values:
     return levels(steps, node.time_zone(), base, windows_from(node))
 
 
-def _trace(node: Node, steps: Steps) -> Values:
+def _recorded(node: Node, steps: Steps, unit: str) -> Demand:
     trace = trace_from(node)
     if trace is None:
-        return np.zeros(steps.count)
-    place = np.searchsorted(trace.at_s, steps.instants(), side="right") - 1
-    return np.where(place < 0, 0.0, trace.values[np.maximum(place, 0)])
+        return Demand(unit, np.zeros(steps.count))
+    gaps = trace.gaps()
+    if not gaps:
+        return Demand(unit, trace.at_steps(steps))
+    longest = max(gaps, key=lambda gap: gap.until_s - gap.from_s)
+    begins = dt.datetime.fromtimestamp(longest.from_s, dt.UTC).isoformat()
+    told = (
+        f"points are {trace.interval_s} s apart as a rule; the value before a gap holds through it;"
+        f" the longest has {longest.until_s - longest.from_s} s from {begins} on"
+    )
+    note = Assumption("gaps in the trace", str(len(gaps)), "gaps", told)
+    return Demand(unit, trace.at_steps(steps), (note,))
 
 
 def _composed(node: Node, steps: Steps) -> Values:
@@ -76,7 +90,8 @@ def _composed(node: Node, steps: Steps) -> Values:
     found *= _factors(node, "weekly", 7)[(day + THURSDAY) % 7]
     growth = float(node.number("growth_per_month", "0", low="-1", high="10"))
     if growth:
-        found *= (1 + growth) ** ((steps.instants() - steps.start_s) / MONTH_S)
+        with np.errstate(over="ignore"):
+            found *= (1 + growth) ** ((steps.instants() - steps.start_s) / MONTH_S)
     spread = float(node.number("noise_cv", "0", high="10"))
     seed = node.whole("seed", 0, 0, 2**32 - 1)
     if spread:
@@ -87,6 +102,9 @@ def _composed(node: Node, steps: Steps) -> Values:
         length = steps.of(event.whole("duration_s", None, 1, 366 * DAY_S))
         level = float(event.number("level", high=MOST_UNITS))
         found[max(0, first) : max(0, first + length)] += level
+    if not found.max() <= float(MOST_UNITS):
+        node.fault("level", f"the demand grows beyond {MOST_UNITS}")
+        return np.zeros(steps.count)
     return found
 
 
@@ -110,11 +128,11 @@ def _noise(spread: float, seed: int, count: int) -> Values:
 
 
 _COMPOSED = ("level", "daily", "weekly", "growth_per_month", "noise_cv", "events", "seed")
-_KINDS: Mapping[str, tuple[tuple[str, ...], Reads]] = MappingProxyType(
+_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "daily": (("time_zone", "base", "windows"), _daily),
-        "trace": (("points", "csv"), _trace),
-        "composed": (("time_zone", *_COMPOSED), _composed),
+        "daily": ("time_zone", "base", "windows"),
+        "trace": ("points", "csv"),
+        "composed": ("time_zone", *_COMPOSED),
     }
 )
-KINDS = tuple(_KINDS)
+KINDS = tuple(_FIELDS)

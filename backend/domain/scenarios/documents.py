@@ -26,7 +26,7 @@ from backend.domain.scenarios.model import (
 )
 from backend.domain.scenarios.policies import KINDS as POLICIES
 from backend.domain.scenarios.policies import Policy
-from backend.domain.scenarios.prices import convention, price_from
+from backend.domain.scenarios.prices import MOST_MONEY, convention, price_from
 from backend.domain.scenarios.reading import Node, exact
 from backend.domain.scenarios.steps import Steps
 
@@ -78,7 +78,7 @@ def scenario_from(document: object) -> Scenario:
     demand = demand_from(node.node("demand"), steps)
     capacity = node.node("capacity")
     units, target = _capacity(capacity)
-    policy = _policy(node.node("policy"))
+    policy = _policy(node.node("policy"), target)
     options = tuple(_options(node, units))
     contract = node.node("contract")
     contract.knows("minimum_months", "notice_days")
@@ -94,10 +94,12 @@ def scenario_from(document: object) -> Scenario:
         contract_months=contract.whole("minimum_months", 0, 0, 120),
         notice_days=contract.whole("notice_days", 0, 0, 366),
         uncertainty=_uncertainty(node) if node.has("uncertainty") else None,
-        assumptions=tuple(_assumptions(node)),
+        assumptions=(*_assumptions(node), *demand.notes),
         document=node.values,
     )
     _check_currency(node, options)
+    node.end()
+    _check_sizes(node, scenario)
     node.end()
     return scenario
 
@@ -141,7 +143,7 @@ def _capacity(node: Node) -> tuple[Fraction | None, Fraction]:
     return node.number("units_per_server", above="0"), target
 
 
-def _policy(node: Node) -> Policy:
+def _policy(node: Node, target: Fraction) -> Policy:
     kind = node.text("kind", "perfect", POLICIES)
     node.knows(*LIMITS, *POLICY_FIELDS[kind])
     is_autoscaler = kind == "cluster_autoscaler"
@@ -158,17 +160,21 @@ def _policy(node: Node) -> Policy:
         count=node.whole("count", None, 0, MOST_SERVERS) if kind == "fixed" else 0,
         out_window_s=_seconds(node, out_name, "0"),
         in_window_s=_seconds(node, in_name, "600" if is_autoscaler else "300"),
-        target=node.number("target", "1", above="0", high="1"),
+        target=node.number("target", str(target), above="0", high="1"),
         cooldown_s=_seconds(node, "cooldown_s", "300"),
         in_below=node.number("in_below", "0.4", high="1"),
         lead_s=_seconds(node, "lead_s", "0"),
     )
     if policy.max_servers is not None and policy.min_servers > policy.max_servers:
         node.fault("min", f"{policy.min_servers} is above max, {policy.max_servers}")
+    if kind == "step" and policy.in_below > policy.target:
+        node.fault("in_below", f"{float(policy.in_below)} is above target")
     if kind != "scheduled":
         return policy
     base = node.number("base", "0", high=str(MOST_SERVERS))
-    return replace(policy, base=base, time_zone=node.time_zone(), windows=windows_from(node))
+    return replace(
+        policy, base=base, time_zone=node.time_zone(), windows=windows_from(node, str(MOST_SERVERS))
+    )
 
 
 def _seconds(node: Node, name: str, default: str) -> float:
@@ -190,8 +196,7 @@ def _options(node: Node, units: Fraction | None) -> list[Option]:
         if name in names:
             one.fault("name", f"{name!r} is the name of another option, too")
         names.add(name)
-        parts = tuple(_part(part, units) for part in one.nodes("parts", 1, 2))
-        _check_roles(one, parts)
+        parts = _parts(one, units)
         own = one.values.get("extras")
         merged = {**shared, **own} if isinstance(own, Mapping) else shared
         _extras(one.node("extras"))  # held to its ranges under its own name
@@ -203,6 +208,21 @@ def _options(node: Node, units: Fraction | None) -> list[Option]:
     if not found:
         node.fault("options", "at least one option is needed")
     return found
+
+
+def _parts(node: Node, units: Fraction | None) -> tuple[Part, ...]:
+    nodes = list(node.nodes("parts", 1, 2))
+    parts = tuple(_part(part, units) for part in nodes)
+    _check_roles(node, parts)
+    if {part.role for part in parts} != {"base", "burst"}:
+        return parts
+    base, burst = sorted(parts, key=lambda part: part.role)
+    said = nodes[parts.index(base)].node("price")
+    if base.price.billing != "reserved" or said.has("minimum_s"):
+        return parts
+    # Reservations count lives as the price beside them does, if they do not say otherwise.
+    terms = replace(base.price.terms, minimum_s=burst.price.terms.minimum_s)
+    return replace(base, price=replace(base.price, terms=terms)), burst
 
 
 def _part(node: Node, units: Fraction | None) -> Part:
@@ -244,9 +264,26 @@ def _check_roles(node: Node, parts: tuple[Part, ...]) -> None:
             node.fault(f"parts/{place}/price/billing", "reserved servers need a count")
         if part.role == "burst" and roles != ["all"]:
             base = next(one for one in parts if one.role == "base")
-            if base.price.billing == "reserved" and billing not in ("per_second", "spot"):
+            if base.price.billing == "reserved" and billing != "per_second":
                 node.fault(
                     f"parts/{place}/price/billing", "beside reservations per_second is needed"
+                )
+
+
+def _check_sizes(node: Node, scenario: Scenario) -> None:
+    """Servers too small for the highest demand."""
+    highest = Fraction(float(scenario.demand.values.max()))
+    target = min(scenario.target_utilisation, scenario.policy.target)
+    for place, option in enumerate(scenario.options):
+        for n, part in enumerate(option.parts):
+            servers = highest / (part.units_per_server * target)
+            if servers > MOST_SERVERS:
+                is_own = "capacity" in node.values["options"][place]["parts"][n]
+                own = f"options/{place}/parts/{n}/capacity"
+                detail = f"the highest demand needs {float(servers):.0f} servers"
+                node.fault(
+                    own if is_own else "capacity/units_per_server",
+                    f"{detail}; at most {MOST_SERVERS} are possible",
                 )
 
 
@@ -265,13 +302,13 @@ def _check_currency(node: Node, options: tuple[Option, ...]) -> None:
 def _extras(node: Node) -> Extras:
     node.knows(*EXTRAS)
     return Extras(
-        egress_gb=node.number("egress_gb_per_month", "0"),
+        egress_gb=node.number("egress_gb_per_month", "0", high=MOST_MONEY),
         egress_tiers=_egress_tiers(node),
-        storage_gb=node.number("storage_gb", "0"),
-        storage_price=node.number("storage_usd_per_gb_month", "0"),
-        staff_hours=node.number("staff_hours_per_month", "0"),
-        staff_price=node.number("staff_usd_per_hour", "0"),
-        fixed=node.number("fixed_per_month", "0"),
+        storage_gb=node.number("storage_gb", "0", high=MOST_MONEY),
+        storage_price=node.number("storage_usd_per_gb_month", "0", high=MOST_MONEY),
+        staff_hours=node.number("staff_hours_per_month", "0", high=MOST_MONEY),
+        staff_price=node.number("staff_usd_per_hour", "0", high=MOST_MONEY),
+        fixed=node.number("fixed_per_month", "0", high=MOST_MONEY),
         month_convention=convention(node, "month_convention"),
     )
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import Lifetime
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.steps import Steps
 
+MOST_LIVES = 2_000_000
 Whole = NDArray[np.int64]
 
 
@@ -38,6 +40,11 @@ class Lives:
         longest = np.maximum(self.end_s, self.start_s + minimum_s)
         return Lives(self.slot, self.start_s, longest)
 
+    def until(self, end_s: int) -> "Lives":
+        """The lives as if everything ended at a moment."""
+        begun = self.start_s < end_s
+        return Lives(self.slot[begun], self.start_s[begun], np.minimum(self.end_s[begun], end_s))
+
     def told(self) -> list[Lifetime]:
         """The same as objects."""
         rows = zip(self.slot.tolist(), self.start_s.tolist(), self.end_s.tolist(), strict=True)
@@ -53,6 +60,9 @@ def lives(running: Servers, steps: Steps) -> Lives:
     is_up = after > before
     started, rise, low = at[is_up], (after - before)[is_up], before[is_up]
     ended, fall, left = at[~is_up], (before - after)[~is_up], after[~is_up]
+    if int(rise.sum()) > MOST_LIVES:
+        detail = f"servers start {int(rise.sum())} times; at most {MOST_LIVES} are possible"
+        raise InvalidValue("/policy", f"{detail}: take longer steps, or larger servers")
     last = int(running[-1])
     starts = _keys(started, low, rise, steps)
     ends = _keys(ended, left, fall, steps)

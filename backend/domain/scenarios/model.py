@@ -1,8 +1,10 @@
 """A scenario as read: what is asked, with every default filled in. Amounts are exact fractions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +27,23 @@ class Assumption:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Demand:
     """Units asked for in each step."""
 
     unit: str
     values: NDArray[np.float64]
+    notes: tuple[Assumption, ...] = ()
+    """What the recording leaves open."""
 
-    def __hash__(self) -> int:
-        return id(self)
+    @cached_property
+    def highest(self) -> float:
+        return float(self.values.max())
+
+    @cached_property
+    def total(self) -> float:
+        """Σ of the steps."""
+        return float(self.values.sum())
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,10 @@ class Scenario:
     uncertainty: Uncertainty | None = None
     assumptions: tuple[Assumption, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict, hash=False)
+    kept: dict[Hashable, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False, hash=False
+    )
+    """The last trajectories, so that options that differ in price alone share one."""
 
     @property
     def currency(self) -> str:

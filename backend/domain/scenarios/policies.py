@@ -81,13 +81,13 @@ def wanted(policy: Policy, load: Load) -> Servers:
 
 
 def _bounded(servers: Servers, policy: Policy) -> Servers:
-    most = policy.max_servers
-    if policy.min_servers == 0 and (most is None or most >= int(servers.max())):
-        return servers
-    bounded = np.maximum(servers.astype(np.int64), policy.min_servers)
-    if most is not None:
-        np.minimum(bounded, most, out=bounded)
-    return bounded.astype(np.min_scalar_type(int(bounded.max())))
+    low, high = policy.min_servers, policy.max_servers
+    if low > int(servers.min()):
+        wide = np.promote_types(servers.dtype, np.min_scalar_type(low))
+        servers = np.maximum(servers.astype(wide, copy=False), wide.type(low))
+    if high is not None and high < int(servers.max()):
+        servers = np.minimum(servers, servers.dtype.type(high))
+    return servers
 
 
 def _seen(policy: Policy, load: Load) -> Servers:
@@ -122,10 +122,9 @@ def _scheduled(policy: Policy, load: Load) -> Servers:
 
 def _predictive(policy: Policy, load: Load) -> Servers:
     need = load.needed()
-    lead = min(load.steps.of(policy.lead_s), need.size - 1)
-    ahead = np.concatenate([need[lead:], np.full(lead, need[-1], dtype=need.dtype)])
     # Everything between now and then is met, too: a server that is needed now is not given up.
-    return np.maximum(sliding_max(ahead, lead + 1), shifted(need, load.steps.of(policy.lag_s)))
+    ahead = sliding_max(need[::-1], load.steps.of(policy.lead_s) + 1)[::-1]
+    return np.maximum(ahead, shifted(need, load.steps.of(policy.lag_s)))
 
 
 def _target_tracking(policy: Policy, load: Load) -> Servers:
@@ -160,19 +159,21 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
 
 def _step(policy: Policy, load: Load) -> Servers:
     """One server more above the target, one fewer below `in_below`, and a pause after each."""
-    units = float(load.units_per_server)
     lag = load.steps.of(policy.lag_s)
     demand = shifted(load.demand, lag).tolist()
     need = int(load.needed(policy.target)[0])
     most = policy.max_servers if policy.max_servers is not None else 2**31
     running = min(max(need, policy.min_servers), most)
     cooldown = load.steps.of(policy.cooldown_s)
-    above, below = float(policy.target), float(policy.in_below)
+    shares = policy.target * load.units_per_server, policy.in_below * load.units_per_server
+    bounds: dict[int, tuple[float, ...]] = {}
     changed, found = -cooldown, []
     for step, asked in enumerate(demand):
         if step - changed >= cooldown:
-            share = asked / (running * units) if running else (2.0 if asked else 0.0)
-            aim = running + (share > above) - (share < below)
+            if running not in bounds:
+                bounds[running] = tuple(float(running * share) for share in shares)
+            above, below = bounds[running]
+            aim = running + (asked > above) - (asked < below)
             aim = min(max(aim, policy.min_servers), most)
             if aim != running:
                 running, changed = aim, step

@@ -15,6 +15,7 @@ from backend.domain.scenarios.model import Price
 from backend.domain.scenarios.reading import Node, exact
 
 HOUR, MONTH = "hour", "month"
+MOST_MONEY = "1000000000"
 OWN = ("amount", "currency", "unit", "billing")
 Reads = Callable[[Node, Terms], Terms]
 
@@ -40,7 +41,7 @@ def price_from(node: Node) -> Price:
     unit = node.text("unit", billing.unit, (HOUR, MONTH))
     if unit != billing.unit:
         node.fault("unit", f"{name} needs a price for a {billing.unit}")
-    terms = billing.read(node, Terms(price=node.number("amount", above="0")))
+    terms = billing.read(node, Terms(price=node.number("amount", above="0", high=MOST_MONEY)))
     return Price(
         billing=name,
         unit=billing.unit,
@@ -91,7 +92,9 @@ def _plain(node: Node, terms: Terms) -> Terms:
 
 def _capped(node: Node, terms: Terms) -> Terms:
     found = convention(node, "month_convention")
-    return replace(terms, cap=node.number("cap", above="0"), month_convention=found)
+    return replace(
+        terms, cap=node.number("cap", above="0", high=MOST_MONEY), month_convention=found
+    )
 
 
 def _monthly(node: Node, terms: Terms) -> Terms:
@@ -102,7 +105,7 @@ def _dedicated(node: Node, terms: Terms) -> Terms:
     return replace(
         terms,
         month_convention=convention(node, "month_convention"),
-        setup=node.number("setup", "0"),
+        setup=node.number("setup", "0", high=MOST_MONEY),
         minimum_months=node.whole("minimum_months", 1, 1, 120),
     )
 
@@ -110,7 +113,7 @@ def _dedicated(node: Node, terms: Terms) -> Terms:
 def _reserved(node: Node, terms: Terms) -> Terms:
     return replace(
         _seconds(node, terms),
-        upfront=node.number("upfront", "0"),
+        upfront=node.number("upfront", "0", high=MOST_MONEY),
         term_months=node.whole("term_months", 12, 1, 120),
     )
 
@@ -120,7 +123,7 @@ def _savings(node: Node, terms: Terms) -> Terms:
     if discount == 1:
         node.fault("discount", "1 would make the use free")
         discount = Fraction(0)
-    commit = node.number("commit_per_hour")
+    commit = node.number("commit_per_hour", high=MOST_MONEY)
     return replace(_seconds(node, terms), commit_per_hour=commit, discount=discount)
 
 

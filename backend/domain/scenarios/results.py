@@ -8,34 +8,17 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from backend.domain.pricing.billing.lifetimes import HOUR_S
-from backend.domain.scenarios.fleet import Fleet, fleet, months_begun
-from backend.domain.scenarios.model import Extras, Option, Scenario
-from backend.domain.scenarios.needed import BLOCK
+from backend.domain.scenarios.charges import extras_costs
+from backend.domain.scenarios.fleet import Fleet, fleet
+from backend.domain.scenarios.model import Option, Scenario
+from backend.domain.scenarios.service import Service
 
 ENGINE_VERSION = "1"
 HOURS_PER_MONTH = 730
 CENTS = Decimal("0.000001")
 ZERO = Fraction(0)
 _EXACT = Context(prec=60)
-
-
-@dataclass(frozen=True)
-class Service:
-    """How far the demand was met."""
-
-    unserved: NDArray[np.float64]
-    """Units in each step that no server carried."""
-    share: float
-    minutes: float
-    worst: float
-    """The largest unserved demand of a step, in units."""
-    served: float
-    """Σ of the units served in each step."""
-    utilisation: float | None
 
 
 @dataclass(frozen=True)
@@ -57,62 +40,17 @@ def outcome(scenario: Scenario, option: Option) -> Outcome:
     """One option over the horizon."""
     found = fleet(scenario, option)
     steps = scenario.steps
-    elastic_s = int(found.running.sum(dtype=np.int64)) * steps.step_s
     return Outcome(
         option=option,
         fleet=found,
-        service=_service(scenario, found),
+        service=found.run.service,
         breakdown={
-            "compute": found.compute,
-            **_extras(option.extras, scenario),
-            "setup": found.setup,
+            "compute": found.charges.compute,
+            **extras_costs(option.extras, steps.horizon),
+            "setup": found.charges.setup,
         },
-        server_s=elastic_s + found.always_on * steps.horizon.seconds,
+        server_s=int(found.lives.seconds.sum()) + found.always_on * steps.horizon.seconds,
     )
-
-
-def _service(scenario: Scenario, found: Fleet) -> Service:
-    demand, serving = scenario.demand.values, found.serving
-    always = float(found.always_on * found.units_always)
-    units = float(found.units_elastic)
-    unserved = np.empty(demand.size)
-    for start in range(0, demand.size, BLOCK):
-        block = slice(start, start + BLOCK)
-        carried = unserved[block]
-        np.multiply(serving[block], units, out=carried)
-        carried += always
-        np.subtract(demand[block], carried, out=carried)
-        np.maximum(carried, 0.0, out=carried)
-    missing, asked = float(unserved.sum()), float(demand.sum())
-    capacity = int(serving.sum(dtype=np.int64)) * units + always * demand.size
-    return Service(
-        unserved=unserved,
-        share=missing / asked if asked else 0.0,
-        minutes=int(np.count_nonzero(unserved)) * scenario.steps.step_s / 60,
-        worst=float(unserved.max()),
-        served=asked - missing,
-        utilisation=(asked - missing) / capacity if capacity else None,
-    )
-
-
-def _extras(extras: Extras, scenario: Scenario) -> dict[str, Fraction]:
-    count = months_begun(scenario.steps.horizon, extras.month_convention)
-    return {
-        "egress": count * _tiered(extras),
-        "storage": count * extras.storage_gb * extras.storage_price,
-        "staff": count * extras.staff_hours * extras.staff_price,
-        "fixed": count * extras.fixed,
-    }
-
-
-def _tiered(extras: Extras) -> Fraction:
-    """A month's egress under tiers of cumulative bounds."""
-    cost, lower = ZERO, ZERO
-    for upper, price in extras.egress_tiers:
-        until = extras.egress_gb if upper is None else min(upper, extras.egress_gb)
-        cost += max(ZERO, until - lower) * price
-        lower = max(lower, until)
-    return cost
 
 
 # --- the document -------------------------------------------------------------------------------
@@ -150,7 +88,7 @@ def _option(scenario: Scenario, one: Outcome) -> dict[str, Any]:
     found, service = one.fleet, one.service
     steps = scenario.steps
     months = scenario.months or Fraction(steps.horizon.seconds, HOURS_PER_MONTH * HOUR_S)
-    plain = found.plain_compute
+    plain = found.charges.plain
     served_hours = Fraction(service.served) * steps.step_s / HOUR_S
     return {
         "name": one.option.name,
@@ -164,9 +102,9 @@ def _option(scenario: Scenario, one: Outcome) -> dict[str, Any]:
         "unserved_minutes": service.minutes,
         "worst_minute_unserved": service.worst,
         "utilisation": service.utilisation,
-        "billing_overhead_ratio": float(found.compute / plain) if plain else None,
+        "billing_overhead_ratio": float(found.charges.compute / plain) if plain else None,
         "base_servers": found.base,
-        "committed_after_horizon": money(found.owed_later),
+        "committed_after_horizon": money(found.charges.committed),
         "breakdown": {name: money(amount) for name, amount in one.breakdown.items()},
         "interval": None,
         "p_cheapest": None,

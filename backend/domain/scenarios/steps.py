@@ -40,10 +40,6 @@ class Steps:
         """The same time as a bill sees it."""
         return Horizon(self.start_s, self.end_s)
 
-    @property
-    def hours(self) -> float:
-        return self.count * self.step_s / 3600
-
     def of(self, seconds: float) -> int:
         """Steps that cover a duration."""
         return int(-(-seconds // self.step_s))

@@ -43,7 +43,17 @@ def bars(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Bar]:
     for name, ends, moved in _inputs(scenario, scenario.uncertainty):
         costs = np.stack([spread(scenario, one, moved, points=2).costs for one in outcomes])
         low, high = (outcomes[int(n)].option.name for n in costs.argmin(axis=0))
-        found.append(Bar(name, *ends.tolist(), *costs[winner].tolist(), low, high))
+        found.append(
+            Bar(
+                input=name,
+                low=float(ends[0]),
+                high=float(ends[1]),
+                cost_low=float(costs[winner, 0]),
+                cost_high=float(costs[winner, 1]),
+                winner_low=low,
+                winner_high=high,
+            )
+        )
     return sorted(found, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
 
 
@@ -59,9 +69,10 @@ def _inputs(scenario: Scenario, spreads: Uncertainty) -> Iterator[tuple[str, Dra
         yield "demand", ends, replace(as_stated, demand=ends)
     if spreads.score_cv:
         ends = _ends(spreads.score_cv)
-        for key in scores:
-            name = "score" if len(scores) == 1 else f"score of {float(key):g} units a server"
-            yield name, ends, replace(as_stated, scores=scores | {key: ends})
+        for part in {score_key(part): part for part in parts}.values():
+            units = float(part.units_per_server)
+            name = "score" if len(scores) == 1 else f"score of {units:g} units a server"
+            yield name, ends, replace(as_stated, scores=scores | {score_key(part): ends})
     if spreads.price_cv:
         ends = _ends(spreads.price_cv)
         for part in {price_key(part): part for part in parts}.values():

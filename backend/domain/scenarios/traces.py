@@ -1,17 +1,40 @@
-"""A recorded demand: points in time whose value holds until the next one."""
+"""A recorded demand: points in time whose value holds until the next one.
+
+Recordings come as points of a document or as CSV, which is read line by line. Nothing is mended:
+what is out of order, there twice or no number is refused with its place, and where points are
+missing the gaps are told.
+"""
 
 import csv
-import io
-import math
+import datetime as dt
+import itertools
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.reading import Node, exact, instant_s
+from backend.domain.scenarios.steps import Steps
 
 MOST_POINTS = 5_000_000
+MOST_UNITS = 10**12
+LAST_S = 7_258_118_400
+"""Start of the year 2200."""
+Row = tuple[str, object, object]
+"""Place, time and value of a point."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time without points: `missing` more would stand in it at the usual distance."""
+
+    from_s: int
+    until_s: int
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -20,6 +43,43 @@ class Trace:
 
     at_s: NDArray[np.int64]
     values: NDArray[np.float64]
+    unit: str = ""
+
+    @property
+    def interval_s(self) -> int | None:
+        """The usual distance of two points, their median; None for a single point."""
+        return int(np.median(np.diff(self.at_s))) if self.at_s.size > 1 else None
+
+    def gaps(self) -> list[Gap]:
+        """Distances of twice the usual one and more. The value before a gap holds through it."""
+        usual = self.interval_s
+        if usual is None:
+            return []
+        apart = np.diff(self.at_s)
+        wide = np.flatnonzero(apart >= 2 * usual)
+        return [
+            Gap(int(self.at_s[n]), int(self.at_s[n + 1]), round(int(apart[n]) / usual) - 1)
+            for n in wide.tolist()
+        ]
+
+    def at_steps(self, steps: Steps) -> NDArray[np.float64]:
+        """The value that holds when each step starts; 0 before the first point."""
+        place = np.searchsorted(self.at_s, steps.instants(), side="right") - 1
+        return np.where(place < 0, 0.0, self.values[np.maximum(place, 0)])
+
+    def seen(self, steps: Steps) -> "Trace":
+        """As few points as the steps can tell from all of them."""
+        values = self.at_steps(steps)
+        first = np.flatnonzero(np.diff(values, prepend=-1.0))
+        return Trace(steps.instants()[first], values[first], self.unit)
+
+    def points(self) -> list[list[Any]]:
+        """The points as a document has them."""
+        times = (dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in self.at_s.tolist())
+        return [[at, value] for at, value in zip(times, self.values.tolist(), strict=True)]
+
+
+# --- from a scenario document -------------------------------------------------------------------
 
 
 def trace_from(node: Node) -> Trace | None:
@@ -27,57 +87,101 @@ def trace_from(node: Node) -> Trace | None:
     if node.has("points") == node.has("csv"):
         node.fault("points", "exactly one of points and csv is needed")
         return None
-    if node.has("points"):
-        return _checked(node, "points", _points(node, node.list("points", 1, MOST_POINTS)))
-    text = node.values["csv"]
-    if not isinstance(text, str):
-        node.fault("csv", "text is needed")
+    try:
+        if node.has("points"):
+            return _gathered(_points(node.list("points", 1, MOST_POINTS)), is_csv=False)
+        text = node.values["csv"]
+        if not isinstance(text, str):
+            raise InvalidValue("csv", "text is needed")
+        return csv_trace(text.splitlines())
+    except InvalidValue as error:
+        node.fault(error.field, error.detail)
         return None
-    return _checked(node, "csv", _lines(text))
 
 
-def _points(node: Node, points: Iterable[object]) -> Iterator[tuple[str, object, object]]:
+def _points(points: Iterable[object]) -> Iterator[Row]:
     for place, point in enumerate(points):
         at, value = point if isinstance(point, list | tuple) and len(point) == 2 else (None, None)
-        yield f"/{place}", at, value
+        yield f"points/{place}", at, value
 
 
-def _lines(text: str) -> Iterator[tuple[str, object, object]]:
-    """Rows `timestamp,value`; a first row that holds no number is a header."""
-    for place, row in enumerate(csv.reader(io.StringIO(text)), start=1):
-        if not row or (place == 1 and len(row) == 2 and exact(row[1].strip()) is None):
-            continue
-        at, value = row if len(row) == 2 else ("", "")
-        yield f" line {place}", at.strip(), value.strip()
+# --- from CSV ----------------------------------------------------------------------------------
 
 
-def _checked(node: Node, name: str, rows: Iterator[tuple[str, object, object]]) -> Trace | None:
-    times: list[int] = []
-    values: list[float] = []
+def csv_trace(lines: Iterable[str]) -> Trace:
+    """Rows `timestamp,value`: ISO 8601 with zone or seconds since 1970. A first row that holds no
+    number is a header, and its second name the unit. InvalidValue tells the line."""
+    unit = ""
+    rows = ((n, row) for n, row in enumerate(csv.reader(_unmarked(lines)), start=1) if row)
+    head = list(itertools.islice(rows, 1))
+    if head and len(head[0][1]) == 2 and exact(head[0][1][1].strip()) is None:
+        name, at = head[0][1][1].strip(), head[0][1][0]
+        if _second(at.strip()) is None:
+            unit, head = name[:60], []
+    told = ((f"line {n}", *_pair(row)) for n, row in itertools.chain(head, rows))
+    try:
+        return _gathered(told, is_csv=True, unit=unit)
+    except csv.Error as error:
+        raise InvalidValue("csv", str(error)) from error
+
+
+def _unmarked(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without the mark that some programs begin a file with."""
+    given = iter(lines)
+    for first in itertools.islice(given, 1):
+        yield first.removeprefix("\ufeff")
+    yield from given
+
+
+def _pair(row: list[str]) -> tuple[str, str]:
+    return (row[0].strip(), row[1].strip()) if len(row) == 2 else ("", "")
+
+
+def _gathered(rows: Iterable[Row], *, is_csv: bool, unit: str = "") -> Trace:
+    times, values = array("q"), array("d")
+    last = -1
     for place, at, value in rows:
-        second = _second(at, is_epoch_known=name == "csv")
-        units = exact(value)
-        wrong = ""
-        if second is None:
-            wrong = f"{str(at)[:40]!r} is not an ISO 8601 time with zone, of whole seconds"
-        elif units is None or units < 0 or not math.isfinite(float(units)):
-            wrong = f"{str(value)[:40]!r} is not a number from 0 on"
-        elif times and second <= times[-1]:
-            wrong = "is not later than the point before"
-        if wrong or second is None or units is None:
-            node.fault(name + place, wrong)
-            return None
+        second = _second(at) if is_csv else instant_s(at)
+        units = units_of(value)
+        if second is None or units is None or second <= last or len(times) == MOST_POINTS:
+            raise _refused(place, at, value, is_csv=is_csv)
+        last = second
         times.append(second)
-        values.append(float(units))
+        values.append(units)
     if not times:
-        node.fault(name, "at least one point is needed")
-        return None
-    return Trace(np.array(times, dtype=np.int64), np.array(values))
+        raise InvalidValue("csv" if is_csv else "points", "at least one point is needed")
+    return Trace(np.array(times, dtype=np.int64), np.array(values), unit)
 
 
-def _second(at: object, *, is_epoch_known: bool) -> int | None:
-    found = instant_s(at)
-    if found is not None or not is_epoch_known:
-        return found
-    epoch = exact(at)
-    return int(epoch) if epoch is not None and epoch.denominator == 1 else None
+def _refused(place: str, at: object, value: object, *, is_csv: bool) -> InvalidValue:
+    """What is wrong with a point."""
+    form = "an ISO 8601 time with zone" + (" or seconds since 1970" if is_csv else "")
+    if (_second(at) if is_csv else instant_s(at)) is None:
+        detail = f"{str(at)[:40]!r} is not {form}, of whole seconds"
+    elif units_of(value) is None:
+        detail = f"{str(value)[:40]!r} is not a number from 0 on to {MOST_UNITS:.0e}"
+    else:
+        detail = f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
+    return InvalidValue("csv", f"{place}: {detail}") if is_csv else InvalidValue(place, detail)
+
+
+def units_of(value: object) -> float | None:
+    """A finite number from 0 on; text is read as it stands there."""
+    if isinstance(value, str):
+        # float() would take 1_000, inf and nan.
+        if len(value) > 40 or not value[:1].isdigit() or not value.isascii() or "_" in value:
+            return None
+        try:
+            found = float(value)
+        except ValueError:
+            return None
+        return found if 0 <= found <= MOST_UNITS else None
+    number = exact(value)
+    return float(number) if number is not None and 0 <= number <= MOST_UNITS else None
+
+
+def _second(at: object) -> int | None:
+    """An ISO time with zone, or whole seconds since 1970, before 2200."""
+    if isinstance(at, str) and at.isascii() and at.isdigit():
+        return int(at) if len(at) <= 10 and int(at) < LAST_S else None
+    return instant_s(at)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.scenarios.fleet import base_cost
+from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import Demand, Option, Part, Scenario, Uncertainty
 from backend.domain.scenarios.results import Outcome, money, outcome
 

@@ -12,13 +12,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from backend.domain.pricing.billing.commitments import uncovered_s
-from backend.domain.pricing.billing.lifetimes import Horizon, Lifetime
+from backend.domain.pricing.billing.lifetimes import Horizon, Lifetime, months
 from backend.domain.pricing.billing.rules import RULES
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
 
 Document = dict[str, Any]
 SLACK = Fraction(1, 10**9)
+COOLING = (("warmup_s", 0), ("cooldown_s", 300))
 
 
 @dataclass
@@ -30,7 +31,17 @@ class Told:
     running: list[int]
     serving: list[int]
     unserved: list[Fraction]
+    carried: list[Fraction]
+    """Units that the servers in service carry."""
     lives: list[Lifetime] = field(default_factory=list)
+    committed: Fraction = Fraction(0)
+
+    @property
+    def utilisation(self) -> Fraction | None:
+        """Served demand as a share of what the servers in service carry."""
+        return self.served / sum(self.carried) if sum(self.carried) else None
+
+    served: Fraction = Fraction(0)
 
 
 class Oracle:
@@ -41,11 +52,20 @@ class Oracle:
         horizon, policy = document["horizon"], document.get("policy", {})
         self.start = int(dt.datetime.fromisoformat(horizon["start"]).timestamp())
         self.step = horizon["step_s"]
-        self.count = int(Fraction(str(horizon["days"])) * 86_400 / self.step)
+        self.count = int(self._length(horizon) / self.step)
         self.horizon = Horizon(self.start, self.start + self.count * self.step)
         self.policy = policy
         self.target = Fraction(document["capacity"].get("target_utilisation", "1"))
         self.demand = [self._demand(i) for i in range(self.count)]
+
+    def _length(self, horizon: Document) -> Fraction:
+        if "days" in horizon:
+            return Fraction(str(horizon["days"])) * 86_400
+        first = dt.datetime.fromisoformat(horizon["start"])
+        last = first
+        for _ in range(horizon["months"]):
+            last = (last + dt.timedelta(days=32)).replace(day=1)
+        return Fraction(int((last - first).total_seconds()))
 
     # --- demand ---------------------------------------------------------------------------------
     def _demand(self, step: int) -> Fraction:
@@ -59,9 +79,17 @@ class Oracle:
                 value = Fraction(str(level))
         return value
 
-    def need(self, demand: Fraction, units: Fraction) -> int:
+    def need(self, demand: Fraction, units: Fraction, target: Fraction | None = None) -> int:
         """max(0, ceil(d / (c·u) − 1e-9))"""
-        return max(0, -((-(demand / (units * self.target) - SLACK)) // 1))
+        share = self.target if target is None else target
+        return max(0, -((-(demand / (units * share) - SLACK)) // 1))
+
+    @property
+    def aim(self) -> Fraction:
+        """Share of a server that the policy fills."""
+        if self.policy.get("kind") in {"target_tracking", "step"}:
+            return Fraction(str(self.policy.get("target", self.target)))
+        return self.target
 
     def steps(self, seconds: Any) -> int:
         return int(-(-Fraction(str(seconds)) // self.step))
@@ -72,7 +100,7 @@ class Oracle:
         low = max(0, policy.get("min", 0) - beside)
         high = policy.get("max")
         high = 10**9 if high is None else max(0, high - beside)
-        left = [max(Fraction(0), d - beside * base_units * self.target) for d in self.demand]
+        left = [max(Fraction(0), d - beside * base_units * self.aim) for d in self.demand]
         lag = self.steps(policy.get("lag_s", 0))
         kind = policy.get("kind", "perfect")
         if kind == "fixed":
@@ -83,8 +111,13 @@ class Oracle:
         seen = [clip(self.need(left[max(0, t - lag)], units), low, high) for t in range(self.count)]
         if kind == "perfect":
             return seen
-        out_width = max(1, self.steps(policy.get("out_window_s", 0)))
-        in_width = max(1, self.steps(policy.get("in_window_s", 300)))
+        if kind in self.others:
+            return self.others[kind](left, units, lag, (low, high))
+        names = ("out_window_s", "in_window_s", 300)
+        if kind == "cluster_autoscaler":
+            names = ("out_delay_s", "in_delay_s", 600)
+        out_width = max(1, self.steps(policy.get(names[0], 0)))
+        in_width = max(1, self.steps(policy.get(names[1], names[2])))
         running, n = [], seen[0]
         for t in range(self.count):
             least = min(seen[max(0, i)] for i in range(t - out_width + 1, t + 1))
@@ -93,9 +126,85 @@ class Oracle:
             running.append(n)
         return running
 
+    @property
+    def others(self) -> dict[str, Any]:
+        return {
+            "predictive": self._foreseen,
+            "target_tracking": self._tracked,
+            "step": self._stepped,
+        }
+
+    def _foreseen(
+        self, left: list[Fraction], units: Fraction, lag: int, bounds: tuple[int, int]
+    ) -> list[int]:
+        """Everything that is needed up to the lead, and what was seen."""
+        lead = self.steps(self.policy.get("lead_s", 0))
+        need = [self.need(d, units) for d in left]
+        return [
+            clip(max(*need[t : t + lead + 1], need[max(0, t - lag)], 0), *bounds)
+            for t in range(self.count)
+        ]
+
+    def _tracked(
+        self, left: list[Fraction], units: Fraction, lag: int, bounds: tuple[int, int]
+    ) -> list[int]:
+        """The metric shows at most 100 % of the servers that were in service a step ago."""
+        warmup, cooldown = (self.steps(self.policy.get(k, d)) for k, d in COOLING)
+        need = [self.need(d, units, self.aim) for d in left]
+        n, changed = clip(need[0], *bounds), -cooldown
+        past = [n] * (warmup + 1)
+        running = []
+        for t in range(self.count):
+            shown = max(1, -(-(min(past[-warmup - 1 :]) / self.aim) // 1))
+            wanted = clip(min(need[max(0, t - lag)], int(shown)), *bounds)
+            if wanted > n or (wanted < n and t - changed >= cooldown):
+                n, changed = wanted, t
+            past.append(n)
+            running.append(n)
+        return running
+
+    def _stepped(
+        self, left: list[Fraction], units: Fraction, lag: int, bounds: tuple[int, int]
+    ) -> list[int]:
+        """One more or one fewer, then a pause."""
+        cooldown = self.steps(self.policy.get("cooldown_s", 300))
+        below = Fraction(str(self.policy.get("in_below", "0.4")))
+        n, changed, running = clip(self.need(left[0], units, self.aim), *bounds), -cooldown, []
+        for t in range(self.count):
+            load, room = left[max(0, t - lag)], n * units
+            more, fewer = load > self.aim * room, load < below * room or not (load or room)
+            wanted = clip(n + more - fewer, *bounds)
+            if t - changed >= cooldown and wanted != n:
+                n, changed = wanted, t
+            running.append(n)
+        return running
+
     # --- options --------------------------------------------------------------------------------
     def option(self, option: Document) -> Told:
         parts = {part["role"]: part for part in option["parts"]}
+        extras = self.document.get("extras", {}) | option.get("extras", {})
+        told = self._told(parts)
+        told.cost += self._extras(extras)
+        told.served = sum(self.demand) - sum(told.unserved)
+        return told
+
+    def _extras(self, given: Document) -> Fraction:
+        number = lambda name: Fraction(str(given.get(name, 0)))  # noqa: E731
+        convention = given.get("month_convention", "calendar")
+        if isinstance(convention, int):
+            count = Fraction(self.horizon.seconds, convention * 3600)
+        else:
+            count = Fraction(len(list(months(self.horizon, convention))))
+        volume, egress, lower = number("egress_gb_per_month"), Fraction(0), Fraction(0)
+        for upper, amount in given.get("egress_tiers", []):
+            top = volume if upper is None else Fraction(upper)
+            egress += max(Fraction(0), min(volume, top) - lower) * Fraction(amount)
+            lower = top
+        storage = number("storage_gb") * number("storage_usd_per_gb_month")
+        staff = number("staff_hours_per_month") * number("staff_usd_per_hour")
+        return count * (egress + storage + staff + number("fixed_per_month"))
+
+    def _told(self, parts: dict[str, Document]) -> Told:
         if "all" in parts:
             part = parts["all"]
             if part.get("count") is None:
@@ -106,8 +215,8 @@ class Oracle:
         count = base["count"]
         if count == "optimal":
             highest = max(self.wanted(self._units(burst), 0, self._units(base)))
-            if self._units(base) != self._units(burst):
-                highest = self._peak(base)
+            if base["price"]["billing"] != "reserved":
+                highest = max(highest, self._peak(base))
             is_reserved = base["price"]["billing"] == "reserved"
             runs = self._reserved if is_reserved else self._run
             bills = [runs(base, burst, k, is_free=True).cost for k in range(highest + 1)]
@@ -131,7 +240,10 @@ class Oracle:
         lives = [Lifetime(slot + 1, self.start, self.horizon.end_s) for slot in range(count)]
         unserved = [max(Fraction(0), d - count * units) for d in self.demand]
         nobody = [0] * self.count
-        return Told(self._bill(part, lives, count), None, nobody, nobody, unserved)
+        carried = [count * units] * self.count
+        told = Told(self._bill(part, lives, count), None, nobody, nobody, unserved, carried)
+        told.committed = self._committed(part, lives, count)
+        return told
 
     def _run(
         self,
@@ -149,15 +261,15 @@ class Oracle:
         lives = stack(running, self.start, self.step)
         serving = self._serving(running)
         always, units = count * self._units(base), self._units(burst)
-        unserved = [
-            max(Fraction(0), d - always - n * units)
-            for d, n in zip(self.demand, serving, strict=True)
-        ]
-        cost = self._bill(burst, lives, 0)
+        carried = [always + n * units for n in serving]
+        unserved = [max(Fraction(0), d - c) for d, c in zip(self.demand, carried, strict=True)]
+        cost, committed = self._bill(burst, lives, 0), self._committed(burst, lives, 0)
         if is_base:
             whole = [Lifetime(slot + 1, self.start, self.horizon.end_s) for slot in range(count)]
             cost += self._bill(base, whole, count)
-        return Told(cost, count if is_base else None, running, serving, unserved, lives)
+            committed += self._committed(base, whole, count)
+        k = count if is_base else None
+        return Told(cost, k, running, serving, unserved, carried, lives, committed)
 
     def _reserved(
         self, base: Document, burst: Document, count: int, *, is_free: bool = False
@@ -166,7 +278,7 @@ class Oracle:
         terms = terms_of(burst["price"], count)
         rest_s = uncovered_s(told.lives, self.horizon, terms)
         told.cost = self._bill(base, [], count) + rest_s * terms.price / 3600
-        told.base = count
+        told.base, told.committed = count, self._committed(base, [], count)
         return told
 
     def _serving(self, running: list[int]) -> list[int]:
@@ -175,7 +287,36 @@ class Oracle:
 
     def _bill(self, part: Document, lives: list[Lifetime], count: int) -> Fraction:
         price = part["price"]
-        return RULES[price["billing"]](lives, self.horizon, terms_of(price, count))
+        terms = terms_of(price, count)
+        if price["billing"] == "dedicated":
+            held = self._held(lives, terms)
+            return len(held) * terms.setup + sum(now for now, _ in held) * terms.price
+        return RULES[price["billing"]](lives, self.horizon, terms)
+
+    def _held(self, lives: list[Lifetime], terms: Terms) -> list[tuple[int, int]]:
+        """Of each slot: months paid in the horizon and after it."""
+        found = []
+        for slot in sorted({life.slot for life in lives}):
+            start = min(life.start_s for life in lives if life.slot == slot)
+            end = max(life.end_s for life in lives if life.slot == slot)
+            convention = terms.month_convention
+            used = len(list(months(Horizon(start, end), convention)))
+            inside = len(list(months(Horizon(start, self.horizon.end_s), convention)))
+            now = max(used, min(inside, terms.minimum_months))
+            found.append((now, max(0, terms.minimum_months - now)))
+        return found
+
+    def _committed(self, part: Document, lives: list[Lifetime], count: int) -> Fraction:
+        """What is owed beyond the horizon."""
+        price = part["price"]
+        terms = terms_of(price, count)
+        if price["billing"] == "dedicated":
+            return sum(later for _, later in self._held(lives, terms)) * terms.price
+        if price["billing"] != "reserved":
+            return Fraction(0)
+        term_h = terms.term_months * 730
+        left_h = max(Fraction(0), term_h - Fraction(self.horizon.seconds, 3600))
+        return count * left_h * (terms.price + terms.upfront / term_h)
 
 
 def clip(value: int, low: int, high: int) -> int:
@@ -230,4 +371,6 @@ def terms_of(price: Document, count: int) -> Terms:
         term_months=price.get("term_months", 12),
         commit_per_hour=number("commit_per_hour"),
         discount=number("discount"),
+        setup=number("setup"),
+        minimum_months=price.get("minimum_months", 1),
     )

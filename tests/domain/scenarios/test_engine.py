@@ -174,7 +174,7 @@ def test_bills_are_those_of_single_lives(
     told, horizon = found.told(), steps.horizon
     for name, rule in bills.SLOT_RULES.items():
         assert bills.total(rule(found, horizon, given)) == RULES[name](told, horizon, given), name
-    usage = bills.Usage(found, horizon, given.minimum_s)
+    usage = bills.usage(found, horizon, given.minimum_s)
     assert bills.uncovered_s(usage, given.reservations) == uncovered_oracle(told, horizon, given)
     assert bills.savings(usage, given) == RULES["savings"](told, horizon, given)
     assert bills.reserved(horizon, given) == RULES["reserved"](told, horizon, given)
@@ -197,6 +197,6 @@ def test_bill_without_what_it_needs_is_refused(rule: str, given: dict[str, Any])
 
 def test_savings_plan_of_the_whole_price_is_refused() -> None:
     steps = Steps(JANUARY, 60, 1)
-    usage = bills.Usage(lives(np.array([1], dtype=np.uint8), steps), steps.horizon, 60)
+    usage = bills.usage(lives(np.array([1], dtype=np.uint8), steps), steps.horizon, 60)
     with pytest.raises(InvalidValue, match="discount"):
         bills.savings(usage, Terms(Fraction(1), discount=Fraction(1)))

@@ -153,11 +153,15 @@ def test_base_of_reservations_needs_a_burst_by_the_second() -> None:
         ({"points": [["2026-01-01T00:00:00Z", -1]]}, "points/0", "from 0 on"),
         ({"points": [["2026-01-01T00:00:00Z", Decimal("NaN")]]}, "points/0", "from 0 on"),
         ({"points": ["x"]}, "points/0", "with zone"),
-        ({"csv": "time,value\n1767225600,1\n1767225600,2\n"}, "csv line 3", "not later"),
-        ({"csv": "1767225660,1\n1767225600,2\n"}, "csv line 2", "not later"),
-        ({"csv": "1767225600,1\n\n1767225660\n"}, "csv line 3", "with zone"),
-        ({"csv": "1767225600,1\n1767225660,nan\n"}, "csv line 2", "from 0 on"),
-        ({"csv": "1767225600.5,1\n"}, "csv line 1", "whole seconds"),
+        ({"csv": "time,value\n1767225600,1\n1767225600,2\n"}, "csv", "line 3: is not later"),
+        ({"csv": "1767225660,1\n1767225600,2\n"}, "csv", "line 2: is not later"),
+        ({"csv": "1767225600,1\n\n1767225660\n"}, "csv", "line 3: '' is not an ISO"),
+        (
+            {"csv": "1767225600,1\n1767225660,nan\n"},
+            "csv",
+            "line 2: 'nan' is not a number from 0 on",
+        ),
+        ({"csv": "1767225600.5,1\n"}, "csv", "line 1: '1767225600.5' is not an ISO"),
     ],
 )
 def test_fault_of_a_trace_is_told_by_its_line(given: Document, field: str, detail: str) -> None:

@@ -8,7 +8,9 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.policies import KINDS as POLICIES
 from backend.domain.scenarios.results import outcome
+from backend.domain.scenarios.service import unserved
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
 from tests.domain.scenarios.oracle import Oracle
 
@@ -29,8 +31,17 @@ hourly = st.one_of(
     ),
     st.builds(price, amounts, st.just("spot")),
 )
-monthly = st.builds(
-    price, amounts, st.just("monthly"), month_convention=st.sampled_from(["calendar", "30d", 730])
+conventions = st.sampled_from(["calendar", "30d", 730])
+monthly = st.one_of(
+    st.builds(price, amounts, st.just("monthly"), month_convention=conventions),
+    st.builds(
+        price,
+        amounts,
+        st.just("dedicated"),
+        setup=amounts,
+        minimum_months=st.integers(1, 4),
+        month_convention=st.sampled_from(["calendar", "30d", 7]),
+    ),
 )
 reserved = st.builds(price, amounts, st.just("reserved"), upfront=amounts)
 seconds = st.sampled_from([0, 60, 300, 900, 1800, 4000])
@@ -66,7 +77,7 @@ def traces(draw: st.DrawFn) -> Document:
 
 @st.composite
 def policies(draw: st.DrawFn) -> Document:
-    kind = draw(st.sampled_from(["perfect", "hpa", "fixed", "scheduled"]))
+    kind = draw(st.sampled_from(POLICIES))
     low = draw(st.integers(0, 3))
     found: Document = {
         "kind": kind,
@@ -78,6 +89,14 @@ def policies(draw: st.DrawFn) -> Document:
     }
     if kind == "hpa":
         found |= {"out_window_s": draw(seconds), "in_window_s": draw(seconds)}
+    if kind == "cluster_autoscaler":
+        found |= {"out_delay_s": draw(seconds), "in_delay_s": draw(seconds)}
+    if kind == "predictive":
+        found |= {"lead_s": draw(seconds)}
+    if kind in {"target_tracking", "step"}:
+        found |= {"cooldown_s": draw(seconds), "target": draw(st.sampled_from(["0.5", "0.8"]))}
+    if kind == "step":
+        found |= {"in_below": draw(st.sampled_from(["0.25", "0.5"]))}
     if kind == "fixed":
         found |= {"count": draw(st.integers(0, 6))}
     if kind == "scheduled":
@@ -103,15 +122,25 @@ def options(draw: st.DrawFn) -> Document:
     return found
 
 
+extras = st.fixed_dictionaries(
+    {
+        "fixed_per_month": amounts,
+        "storage_gb": amounts,
+        "storage_usd_per_gb_month": amounts,
+        "egress_gb_per_month": amounts,
+        "egress_tiers": st.just([["1.5", "0.3"], ["2", "0.2"], [None, "0.1"]]),
+        "month_convention": conventions,
+    }
+)
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
+    day = {"start": START.isoformat(), "days": 1, "step_s": draw(st.sampled_from([300, 900]))}
+    months = {"start": "2026-03-01T00:00:00+00:00", "months": 2, "step_s": 21_600}
     return {
         "schema": 1,
-        "horizon": {
-            "start": START.isoformat(),
-            "days": 1,
-            "step_s": draw(st.sampled_from([300, 900])),
-        },
+        "horizon": draw(st.sampled_from([day, day, months])),
         "demand": draw(daily | traces()),
         "capacity": {
             "units_per_server": draw(st.sampled_from(["1", "0.7", "2.5"])),
@@ -119,6 +148,7 @@ def documents(draw: st.DrawFn) -> Document:
         },
         "policy": draw(policies()),
         "options": [draw(options())],
+        "extras": draw(st.just({}) | extras),
     }
 
 
@@ -134,7 +164,18 @@ def test_engine_says_what_the_slow_way_says(document: Document) -> None:
     assert found.fleet.serving.tolist() == told.serving
     assert found.fleet.base == told.base
     assert found.total == told.cost
-    assert found.service.unserved.tolist() == pytest.approx([float(u) for u in told.unserved])
+    assert found.fleet.lives.count == len(told.lives)
+    assert found.fleet.charges.committed == told.committed
+    assert found.server_s == oracle.step * (
+        sum(told.running) + found.fleet.always_on * oracle.count
+    )
+    used = None if told.utilisation is None else pytest.approx(float(told.utilisation))
+    assert found.service.utilisation == used
+    lost = sum(1 for units in told.unserved if units > 0)
+    assert found.service.minutes == lost * oracle.step / 60
+    fleet = found.fleet
+    missing = unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
+    assert missing.tolist() == pytest.approx([float(u) for u in told.unserved])
 
 
 @given(daily, policies(), amounts)

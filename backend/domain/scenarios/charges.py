@@ -1,0 +1,210 @@
+"""What the servers of an option cost up to some moment, and what they then still commit to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from backend.domain.pricing.billing.commitments import HOURS_PER_TERM_MONTH
+from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
+from backend.domain.scenarios import bills
+from backend.domain.scenarios.lives import Lives
+from backend.domain.scenarios.model import Extras, Part, Price
+
+ZERO = Fraction(0)
+RESERVED, SAVINGS, DEDICATED, PURCHASE = "reserved", "savings", "dedicated", "purchase"
+
+
+@dataclass(frozen=True)
+class Charges:
+    """Amounts are exact. `compute` and `setup` are what the time up to the moment costs."""
+
+    compute: Fraction = ZERO
+    setup: Fraction = ZERO
+    prepaid: Fraction = ZERO
+    """Paid before, for time after the moment: the rest of upfront and purchase money."""
+    owed: Fraction = ZERO
+    """To be paid after the moment, used or not: the rest of a term."""
+    plain: Fraction | None = ZERO
+    """The same running seconds at the price of a second; None where a price is not hourly."""
+
+    @property
+    def committed(self) -> Fraction:
+        """Everything that goes beyond the moment."""
+        return self.prepaid + self.owed
+
+    def __add__(self, other: "Charges") -> "Charges":
+        is_hourly = self.plain is not None and other.plain is not None
+        return Charges(
+            self.compute + other.compute,
+            self.setup + other.setup,
+            self.prepaid + other.prepaid,
+            self.owed + other.owed,
+            self.plain + other.plain if is_hourly else None,  # type: ignore[operator]
+        )
+
+
+def charged(
+    base: Part | None, count: int, elastic: Part | None, lived: Lives, horizon: Horizon
+) -> Charges:
+    """Charges of `count` servers that are always on and of elastic ones, up to the horizon's end.
+
+    Reservations beside elastic servers are no servers: they pay what they cover of their use.
+    """
+    if base is not None and elastic is not None and base.price.billing == RESERVED:
+        return _covered(base.price, count, elastic.price, lived, horizon)
+    found = Charges()
+    if base is not None:
+        found += _always_on(base.price, count, horizon)
+    if elastic is not None:
+        found += _elastic(elastic.price, lived, horizon)
+    return found
+
+
+def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
+    one = whole(1, horizon)
+    found = Charges(
+        compute=base_cost(price, count, horizon),
+        setup=count * price.terms.setup,
+        plain=_plain(price, count * horizon.seconds),
+    )
+    if price.billing == DEDICATED:
+        return replace(found, owed=count * _contracts(price, one, horizon)[1] * price.terms.price)
+    return replace(found, prepaid=_prepaid(price, count, horizon), owed=_fee(price, count, horizon))
+
+
+def _elastic(price: Price, lived: Lives, horizon: Horizon) -> Charges:
+    found = Charges(
+        compute=cost(price, lived, horizon),
+        setup=lived.slots * price.terms.setup,
+        plain=_plain(price, int(lived.seconds.sum())),
+    )
+    if price.billing == DEDICATED:
+        return replace(found, owed=_contracts(price, lived, horizon)[1] * price.terms.price)
+    return replace(found, prepaid=_prepaid(price, lived.slots, horizon))
+
+
+def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon) -> Charges:
+    usage = bills.usage(lived, horizon, base.terms.minimum_s)
+    return Charges(
+        compute=covered_cost(base, burst, usage, count, horizon),
+        prepaid=_prepaid(base, count, horizon),
+        owed=_fee(base, count, horizon),
+        plain=_plain(burst, int(lived.seconds.sum())),
+    )
+
+
+def covered_cost(
+    base: Price, burst: Price, usage: bills.Usage, count: int, horizon: Horizon
+) -> Fraction:
+    """Fee of `count` reservations, and the use that they do not cover at the other price."""
+    rest_s = bills.uncovered_s(usage, count)
+    return base_cost(base, count, horizon) + rest_s * burst.terms.price / HOUR_S
+
+
+# --- running costs ------------------------------------------------------------------------------
+
+
+def slot_costs(price: Price, lived: Lives, horizon: Horizon) -> bills.Costs:
+    """Cost of each slot over the horizon, without set-up; not for prices of the whole fleet."""
+    if price.billing == DEDICATED:
+        return [
+            paid * price.terms.price for paid, _ in bills.held_months(lived, horizon, price.terms)
+        ]
+    name = "monthly" if price.billing == PURCHASE else price.billing
+    return bills.SLOT_RULES[name](lived, horizon, price.terms)
+
+
+def cost(price: Price, lived: Lives, horizon: Horizon) -> Fraction:
+    """What elastic servers cost over the horizon, without set-up."""
+    if price.billing == SAVINGS:
+        return bills.savings(bills.usage(lived, horizon, price.terms.minimum_s), price.terms)
+    return bills.total(slot_costs(price, lived, horizon))
+
+
+def base_cost(price: Price, count: int, horizon: Horizon) -> Fraction:
+    """What `count` servers that run all the time cost, without set-up; reservations: the fee."""
+    return base_costs(price, horizon)(count)
+
+
+def base_costs(price: Price, horizon: Horizon) -> Callable[[int], Fraction]:
+    """The same for any count."""
+    if price.billing == RESERVED:
+        one = bills.reserved(horizon, replace(price.terms, reservations=1))
+    elif price.billing == SAVINGS:
+        used = bills.usage(whole(1, horizon), horizon, price.terms.minimum_s)
+        return lambda count: bills.savings(used.times(count), price.terms)
+    else:
+        one = cost(price, whole(1, horizon), horizon)
+    return lambda count: count * one
+
+
+def whole(count: int, horizon: Horizon) -> Lives:
+    """Servers that run through the whole horizon."""
+    return Lives(
+        np.arange(1, count + 1, dtype=np.int64),
+        np.full(count, horizon.start_s, dtype=np.int64),
+        np.full(count, horizon.end_s, dtype=np.int64),
+    )
+
+
+def _plain(price: Price, seconds: int) -> Fraction | None:
+    return seconds * price.terms.price / HOUR_S if price.unit == "hour" else None
+
+
+# --- what goes beyond ---------------------------------------------------------------------------
+
+
+def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
+    """Months of all slots that are paid in the horizon, and that are owed after it."""
+    held = bills.held_months(lived, horizon, price.terms)
+    return sum(paid for paid, _ in held), sum(owed for _, owed in held)
+
+
+def _term_left(horizon: Horizon, term_months: int) -> Fraction:
+    """Share of a term from the horizon's start that lies after its end."""
+    return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_TERM_MONTH * HOUR_S))
+
+
+def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
+    amount = {RESERVED: price.terms.upfront, PURCHASE: price.purchase_total}.get(price.billing)
+    return count * amount * _term_left(horizon, price.terms.term_months) if amount else ZERO
+
+
+def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
+    if price.billing != RESERVED:
+        return ZERO
+    term_h = price.terms.term_months * HOURS_PER_TERM_MONTH
+    return count * term_h * price.terms.price * _term_left(horizon, price.terms.term_months)
+
+
+# --- beside the servers -------------------------------------------------------------------------
+
+
+def extras_costs(extras: Extras, horizon: Horizon) -> dict[str, Fraction]:
+    """Cost over the horizon of everything that is stated by the month."""
+    count = months_begun(horizon, extras.month_convention)
+    return {
+        "egress": count * _tiered(extras),
+        "storage": count * extras.storage_gb * extras.storage_price,
+        "staff": count * extras.staff_hours * extras.staff_price,
+        "fixed": count * extras.fixed,
+    }
+
+
+def months_begun(horizon: Horizon, convention: str | int) -> Fraction:
+    """Months of a convention that the horizon begins; of N hours, its share of them."""
+    if isinstance(convention, int):
+        return Fraction(horizon.seconds, convention * HOUR_S)
+    return Fraction(sum(1 for _ in months(horizon, convention)))
+
+
+def _tiered(extras: Extras) -> Fraction:
+    """A month's egress under tiers of cumulative bounds."""
+    found, lower = ZERO, ZERO
+    for upper, price in extras.egress_tiers:
+        until = extras.egress_gb if upper is None else min(upper, extras.egress_gb)
+        found += max(ZERO, until - lower) * price
+        lower = max(lower, until)
+    return found

@@ -1,0 +1,92 @@
+"""Which option is the cheapest where hourly prices and the shape of the demand are others.
+
+Each cell of the map is reckoned by the engine: a base that asks for its optimum is asked anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.model import Option, Part, Scenario
+from backend.domain.scenarios.policies import REMEMBERING
+from backend.domain.scenarios.results import Outcome, outcome
+from backend.domain.scenarios.work import SLOW
+
+PRICES = tuple(Fraction(n, 10) for n in (2, 3, 5, 7, 10, 14, 20, 30, 50))
+"""Factors on every hourly price; prices by the month stay."""
+SHAPES = (0.0, 0.5, 1.0, 1.5, 2.0)
+"""How far the demand goes from its mean, of how far it goes as stated."""
+MOST_STEPS = 40_000_000
+"""Of all cells and options together."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The cheapest option at one place of the map."""
+
+    option: str
+    cost: Fraction
+    unserved_share: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of one shape of the demand, one for each factor of PRICES."""
+
+    peak_to_mean: float
+    is_stated: bool
+    cells: Sequence[Cell]
+
+
+def regimes(document: object) -> list[Row]:
+    """The map of a document, flat demand first; its mean is the same in every row.
+
+    Raises InvalidDocument for faults of the document and for more than MOST_STEPS.
+    """
+    scenario = scenario_from(document)
+    slow = SLOW if scenario.policy.kind in REMEMBERING else 1
+    count = scenario.steps.count * len(scenario.options) * len(PRICES) * len(SHAPES) * slow
+    if count > MOST_STEPS:
+        detail = f"a map of {count:,} steps is beyond {MOST_STEPS:,}: take longer steps"
+        raise InvalidDocument([("/horizon/step_s", detail)])
+    return [_row(scenario, shape) for shape in SHAPES]
+
+
+def _row(scenario: Scenario, shape: float) -> Row:
+    values = scenario.demand.values
+    mean = float(values.mean())
+    moved = values
+    if shape != 1.0:
+        moved = np.maximum(0.0, mean + shape * (values - mean))
+        moved *= mean / (float(moved.mean()) or 1.0)
+    shaped = replace(scenario, demand=replace(scenario.demand, values=moved))
+    cells = [_cell(shaped, factor) for factor in PRICES]
+    return Row(float(moved.max()) / (mean or 1.0), shape == 1.0, cells)
+
+
+def _cell(scenario: Scenario, factor: Fraction) -> Cell:
+    found: list[Outcome] = [outcome(scenario, _priced(one, factor)) for one in scenario.options]
+    best = min(found, key=lambda one: one.total)
+    return Cell(best.option.name, best.total, best.service.share)
+
+
+def _priced(option: Option, factor: Fraction) -> Option:
+    return replace(option, parts=tuple(_dearer(part, factor) for part in option.parts))
+
+
+def _dearer(part: Part, factor: Fraction) -> Part:
+    price = part.price
+    if price.unit != "hour":
+        return part
+    terms = replace(
+        price.terms,
+        price=factor * price.terms.price,
+        cap=None if price.terms.cap is None else factor * price.terms.cap,
+        upfront=factor * price.terms.upfront,
+        commit_per_hour=factor * price.terms.commit_per_hour,
+    )
+    return replace(part, price=replace(price, terms=terms))

@@ -1,0 +1,204 @@
+"""Everything of a result that has a time: for charts and tables.
+
+Where there are more steps than points are asked for, a point stands for several steps and shows
+the largest value among them, so that no peak and no unserved demand is lost.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.pricing.billing.lifetimes import Horizon, months
+from backend.domain.scenarios.charges import RESERVED, extras_costs
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.fleet import Fleet
+from backend.domain.scenarios.model import Option, Scenario
+from backend.domain.scenarios.results import Outcome, money, outcome
+from backend.domain.scenarios.service import unserved
+
+MOST_POINTS = 2000
+Values = NDArray[Any]
+ZERO = Fraction(0)
+
+
+def series(document: object, *, most_points: int = MOST_POINTS) -> dict[str, Any]:
+    """Series of a scenario document; InvalidDocument names every field that is wrong.
+
+    `t` has the start of each point, of `point_s` seconds. `demand` and `unserved` are in units,
+    `running` and `serving` in servers, `carried` in the units that those in service carry; shares
+    are of the time or of the demand, amounts decimal strings.
+    """
+    scenario = scenario_from(document)
+    found = [outcome(scenario, option) for option in scenario.options]
+    missing = [_missing(scenario, one.fleet) for one in found]
+    steps = scenario.steps
+    width = -(-steps.count // max(1, most_points))
+    starts = steps.instants()[::width].tolist()
+    bills = [list(_monthly(scenario, one)) for one in found]
+    return {
+        "schema": 1,
+        "unit": scenario.demand.unit,
+        "currency": scenario.currency,
+        "point_s": width * steps.step_s,
+        "t": [dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in starts],
+        "demand": _highest(scenario.demand.values, width),
+        "options": [_over_time(one, lost, width) for one, lost in zip(found, missing, strict=True)],
+        "load_duration": _load_duration(scenario, found, missing, width),
+        "months": _by_month(scenario, found, missing, bills),
+        "cash": _cash(scenario, found, missing, bills),
+    }
+
+
+def _highest(values: Values, width: int) -> list[Any]:
+    """Largest value of each `width` steps."""
+    highest: list[Any] = np.maximum.reduceat(values, np.arange(0, values.size, width)).tolist()
+    return highest
+
+
+def _missing(scenario: Scenario, found: Fleet) -> Values:
+    return unserved(scenario, found.serving, found.units_elastic, found.carried_always)
+
+
+def _over_time(one: Outcome, missing: Values, width: int) -> dict[str, Any]:
+    found = one.fleet
+    serving = found.serving.astype(np.int64)
+    carried = serving * float(found.units_elastic) + float(found.carried_always)
+    return {
+        "name": one.option.name,
+        "running": _highest(found.running.astype(np.int64) + found.always_on, width),
+        "serving": _highest(serving + found.always_on, width),
+        "carried": _highest(carried, width),
+        "unserved": _highest(missing, width),
+    }
+
+
+# --- the load-duration curve --------------------------------------------------------------------
+
+
+def _load_duration(
+    scenario: Scenario, found: list[Outcome], missing: list[Values], width: int
+) -> dict[str, Any]:
+    """Everything in falling order. At each share of the time the bands of an option, in servers,
+    add up to what runs: what the base pays, and what runs beyond it."""
+    count = scenario.steps.count
+    return {
+        "share": (np.arange(0, count, width) / count).tolist(),
+        "demand": _falling(scenario.demand.values, width),
+        "options": [_bands(one, lost, width) for one, lost in zip(found, missing, strict=True)],
+    }
+
+
+def _falling(values: Values, width: int) -> list[Any]:
+    falling: list[Any] = np.sort(values)[::-1][::width].tolist()
+    return falling
+
+
+def _bands(one: Outcome, missing: Values, width: int) -> dict[str, Any]:
+    found = one.fleet
+    running = found.running.astype(np.int64) + found.always_on
+    base = found.always_on if found.base is None else found.base
+    return {
+        "name": one.option.name,
+        "base_kind": _base_kind(found),
+        "base": _falling(np.minimum(running, base), width),
+        "burst": _falling(np.maximum(running - base, 0), width),
+        "unserved": _falling(missing, width),
+    }
+
+
+def _base_kind(found: Fleet) -> str | None:
+    """`servers` that are always on, `reservations`, or None."""
+    if found.fixed_part is None:
+        return None
+    is_commitment = found.base is not None and found.fixed_part.price.billing == RESERVED
+    return "reservations" if is_commitment else "servers"
+
+
+# --- money over the months ----------------------------------------------------------------------
+
+
+def _ends(scenario: Scenario) -> list[tuple[str, int]]:
+    """Calendar months (UTC) that the horizon touches, each with its end within the horizon."""
+    horizon = scenario.steps.horizon
+    return [
+        (f"{dt.datetime.fromtimestamp(start_s, dt.UTC):%Y-%m}", min(end_s, horizon.end_s))
+        for start_s, end_s in months(horizon)
+    ]
+
+
+def _monthly(
+    scenario: Scenario, one: Outcome
+) -> Iterator[tuple[dict[str, Fraction], Fraction, Fraction]]:
+    """Up to the end of each month: cost by component, what is prepaid, and what is still owed if
+    everything ends then. The last one is the bill of the scenario."""
+    for _, end_s in _ends(scenario):
+        until = Horizon(scenario.steps.start_s, end_s)
+        charges = one.fleet.charges_until(until)
+        breakdown = {
+            "compute": charges.compute,
+            **extras_costs(one.option.extras, until),
+            "setup": charges.setup,
+        }
+        yield breakdown, charges.prepaid, charges.owed
+
+
+Bills = list[tuple[dict[str, Fraction], Fraction, Fraction]]
+
+
+def _by_month(
+    scenario: Scenario, found: list[Outcome], missing: list[Values], bills: list[Bills]
+) -> list[dict[str, Any]]:
+    """What each month adds to the bill; the months add up to the whole."""
+    rows = []
+    before_s = scenario.steps.start_s
+    for place, (month, end_s) in enumerate(_ends(scenario)):
+        options = []
+        for one, lost, bill in zip(found, missing, bills, strict=True):
+            earlier = bill[place - 1][0] if place else {}
+            added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[place][0].items()}
+            options.append(
+                _priced(one.option, sum(added.values(), ZERO))
+                | {"unserved_share": _share(scenario, lost, before_s, end_s)}
+                | {"breakdown": {name: money(amount) for name, amount in added.items()}}
+            )
+        rows.append({"month": month, "options": options})
+        before_s = end_s
+    return rows
+
+
+def _priced(option: Option, amount: Fraction) -> dict[str, Any]:
+    return {"name": option.name, "cost": money(amount)}
+
+
+def _cash(
+    scenario: Scenario, found: list[Outcome], missing: list[Values], bills: list[Bills]
+) -> list[dict[str, Any]]:
+    """What has been paid by the end of each month, and what leaving then still costs."""
+    start_s = scenario.steps.start_s
+    return [
+        {
+            "month": month,
+            "options": [
+                {
+                    "name": one.option.name,
+                    "paid": money(sum(bill[place][0].values(), ZERO) + bill[place][1]),
+                    "exit": money(bill[place][2]),
+                    "unserved_share": _share(scenario, lost, start_s, end_s),
+                }
+                for one, lost, bill in zip(found, missing, bills, strict=True)
+            ],
+        }
+        for place, (month, end_s) in enumerate(_ends(scenario))
+    ]
+
+
+def _share(scenario: Scenario, missing: Values, from_s: int, until_s: int) -> float:
+    """Unserved share of the demand of the steps that start in a time."""
+    steps = scenario.steps
+    first, last = (-(-(at - steps.start_s) // steps.step_s) for at in (from_s, until_s))
+    asked = float(scenario.demand.values[first:last].sum())
+    return float(missing[first:last].sum()) / asked if asked else 0.0

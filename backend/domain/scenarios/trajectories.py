@@ -1,0 +1,127 @@
+"""Which elastic servers run and serve in each step; equal parts of a scenario are run once."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.scenarios.lives import Lives, lives
+from backend.domain.scenarios.model import Part, Scenario
+from backend.domain.scenarios.needed import needed
+from backend.domain.scenarios.policies import REMEMBERING, Load, Policy, wanted
+from backend.domain.scenarios.scan import Servers, sliding_min
+from backend.domain.scenarios.service import Service, served
+from backend.domain.scenarios.windows import Window
+
+ZERO = Fraction(0)
+DIGITS = 14  # of which a float is sure
+MOST_KEPT = 4
+"""Trajectories kept of a scenario; options that share one stand side by side as a rule."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Elastic servers in each step, their lives, and how far they and a base met the demand."""
+
+    running: Servers
+    serving: Servers
+    lives: Lives
+    service: Service
+
+
+def run(scenario: Scenario, part: Part, count: int, base: Part) -> Run:
+    """What runs of an elastic part beside `count` servers of a base, within the quota."""
+    key = part.units_per_server, count * base.units_per_server, count
+    known = scenario.kept
+    if key not in known:
+        running = _quoted(trajectory(scenario, part, count, base), scenario.policy)
+        if len(known) >= MOST_KEPT:
+            known.pop(next(iter(known)))
+        always = count * base.units_per_server
+        known[key] = _run(scenario, running, part.units_per_server, always)
+    found: Run = known[key]
+    return found
+
+
+def _run(scenario: Scenario, running: Servers, units: Fraction, always: Fraction) -> Run:
+    serving = _serving(running, scenario)
+    met = served(scenario, serving, units, always)
+    return Run(running, serving, lives(running, scenario.steps), met)
+
+
+def alone(scenario: Scenario, units_per_server: Fraction) -> tuple[Servers, Servers]:
+    """Servers that run and that serve when elastic ones of a size carry everything."""
+    running = _quoted(_wanted(scenario, units_per_server, 0, Fraction(0)), scenario.policy)
+    return running, _serving(running, scenario)
+
+
+def nobody(scenario: Scenario, always: Fraction) -> Run:
+    """No elastic servers at all beside what is carried always."""
+    running = np.zeros(scenario.steps.count, dtype=np.uint8)
+    return _run(scenario, running, ZERO, always)
+
+
+def peak_count(scenario: Scenario, part: Part) -> int:
+    """Servers that the highest demand needs, within min and max."""
+    highest = scenario.demand.values.max(keepdims=True)
+    need = int(needed(highest, part.units_per_server * scenario.target_utilisation)[0])
+    policy = scenario.policy
+    most = need if policy.max_servers is None else min(need, policy.max_servers)
+    return max(policy.min_servers, most)
+
+
+def trajectory(scenario: Scenario, part: Part, count: int, base: Part) -> Servers:
+    """Elastic servers that the policy wants beside `count` of the base; the quota comes last."""
+    return _wanted(scenario, part.units_per_server, count, base.units_per_server)
+
+
+def _wanted(scenario: Scenario, units: Fraction, count: int, base_units: Fraction) -> Servers:
+    demand = scenario.demand.values
+    if count:
+        # At the target: the base takes its share of the demand before the elastic part is sized.
+        demand = _left(demand, float(count * base_units * _target(scenario)))
+    load = Load(demand, units, scenario.target_utilisation, scenario.steps)
+    return wanted(_beside(scenario.policy, count), load)
+
+
+def _left(demand: NDArray[np.float64], carried: float) -> NDArray[np.float64]:
+    """Demand beyond what is carried, as the decimals would have it: 3.3 − 1.1 is 2.2."""
+    digits = DIGITS - int(np.ceil(np.log10(max(1.0, float(demand.max()), carried))))
+    return np.asarray(np.round(np.maximum(0.0, demand - carried), max(0, digits)), dtype=np.float64)
+
+
+def _target(scenario: Scenario) -> Fraction:
+    policy = scenario.policy
+    return policy.target if policy.kind in REMEMBERING else scenario.target_utilisation
+
+
+def _beside(policy: Policy, count: int) -> Policy:
+    """The policy of the servers beyond `count`: every bound and level is that much lower."""
+    if not count:
+        return policy
+    most = policy.max_servers
+    return replace(
+        policy,
+        min_servers=max(0, policy.min_servers - count),
+        max_servers=None if most is None else max(0, most - count),
+        count=max(0, policy.count - count),
+        base=max(ZERO, policy.base - count),
+        windows=tuple(_lower(window, count) for window in policy.windows),
+    )
+
+
+def _lower(window: Window, count: int) -> Window:
+    return replace(window, level=max(window.level - count, window.level * 0))
+
+
+def _quoted(running: Servers, policy: Policy) -> Servers:
+    if policy.quota is None or policy.quota >= int(running.max()):
+        return running
+    kept: Servers = np.minimum(running, running.dtype.type(policy.quota))
+    return kept
+
+
+def _serving(running: Servers, scenario: Scenario) -> Servers:
+    """Servers in service: those that have run for the warm-up; the newest end first."""
+    return sliding_min(running, scenario.steps.of(scenario.policy.warmup_s) + 1)

@@ -1,0 +1,226 @@
+"""Recorded demand: CSV line by line, exports of monitoring systems, gaps."""
+
+import datetime as dt
+import json
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.errors import InvalidValue
+from backend.domain.scenarios import traces
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios.steps import Steps
+from backend.domain.scenarios.trace_files import imported
+from backend.domain.scenarios.traces import Gap, Trace
+from tests.domain.scenarios.documents import Document, all_of, price, startup
+
+START = 1_767_225_600  # the first of January 2026
+
+
+def pairs(trace: Trace) -> list[tuple[int, float]]:
+    return list(zip((trace.at_s - START).tolist(), trace.values.tolist(), strict=True))
+
+
+def fault(text: str, **given: str) -> tuple[str, str]:
+    with pytest.raises(InvalidValue) as error:
+        imported(text.splitlines(keepends=True), **given)
+    return error.value.field, error.value.detail
+
+
+def cloudwatch(**given: Any) -> str:
+    """As `aws cloudwatch get-metric-data` answers."""
+    one = {
+        "Id": "m1",
+        "Label": "RequestCount",
+        "Timestamps": ["2026-01-01T00:02:00+00:00", "2026-01-01T00:01:00Z"],
+        "Values": [20.0, 10.5],
+        "StatusCode": "Complete",
+    }
+    return json.dumps({"MetricDataResults": [one | given], "Messages": []}, indent=4)
+
+
+def prometheus(*values: list[Any], **given: Any) -> str:
+    """As `/api/v1/query_range` answers."""
+    metric = {"__name__": "requests", "job": "web"}
+    result = [{"metric": metric, "values": list(values)}]
+    return json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": result} | given}
+    )
+
+
+# --- CSV ----------------------------------------------------------------------------------------
+
+
+def test_csv_has_iso_times_or_seconds_and_perhaps_a_header() -> None:
+    text = f"\ufefftime,requests/s\n2026-01-01T01:00:00+01:00,3\n\n{START + 60}, 4.5 \n"
+    found = imported(text.splitlines(keepends=True))
+    assert (pairs(found), found.unit) == ([(0, 3), (60, 4.5)], "requests/s")
+    bare = imported([f"\ufeff{START},3\n"])
+    assert (pairs(bare), bare.unit) == ([(0, 3)], "")
+    leading = imported(["\n", "  \n", f"{START},1\n"])
+    assert pairs(leading) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("", "at least one point"),
+        (f"{START},1\n{START},2\n", "line 2: is not later"),
+        (f"{START + 1},1\n{START},2\n", "line 2: is not later"),
+        (f"{START},nan\n{START + 1},1\n", "line 1: 'nan'"),
+        (f"time,v\n{START},inf\n", "line 2: 'inf'"),
+        (f"{START},1\n{START + 1},-1\n", "line 2: '-1'"),
+        (f"{START},1\n{START + 1},1_0\n", "line 2: '1_0'"),
+        (f"{START},1\n{START + 1},1e13\n", "line 2: '1e13'"),
+        (f"{START},1\n{START + 1},1x\n", "line 2: '1x'"),
+        (f"{START},1\n{START + 1}\n", "line 2: ''"),
+        (f"{START},1\n2026-01-01T00:01:00,1\n", "line 2: '2026-01-01T00:01:00'"),
+        # a time that summer time skips exists in no zone, so none is guessed
+        (f"{START},1\n2026-03-29T01:30:00,1\n", "line 2: '2026-03-29T01:30:00'"),
+        (f"{START},1\n{START}000,1\n", "line 2:"),
+        (f"{START},1\n9999999999,1\n", "line 2:"),
+        (f'{START},1\n"{"x" * 200_000}",1\n', "field larger than"),
+    ],
+)
+def test_csv_is_refused_with_its_line(text: str, detail: str) -> None:
+    field, told = fault(text)
+    assert field == "csv"
+    assert detail in told
+
+
+def test_csv_of_many_rows_is_read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rows(count: int) -> Iterator[str]:
+        return (f"{START + n},{n % 100}\n" for n in range(count))
+
+    tracemalloc.start()
+    found = imported(rows(200_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.at_s.size == 200_000
+    # 16 bytes a point in the end; the text alone has three megabytes, objects would have 30
+    assert peak < 200_000 * 60
+    monkeypatch.setattr(traces, "MOST_POINTS", 10)
+    assert "point 11" in fault("".join(rows(11)))[1]
+
+
+# --- CloudWatch, Prometheus ---------------------------------------------------------------------
+
+
+def test_metric_data_comes_newest_first_and_is_put_in_order() -> None:
+    found = imported(cloudwatch().splitlines(keepends=True))
+    assert (pairs(found), found.unit) == ([(60, 10.5), (120, 20)], "RequestCount")
+
+
+def test_statistics_come_in_any_order() -> None:
+    points = [
+        {"Timestamp": "2026-01-01T00:02:00Z", "Sum": 120.0, "Unit": "Count"},
+        {"Timestamp": "2026-01-01T00:01:00Z", "Sum": 60.0, "Unit": "Count"},
+    ]
+    text = json.dumps({"Label": "RequestCount", "Datapoints": points})
+    found = imported([text])
+    assert (pairs(found), found.unit) == ([(60, 60), (120, 120)], "Count")
+    both = json.dumps({"Datapoints": [point | {"Average": 1.0} for point in points]})
+    assert fault(both) == ("/Datapoints", "choose one statistic of Average, Sum")
+    assert pairs(imported([both], statistic="Average")) == [(60, 1), (120, 1)]
+
+
+def test_range_query_is_seen_from_the_next_whole_second_on() -> None:
+    text = prometheus([START + 0.25, "1"], [START + 0.75, "2"], [START + 60, "3.5"])
+    found = imported([text])
+    assert pairs(found) == [(1, 2), (60, 3.5)]
+    assert found.unit == 'requests{job="web"}'
+
+
+def test_series_is_chosen_by_its_name() -> None:
+    two = json.loads(prometheus([START, "1"]))
+    two["data"]["result"].append({"metric": {"__name__": "up"}, "values": [[START, "7"]]})
+    text = json.dumps(two)
+    field, detail = fault(text)
+    assert field == "/data/result"
+    assert detail == 'choose one of its 2 series: requests{job="web"}, up'
+    assert pairs(imported([text], series="up")) == [(0, 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "detail"),
+    [
+        ("{", "", "no JSON"),
+        ("[1]", "", "neither"),
+        ("{}", "", "neither"),
+        (cloudwatch(Values=[1]), "/MetricDataResults/0", "as many"),
+        (cloudwatch(Values=[1, -1]), "/MetricDataResults/0/Values/1", "'-1' is not a number"),
+        (cloudwatch(Timestamps=["2026-01-01T00:00:00Z", "x"]), "/MetricDataResults/0/Values/1", "time"),
+        (cloudwatch(Timestamps=["2026-01-01T00:00:00Z", "2026-01-01T00:00:00"]),
+         "/MetricDataResults/0/Values/1", "time"),
+        (cloudwatch(Timestamps=["2026-01-01T00:00:00Z"] * 2), "/MetricDataResults/0/Values/1", "same"),
+        (cloudwatch(Timestamps=[], Values=[]), "", "at least one point"),
+        ('{"MetricDataResults": 5}', "/MetricDataResults", "0 series: none"),
+        ('{"Datapoints": []}', "/Datapoints", "one statistic of none"),
+        (prometheus([START, "NaN"]), "/data/result/0/values/0", "'NaN' is not a number"),
+        (prometheus([-1, "1"]), "/data/result/0/values/0", "not a time"),
+        (prometheus([None]), "/data/result/0/values/0", "not a time"),
+        (prometheus(resultType="vector"), "/data/resultType", "query_range"),
+        (prometheus(result=[{"metric": 1, "values": 5}]), "", "at least one point"),
+        ('{"status":"error","error":"bad query","data":{}}', "/status", "bad query"),
+    ],
+)  # fmt: skip
+def test_export_is_refused_with_its_place(text: str, field: str, detail: str) -> None:
+    place, told = fault(text)
+    assert place == field
+    assert detail in told
+
+
+# --- gaps, and what steps see -------------------------------------------------------------------
+
+
+def document(rows: list[tuple[int, float]]) -> Document:
+    csv = "".join(f"{START + at},{value}\n" for at, value in rows)
+    asked = {"unit": "requests/s", "kind": "trace", "csv": csv}
+    hour = {"start": "2026-01-01T00:00:00+00:00", "days": 1, "step_s": 60}
+    return startup(all_of("o", price("1")), demand=asked, horizon=hour)
+
+
+def test_gaps_are_told_and_the_value_before_holds_through_them() -> None:
+    rows = [(0, 1.0), (60, 2.0), (120, 3.0), (300, 4.0), (360, 5.0), (7560, 6.0)]
+    trace = imported(f"{START + at},{value}\n" for at, value in rows)
+    assert trace.interval_s == 60
+    assert trace.gaps() == [
+        Gap(START + 120, START + 300, 2), Gap(START + 360, START + 7560, 119),
+    ]  # fmt: skip
+    (note,) = [one for one in simulate(document(rows))["assumptions"] if "gaps" in one["name"]]
+    assert note["value"] == "2"
+    assert "7200 s from 2026-01-01T00:06:00+00:00" in note["source"]
+    assert scenario_from(document(rows)).demand.values[:7].tolist() == [1, 2, 3, 3, 3, 4, 5]
+
+
+def test_trace_without_gaps_says_nothing_of_them() -> None:
+    told = simulate(document([(0, 1.0), (60, 2.0), (130, 1.0)]))["assumptions"]
+    assert not [one for one in told if "gaps" in one["name"]]
+    one = imported([f"{START},1\n"])
+    assert (one.interval_s, one.gaps()) == (None, [])
+
+
+@given(
+    st.lists(st.integers(1, 400), min_size=1, max_size=40),
+    st.lists(st.integers(0, 3), min_size=40, max_size=40),
+    st.integers(-2000, 2000),
+)
+def test_steps_see_the_same_in_fewer_points(
+    distances: list[int], values: list[int], first: int
+) -> None:
+    at, rows = START + first, []
+    for distance, value in zip(distances, values, strict=False):
+        rows.append(f"{at},{value}\n")
+        at += distance
+    trace, steps = imported(rows), Steps(START, 60, 50)
+    seen = trace.seen(steps)
+    assert seen.at_steps(steps).tolist() == trace.at_steps(steps).tolist()
+    assert seen.at_s.size <= min(steps.count, trace.at_s.size + 1)
+    points = seen.points()
+    told = [int(dt.datetime.fromisoformat(time).timestamp()) for time, _ in points]
+    assert told == seen.at_s.tolist()
