@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,7 +16,11 @@ from backend.common.rest.table import Table, json_rows
 from backend.rankings.columns import COLUMN
 from backend.rankings.selectors import Ranking, RankingQuery, query_from, ranking
 
-RENDERERS = {"csv": CsvRenderer, "tsv": TsvRenderer, "xlsx": XlsxRenderer}
+RENDERERS: Mapping[str, type[CsvRenderer | XlsxRenderer]] = {
+    "csv": CsvRenderer,
+    "tsv": TsvRenderer,
+    "xlsx": XlsxRenderer,
+}
 
 
 class Command(BaseCommand):
