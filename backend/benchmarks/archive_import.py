@@ -27,6 +27,7 @@ from backend.benchmarks.archive_reading import (
 from backend.benchmarks.imports import AlreadyImported
 from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
 from backend.benchmarks.services import ARCHIVE_DRIVER
+from backend.benchmarks.summaries import summaries_refresh
 from backend.benchmarks.unpacking import ArchiveRefused
 from backend.catalog.models import Offer
 from backend.catalog.services import data_version_bump
@@ -79,6 +80,7 @@ def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run
         target=run,
         detail={"offer": offer.slug, "host": host.name, "samples": len(taken.samples)},
     )
+    summaries_refresh()
     data_version_bump()
     return run
 

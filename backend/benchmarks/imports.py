@@ -13,6 +13,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services import audit_record
 from backend.benchmarks.models import Evidence, Run, Sample, Source
+from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services import data_version_bump
 from backend.common import clock
@@ -131,6 +132,7 @@ def _stored(
         target=evidence,
         detail={"offer": offer.slug, "tool": tool, "sha256": sha256, "samples": len(samples)},
     )
+    summaries_refresh()
     data_version_bump()
     return Import(evidence, samples, found.warnings)
 
@@ -187,6 +189,7 @@ def _excluded(workspace: Workspace, sample: Sample, reason: str, actor: str, act
     sample.excluded_reason = reason
     sample.save(update_fields=["excluded_reason"])
     audit_record(workspace=workspace, actor=actor, action=action, target=sample, detail=detail)
+    summaries_refresh()
     data_version_bump()
     return sample
 

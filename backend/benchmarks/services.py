@@ -15,6 +15,7 @@ from backend.accounts.services import audit_record
 from backend.benchmarks.endings import run_ended
 from backend.benchmarks.models import Campaign, Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors import fingerprint
+from backend.benchmarks.summaries import summaries_refresh
 from backend.benchmarks.transitions import move, next_queued_due
 from backend.catalog.models import Kind, Offer
 from backend.catalog.selectors import current_price
@@ -355,6 +356,8 @@ def run_finish(*, run: Run, state: RunState, **fields: object) -> None:
     run.events.create(kind="finished", detail=f"{state} {run.failure_reason}".strip())
     if run.samples.exists():
         data_version_bump()
+        # Afterwards: whoever ends a run goes on to lock others.
+        transaction.on_commit(summaries_refresh, robust=True)
     run_ended(run)
     _wake_next(run)
 

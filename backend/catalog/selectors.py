@@ -1,17 +1,20 @@
 """Reads of the catalog: data version, exchange rates, and one price per offer under a basis."""
 
 import datetime as dt
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.catalog.models import (
-    DataVersion,
+    CurrentPrice,
     ExchangeRate,
     Offer,
     PriceObservation,
@@ -20,7 +23,7 @@ from backend.common import clock
 from backend.domain.money import EURO, RateTable
 from backend.domain.money import ExchangeRate as Rate
 from backend.domain.pricing.effective import Charge, price_over
-from backend.domain.pricing.quoted import net
+from backend.domain.pricing.quoted import GROSS, net
 
 ON_DEMAND = "on_demand"
 SIDE_BY_SIDE = Decimal(730)
@@ -47,17 +50,34 @@ TERMS: Mapping[str, tuple[tuple[str, str], ...]] = {
 class DataStamp:
     """The state of the data: its number, and when it got it; equal stamps mean equal data.
 
-    `changed_at` is None while nothing has ever been counted, and then says nothing.
+    `changed_at` is None while nothing has ever been counted, and then says nothing. The others say
+    of what is stored (catalog.stored) how often it was made anew, by which formulas, and what is
+    the newest change that waits for it; 0 when none does.
     """
 
     number: int
     changed_at: dt.datetime | None
+    refreshes: int = 0
+    prices: int = 0
+    summaries: int = 0
+    mark: int = 0
+
+
+STAMP = """
+SELECT coalesce(counted.number, 0), counted.changed_at, coalesce(made.refreshes, 0),
+       coalesce(made.prices, 0), coalesce(made.summaries, 0),
+       coalesce((SELECT max(id) FROM catalog_storedmark), 0)
+FROM (SELECT 1 AS id) AS present
+LEFT JOIN catalog_dataversion AS counted USING (id)
+LEFT JOIN catalog_storedstate AS made USING (id)
+"""
 
 
 def data_stamp() -> DataStamp:
     """The present state of the data (one query)."""
-    row = DataVersion.objects.filter(pk=1).first()
-    return DataStamp(row.number, row.changed_at) if row else DataStamp(0, None)
+    with connection.cursor() as cursor:
+        cursor.execute(STAMP)
+        return DataStamp(*cursor.fetchone())
 
 
 def data_version() -> int:
@@ -112,11 +132,14 @@ def rate_table(as_of: dt.date | None = None) -> RateTable:
     )
 
 
+ALWAYS_KNOWN = frozenset({EURO, "USD"})
+
+
 def currencies() -> frozenset[str]:
     """Currencies in which a ranking may be asked for: those with a rate, or quoted as such."""
     rated = ExchangeRate.objects.order_by().values_list("currency", flat=True).distinct()
     quoted = PriceObservation.objects.order_by().values_list("currency", flat=True).distinct()
-    return frozenset({EURO, "USD", *rated, *quoted})
+    return frozenset({*ALWAYS_KNOWN, *rated, *quoted})
 
 
 @dataclass(frozen=True)
@@ -154,6 +177,10 @@ class PriceChoice:
     """Of a spot price: where it is the lowest."""
     is_missing: bool = False
     """Whether its list does not tell it any more, or its quote has expired."""
+    is_gross: bool = False
+    """Whether it holds tax at a rate that is not known, which cannot be taken off."""
+    included: Mapping[str, Any] = field(default_factory=dict)
+    """What it says that it holds beside the machine, such as traffic_bytes."""
 
 
 def best_prices(
@@ -172,26 +199,39 @@ def best_prices(
 
 CHARGE = ("amount", "unit", "term", "setup_amount", "monthly_cap", "sustained_use")
 TAX = ("tax_basis", "tax_rate")
+KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
+TOLD = (*KIND, *CHARGE, *TAX, "observed_at", "valid_until", "missing_since")
+TOLD += ("feed", "feed__checked_at")
+# As text: of thousands of rows nearly all say nothing, and few are chosen.
+INCLUDED = {"included_json": Cast("included", TextField())}
 
 
 def newest_prices(
     basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
 ) -> list[dict[str, Any]]:
     """The newest observation of each kind that may price an offer, whatever the currency."""
-    wanted = Q()
-    for purchase_model, term in TERMS[basis.term]:
-        wanted |= Q(purchase_model=purchase_model, term=term)
-    rows = PriceObservation.objects.filter(wanted, PLAIN, basis__in=BASES, is_published=True)
+    rows = PriceObservation.objects.filter(_wanted(basis), is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
-    kind = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
-    newest = rows.order_by(*kind, "-observed_at").distinct(*kind)
-    told = (*kind, *CHARGE, *TAX, "id", "observed_at", "valid_until", "missing_since")
-    told += ("feed", "feed__checked_at")
+    newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
     newest = newest.annotate(is_doubted=_is_doubted(basis.as_of))
-    return list(newest.values(*dict.fromkeys(told), "is_doubted"))
+    return list(newest.values(*dict.fromkeys(TOLD), "id", "is_doubted", **INCLUDED))
+
+
+def stored_prices(basis: PriceBasis) -> list[dict[str, Any]]:
+    """The same of every offer and of this day, as catalog.stored keeps it; `as_of` is not asked."""
+    rows = CurrentPrice.objects.filter(_wanted(basis)).order_by()
+    told = {"id": F("observation_id"), **INCLUDED}
+    return list(rows.values(*dict.fromkeys(TOLD), "is_doubted", **told))
+
+
+def _wanted(basis: PriceBasis) -> Q:
+    wanted = Q()
+    for purchase_model, term in TERMS[basis.term]:
+        wanted |= Q(purchase_model=purchase_model, term=term)
+    return wanted & PLAIN & Q(basis__in=BASES)
 
 
 def _is_doubted(as_of: dt.date | None) -> Exists:
@@ -233,43 +273,55 @@ def _is_overruled(row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> 
     )
 
 
+LAST = ("zone", "term", "upfront", "basis", "plan")
+"""What tells two prices apart that are alike otherwise: the choice never depends on their order."""
+
+
 def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
     order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
 
     def place(row: Mapping[str, Any]) -> tuple[object, ...]:
-        choice = _choice(row, basis)
+        is_missing, charge = _is_missing(row, basis), _charge(row)
         return (
             order[row["purchase_model"]],
-            choice.is_missing,
-            choice.price_basis != basis.basis,
+            is_missing,
+            _price_basis(row, basis) != basis.basis,
             row["upfront"] not in {"", "none"},
-            -choice.observed_on.toordinal(),
+            -_read_on(row, basis, is_missing=is_missing).toordinal(),
             row["currency"] != basis.currency,
             row["currency"],
-            price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.amount,
+            price_over(charge, "hour", SIDE_BY_SIDE) or charge.amount,
             -row["observed_at"].timestamp(),
+            *(row[name] for name in LAST),
         )
 
     return place
 
 
-def _day(at: dt.datetime) -> dt.date:
-    return at.astimezone(dt.UTC).date()
+def _is_missing(row: Mapping[str, Any], basis: PriceBasis) -> bool:
+    missing, until = row["missing_since"], row["valid_until"]
+    if missing is not None and (basis.as_of is None or missing < end_of(basis.as_of)):
+        return True
+    return until is not None and until < (basis.as_of or clock.now().date())
 
 
-def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
-    term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
-    missing = row["missing_since"]
-    is_missing = missing is not None and (basis.as_of is None or missing < end_of(basis.as_of))
-    if row["valid_until"] is not None:
-        is_missing |= row["valid_until"] < (basis.as_of or clock.now().date())
+def _read_on(row: Mapping[str, Any], basis: PriceBasis, *, is_missing: bool) -> dt.date:
     read_at = row["observed_at"]
     if not (is_missing or row["is_doubted"]):
         # A list that was read and told nothing new appended no row.
         read_at = max(read_at, row["feed__checked_at"] or read_at)
-    read_on = _day(read_at)
+    read_on: dt.date = read_at.astimezone(dt.UTC).date()
+    return read_on if basis.as_of is None else min(read_on, basis.as_of)
+
+
+def _price_basis(row: Mapping[str, Any], basis: PriceBasis) -> str:
     is_discounted = basis.is_sustained and bool(row["sustained_use"])
-    charge = Charge(*(_net(row, row[name]) for name in CHARGE))
+    return SUSTAINED_USE if is_discounted else str(row["basis"])
+
+
+def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
+    term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
+    is_missing, charge = _is_missing(row, basis), _charge(row)
     return PriceChoice(
         offer_id=row["offer_id"],
         observation_id=row["id"],
@@ -277,20 +329,31 @@ def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
         currency=row["currency"],
         unit=charge.unit,
         price_term=term,
-        price_basis=SUSTAINED_USE if is_discounted else row["basis"],
-        observed_on=read_on if basis.as_of is None else min(read_on, basis.as_of),
+        price_basis=_price_basis(row, basis),
+        observed_on=_read_on(row, basis, is_missing=is_missing),
         charge=charge,
         zone=row["zone"],
         is_missing=is_missing,
+        is_gross=row["tax_basis"] == GROSS and row["tax_rate"] is None,
+        included={} if row["included_json"] == "{}" else json.loads(row["included_json"]),
     )
 
 
-def _net(row: Mapping[str, Any], value: Any) -> Any:
+def _charge(row: Mapping[str, Any]) -> Charge:
+    return Charge(
+        _net(row, row["amount"]),
+        row["unit"],
+        row["term"],
+        None if row["setup_amount"] is None else _net(row, row["setup_amount"]),
+        None if row["monthly_cap"] is None else _net(row, row["monthly_cap"]),
+        row["sustained_use"],
+    )
+
+
+def _net(row: Mapping[str, Any], value: Decimal) -> Decimal:
     """An amount without the tax that it holds at a known rate: net is compared with net."""
-    if not isinstance(value, Decimal):
-        return value
     amount = as_quoted(value)
-    without = net(amount, *(row[name] for name in TAX))
+    without = net(amount, row["tax_basis"], row["tax_rate"])
     return amount if without is None else without
 
 

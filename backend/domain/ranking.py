@@ -16,6 +16,7 @@ from backend.domain import stats
 from backend.domain.cmips import cup
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
+from backend.domain.mix import MIX, SAME_MIX_RATIO
 from backend.domain.stats import Summary
 from backend.domain.units import EXACT, exact_decimal
 
@@ -61,12 +62,14 @@ class RankedRow:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Valued:
-    candidate: Candidate
-    price: Decimal
-    value: Decimal
-    interval: tuple[Decimal, Decimal] | None
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a candidate comes to by itself, whoever else is listed; the bounds may be unknown."""
+
+    value_per_cost: Decimal
+    low: Decimal | None
+    high: Decimal | None
+    cup: Decimal | None
 
 
 def value_per_cost(score: float, price: Decimal, metric: Metric) -> Decimal:
@@ -77,92 +80,26 @@ def value_per_cost(score: float, price: Decimal, metric: Metric) -> Decimal:
     return EXACT.divide(Decimal(1), EXACT.multiply(exact, price))
 
 
-def ranked(
-    candidates: Iterable[Candidate], metric: Metric, *, seed: int = stats.SEED
-) -> list[RankedRow]:
-    """All candidates in the order described above, each with its place.
+def worth(candidate: Candidate, metric: Metric) -> Worth | None:
+    """Value, bounds and CUP of a candidate; None for an unfit one, or one without a price.
 
-    `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
-    common draws of the score intervals. Raises InvalidValue for a score or price that is not
-    above zero, or an offer listed twice.
+    Raises InvalidValue for a score or price that is not above zero.
     """
-    everyone = _checked(list(candidates))
-    valued = [
-        _valued(c, c.price, metric) for c in everyone if c.price is not None and not c.is_unfit
-    ]
-    unpriced = [c for c in everyone if c.price is None and not c.is_unfit]
-    unfit = [c for c in everyone if c.is_unfit]
-    return [
-        *_placed(_in_order(valued), metric, seed),
-        *(_unplaced(c, metric) for c in _by_score(unpriced, metric)),
-        *(_unplaced(c, metric) for c in _by_score(unfit, metric)),
-    ]
-
-
-def _checked(candidates: list[Candidate]) -> list[Candidate]:
-    seen: set[str] = set()
-    for candidate in candidates:
-        if candidate.offer_id in seen:
-            raise InvalidValue("offer_id", f"{candidate.offer_id} is listed twice")
-        seen.add(candidate.offer_id)
-        for field, amount in (
-            ("score", candidate.score.value),
-            ("price", candidate.price),
-            ("price_per_hour", candidate.price_per_hour),
-        ):
-            if amount is not None and not amount > 0:
-                raise InvalidValue(field, f"{amount} of {candidate.offer_id} is not above zero")
-    return candidates
-
-
-def _valued(candidate: Candidate, price: Decimal, metric: Metric) -> _Valued:
-    score = candidate.score
-    interval = None
+    score, price = candidate.score, candidate.price
+    for field, amount in (
+        ("score", score.value),
+        ("price", price),
+        ("price_per_hour", candidate.price_per_hour),
+    ):
+        if amount is not None and not amount > 0:
+            raise InvalidValue(field, f"{amount} of {candidate.offer_id} is not above zero")
+    if price is None or candidate.is_unfit:
+        return None
+    low = high = None
     if score.ci95_low is not None and score.ci95_high is not None:
         ends = [value_per_cost(s, price, metric) for s in (score.ci95_low, score.ci95_high)]
-        interval = (min(ends), max(ends))
-    return _Valued(candidate, price, value_per_cost(score.value, price, metric), interval)
-
-
-def _in_order(rows: Iterable[_Valued]) -> list[tuple[int, _Valued]]:
-    """Rows with their competition rank, best value first; rows of one value by offer id."""
-    placed: list[tuple[int, _Valued]] = []
-    leader = Decimal(0)
-    for position, row in enumerate(sorted(rows, key=lambda row: -row.value), start=1):
-        if placed and leader - row.value <= leader * SAME_VALUE_RATIO:
-            placed.append((placed[-1][0], row))
-        else:
-            placed.append((position, row))
-            leader = row.value
-    return sorted(placed, key=lambda place: (place[0], place[1].candidate.offer_id))
-
-
-def _placed(places: Sequence[tuple[int, _Valued]], metric: Metric, seed: int) -> list[RankedRow]:
-    ranks, rows = [rank for rank, _ in places], [row for _, row in places]
-    draws = stats.common_draws(
-        [float(row.value) for row in rows],
-        [row.interval and (float(row.interval[0]), float(row.interval[1])) for row in rows],
-        seed=seed,
-    )
-    bounds = stats.rank_bounds(draws, ranks)
-    groups = stats.tie_groups(draws)
-    frontier = _pareto(rows, metric)
-    return [
-        RankedRow(
-            candidate=row.candidate,
-            value_per_cost=row.value,
-            value_per_cost_ci95_low=row.interval and row.interval[0],
-            value_per_cost_ci95_high=row.interval and row.interval[1],
-            cup=_cup(row.candidate, metric),
-            rank=rank,
-            rank_low=low,
-            rank_high=high,
-            tie_group=group,
-            is_pareto=row.candidate.offer_id in frontier,
-            missing=row.candidate.missing,
-        )
-        for row, rank, (low, high), group in zip(rows, ranks, bounds, groups, strict=True)
-    ]
+        low, high = min(ends), max(ends)
+    return Worth(value_per_cost(score.value, price, metric), low, high, _cup(candidate, metric))
 
 
 def _cup(candidate: Candidate, metric: Metric) -> Decimal | None:
@@ -171,7 +108,84 @@ def _cup(candidate: Candidate, metric: Metric) -> Decimal | None:
     return cup(candidate.price_per_hour, candidate.score.value)
 
 
-def _unplaced(candidate: Candidate, metric: Metric) -> RankedRow:
+def ranked(
+    candidates: Iterable[Candidate], metric: Metric, *, seed: int = stats.SEED
+) -> list[RankedRow]:
+    """The candidates in the order described above, each with its place; see worth and placed."""
+    return placed([(one, worth(one, metric)) for one in candidates], metric, seed=seed)
+
+
+def placed(
+    everyone: Sequence[tuple[Candidate, Worth | None]], metric: Metric, *, seed: int = stats.SEED
+) -> list[RankedRow]:
+    """Candidates, whose worth is known already, in that order, each with its place.
+
+    `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
+    common draws of the score intervals. Raises InvalidValue for an offer listed twice.
+    """
+    seen: set[str] = set()
+    for one, _ in everyone:
+        if one.offer_id in seen:
+            raise InvalidValue("offer_id", f"{one.offer_id} is listed twice")
+        seen.add(one.offer_id)
+    unfit = [one for one, _ in everyone if one.is_unfit]
+    unpriced = [one for one, its in everyone if its is None and not one.is_unfit]
+    return [
+        *_placed([(one, its) for one, its in everyone if its is not None], metric, seed),
+        *(_unplaced(one) for one in _by_score(unpriced, metric)),
+        *(_unplaced(one) for one in _by_score(unfit, metric)),
+    ]
+
+
+def _in_order(
+    rows: Iterable[tuple[Candidate, Worth]], metric: Metric
+) -> list[tuple[int, Candidate, Worth]]:
+    """Rows with their competition rank, best value first; rows of one value by offer id."""
+    same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
+    places: list[tuple[int, Candidate, Worth]] = []
+    leader = Decimal(0)
+    by_value = sorted(rows, key=lambda row: -row[1].value_per_cost)
+    for position, (one, its) in enumerate(by_value, start=1):
+        if places and leader - its.value_per_cost <= leader * same:
+            places.append((places[-1][0], one, its))
+        else:
+            places.append((position, one, its))
+            leader = its.value_per_cost
+    return sorted(places, key=lambda place: (place[0], place[1].offer_id))
+
+
+def _placed(rows: Iterable[tuple[Candidate, Worth]], metric: Metric, seed: int) -> list[RankedRow]:
+    places = _in_order(rows, metric)
+    draws = stats.common_draws(
+        [float(its.value_per_cost) for _, _, its in places],
+        [
+            None if its.low is None or its.high is None else (float(its.low), float(its.high))
+            for _, _, its in places
+        ],
+        seed=seed,
+    )
+    bounds = stats.rank_bounds(draws, [rank for rank, _, _ in places])
+    groups = stats.tie_groups(draws)
+    frontier = _pareto([one for _, one, _ in places], metric)
+    return [
+        RankedRow(
+            candidate=one,
+            value_per_cost=its.value_per_cost,
+            value_per_cost_ci95_low=its.low,
+            value_per_cost_ci95_high=its.high,
+            cup=its.cup,
+            rank=rank,
+            rank_low=low,
+            rank_high=high,
+            tie_group=group,
+            is_pareto=one.offer_id in frontier,
+            missing=one.missing,
+        )
+        for (rank, one, its), (low, high), group in zip(places, bounds, groups, strict=True)
+    ]
+
+
+def _unplaced(candidate: Candidate) -> RankedRow:
     missing = candidate.missing
     if candidate.price is None and "price" not in missing:
         missing = (*missing, "price")
@@ -183,14 +197,16 @@ def _by_score(candidates: Iterable[Candidate], metric: Metric) -> list[Candidate
     return sorted(candidates, key=lambda c: (direction * c.score.value, c.offer_id))
 
 
-def _pareto(rows: Iterable[_Valued], metric: Metric) -> set[str]:
+def _pareto(candidates: Iterable[Candidate], metric: Metric) -> set[str]:
     """Offer ids on the frontier: none other costs no more and scores no worse, one strictly.
 
     From the cheapest up, a price level adds its best score if that beats all cheaper ones.
     """
     direction = -1 if metric.is_higher_better else 1
     order = sorted(
-        (row.price, direction * row.candidate.score.value, row.candidate.offer_id) for row in rows
+        (one.price, direction * one.score.value, one.offer_id)
+        for one in candidates
+        if one.price is not None
     )
     frontier: set[str] = set()
     best = float("inf")

@@ -35,6 +35,8 @@ class IntervalBasis(StrEnum):
     INSTANCES_T = "instances_t"
     REPEATS_WIDENED = "repeats_widened"
     PUBLISHED_SD = "published_sd"
+    COMBINED = "combined"
+    """Of the intervals of several metrics; see domain.mix."""
     NONE = "none"
 
 
@@ -340,11 +342,15 @@ def rank_bounds(draws: Draws, ranks: Sequence[int]) -> list[tuple[int, int]]:
     drawn = np.empty(draws.shape, dtype=np.int32)
     for block in range(0, len(draws), RANK_BLOCK):
         drawn[block : block + RANK_BLOCK] = _competition_ranks(draws[block : block + RANK_BLOCK])
-    low, high = np.percentile(drawn, (5, 95), axis=0)
-    return [
-        (min(rank, math.floor(p5)), max(rank, math.ceil(p95)))
-        for rank, p5, p95 in zip(ranks, low, high, strict=True)
-    ]
+    # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
+    (low, low_part), (high, high_part) = (divmod(p * (len(drawn) - 1), 100) for p in (5, 95))
+    last = len(drawn) - 1
+    drawn.partition(sorted({low, min(low + 1, last), high, min(high + 1, last)}), axis=0)
+    p5 = drawn[low] * (100 - low_part) + drawn[min(low + 1, last)] * low_part
+    p95 = drawn[high] * (100 - high_part) + drawn[min(high + 1, last)] * high_part
+    lowest = np.minimum(ranks, p5 // 100).tolist()
+    highest = np.maximum(ranks, -(-p95 // 100)).tolist()
+    return list(zip(lowest, highest, strict=True))
 
 
 def _competition_ranks(draws: Draws) -> NDArray[np.intp]:

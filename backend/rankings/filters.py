@@ -1,6 +1,7 @@
 """Which rows a query keeps, judged by their cells; what is unknown meets no bound."""
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from backend.common.rest.table import Kind
@@ -13,6 +14,12 @@ from backend.rankings.query import Filter
 VALUE_COLUMNS = frozenset(
     {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
 )
+COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "__gte": operator.ge,
+    "__lte": operator.le,
+    "__gt": operator.gt,
+    "__lt": operator.lt,
+}
 PLACE_COLUMNS = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"})
 
 
@@ -28,10 +35,8 @@ def _meets(cell: Any, condition: Filter) -> bool:
     if cell is None:
         return condition.operator == "!"
     value = exact_decimal(cell) if isinstance(cell, float) else cell
-    if condition.operator == "__gte":
-        return bool(value >= condition.values[0])
-    if condition.operator == "__lte":
-        return bool(value <= condition.values[0])
+    if compared := COMPARED.get(condition.operator):
+        return bool(compared(value, condition.values[0]))
     return (value in condition.values) != (condition.operator == "!")
 
 

@@ -10,6 +10,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.imports import outliers_mark, sample_exclude, sample_include
 from backend.benchmarks.models import Run, Sample
+from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.models import DataVersion
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
@@ -109,6 +110,7 @@ def test_outlier_is_marked_and_stays_in_the_summary() -> None:
     series(run, [100, 101, 99, 100, 300], flags=["disturbed"])
     assert outliers_mark(run=run) == 1
     assert Sample.objects.get(value=300).flags == ["disturbed", "outlier"]
+    summaries_refresh()
     assert scores(METRICS["cmips_score"])[run.offer_id].summary.n_repeats == 5
     assert outliers_mark(run=run) == 0
 

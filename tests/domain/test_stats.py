@@ -425,6 +425,15 @@ def test_rank_bounds_are_rounded_outwards():
     assert stats.rank_bounds(draws, [1, 2]) == [(1, 2), (1, 2)]
 
 
+def test_rank_bounds_that_come_to_whole_numbers_are_not_widened():
+    # Of 500 sorted ranks of the first row 25 are 1 and the others 21: p5 is the 24.95th,
+    # 1 + 0.95 · 20 = 20. Its mirror, ranked first but in 25 draws: p95 is 1 + 0.05 · 20 = 2.
+    ahead, behind = [100.0, *range(20, 0, -1)], [0.5, *range(20, 0, -1)]
+    assert stats.rank_bounds(np.array([ahead] * 25 + [behind] * 475), [*range(1, 22)])[0] == (1, 21)
+    assert stats.rank_bounds(np.array([ahead] * 25 + [behind] * 475), [21] * 21)[0] == (20, 21)
+    assert stats.rank_bounds(np.array([ahead] * 475 + [behind] * 25), [1] * 21)[0] == (1, 2)
+
+
 def test_rank_bounds_and_tie_groups_of_no_rows_are_empty():
     draws = stats.common_draws([], [])
     assert stats.rank_bounds(draws, []) == []

@@ -12,6 +12,7 @@ from backend.benchmarks.models.resources import (
 )
 from backend.benchmarks.models.results import Evidence, Sample, Source
 from backend.benchmarks.models.runs import TERMINAL_STATES, Event, Run, RunState, Step, Tick
+from backend.benchmarks.models.summaries import StoredSummary
 
 __all__ = [
     "TERMINAL_STATES",
@@ -35,6 +36,7 @@ __all__ = [
     "Schedule",
     "Source",
     "Step",
+    "StoredSummary",
     "Subscription",
     "Tick",
 ]

@@ -1,89 +1,9 @@
-"""What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
+"""What offers and extras cost, and the lists that it is read from."""
 
 from django.db import models
 
-from backend.accounts.models import Workspace
+from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified
-
-
-class Provider(models.Model):
-    """A cloud, a hoster, or `own` for machines that belong to the workspace."""
-
-    slug = models.SlugField(unique=True)
-    name = models.CharField(max_length=100)
-    homepage = models.URLField(blank=True)
-
-    class Meta:
-        ordering = ("slug",)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Region(models.Model):
-    """A provider's own name for a place."""
-
-    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="regions")
-    code = models.CharField(max_length=50)
-    name = models.CharField(max_length=100, blank=True)
-    country = models.CharField(max_length=2, blank=True)
-
-    class Meta:
-        ordering = ("provider__slug", "code")
-        constraints = [
-            models.UniqueConstraint(fields=("provider", "code"), name="region_code_once_a_provider")
-        ]
-
-    def __str__(self) -> str:
-        return self.code
-
-
-class Kind(models.TextChoices):
-    CLOUD = "cloud", "cloud"
-    VPS = "vps", "VPS"
-    DEDICATED = "dedicated", "dedicated"
-    ONPREM = "onprem", "own rack"
-
-
-class VcpuKind(models.TextChoices):
-    DEDICATED = "dedicated", "dedicated"
-    SHARED = "shared", "shared"
-    BURSTABLE = "burstable", "burstable"
-
-
-class Offer(Identified):
-    """One type in one region, or one machine of our own. Unknown figures are None."""
-
-    slug = models.SlugField(max_length=120, unique=True)
-    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="offers")
-    region = models.ForeignKey(
-        Region, on_delete=models.PROTECT, null=True, blank=True, related_name="offers"
-    )
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.PROTECT, null=True, blank=True, related_name="offers"
-    )
-    """Owner of a private machine; None for what a provider sells to everybody."""
-    name = models.CharField(max_length=150)
-    kind = models.CharField(max_length=10, choices=Kind)
-    arch = models.CharField(max_length=10, blank=True)
-    cpu_model = models.CharField(max_length=150, blank=True)
-    vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)
-    vcpu_kind = models.CharField(max_length=10, choices=VcpuKind, blank=True)
-    thread_count = models.PositiveIntegerField(null=True, blank=True)
-    memory_bytes = models.BigIntegerField(null=True, blank=True)
-    disk_bytes = models.BigIntegerField(null=True, blank=True)
-    disk_kind = models.CharField(max_length=20, blank=True)
-    is_demo = models.BooleanField(default=False)
-    """Loaded from the fixtures; removed by `demo remove` unless measured since."""
-    note = models.TextField(blank=True)
-    source = models.CharField(max_length=300, blank=True)
-    stated_on = models.DateField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("slug",)
-
-    def __str__(self) -> str:
-        return self.slug
 
 
 class PurchaseModel(models.TextChoices):
@@ -103,10 +23,9 @@ class PriceUnit(models.TextChoices):
     ONCE = "once"
 
 
-class PriceObservation(Identified):
-    """One price as quoted. Append-only: a change is a new row."""
+class QuotedPrice(models.Model):
+    """What a price says of itself, whoever stores it."""
 
-    offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="prices")
     zone = models.CharField(max_length=50, blank=True)
     operating_system = models.CharField(max_length=20, default="linux")
     tenancy = models.CharField(max_length=20, default="shared")
@@ -124,7 +43,6 @@ class PriceObservation(Identified):
     """The most that a calendar month costs."""
     sustained_use = models.CharField(max_length=10, blank=True)
     """Table of discounts for long use in domain.pricing.billing: n1 or n2."""
-    minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
     valid_until = models.DateField(null=True, blank=True)
     """Last day of a quote."""
     tax_basis = models.CharField(max_length=10, default="net")
@@ -134,6 +52,22 @@ class PriceObservation(Identified):
     """What the price holds beside the machine, such as traffic_bytes."""
     basis = models.CharField(max_length=60, default="machine")
     """What the price holds: machine, +disk, +ip, +egress, sustained_use."""
+    observed_at = models.DateTimeField()
+    missing_since = models.DateTimeField(null=True, blank=True)
+    """Since when its feed does not list it any more: stale, never deleted at once."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}/{self.unit}"
+
+
+class PriceObservation(Identified, QuotedPrice):
+    """One price as quoted. Append-only: a change is a new row."""
+
+    offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="prices")
+    minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
     source = models.CharField(max_length=300)
     feed = models.ForeignKey(
         "PriceFeed", on_delete=models.PROTECT, null=True, blank=True, related_name="prices"
@@ -142,9 +76,6 @@ class PriceObservation(Identified):
     raw_id = models.CharField(max_length=100, blank=True)
     payload_sha256 = models.CharField(max_length=64, blank=True)
     effective_from = models.DateField(null=True, blank=True)
-    observed_at = models.DateTimeField()
-    missing_since = models.DateTimeField(null=True, blank=True)
-    """Since when its feed does not list it any more: stale, never deleted at once."""
     is_published = models.BooleanField(default=True)
     """Whether it counts. One that is not plausible waits in quarantine for a person."""
     doubt = models.TextField(blank=True)
@@ -181,9 +112,6 @@ class PriceObservation(Identified):
                 name="price_in_quarantine",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.amount} {self.currency}/{self.unit}"
 
 
 class PriceFeed(Identified):
@@ -262,34 +190,6 @@ class UnpricedType(models.Model):
         return f"{self.name}: {self.reason}"
 
 
-class HardwareModel(Identified):
-    """What servers of one's own cost: a document and what it comes to. A change is a new version."""
-
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hardware")
-    name = models.CharField(max_length=100)
-    version = models.PositiveIntegerField(default=1)
-    document = models.JSONField()
-    """As stated (domain.hardware.Hardware); amounts are decimal strings."""
-    cost = models.JSONField()
-    """As reckoned (domain.hardware.HardwareCost), with 34 digits."""
-    offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hardware")
-    price = models.OneToOneField(
-        PriceObservation, on_delete=models.PROTECT, related_name="hardware"
-    )
-    created_by = models.CharField(max_length=150, blank=True)
-
-    class Meta:
-        ordering = ("name", "-version")
-        constraints = [
-            models.UniqueConstraint(
-                fields=("workspace", "name", "version"), name="hardware_version_once"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.version}"
-
-
 class ExtraKind(models.TextChoices):
     """What is bought beside a machine."""
 
@@ -327,34 +227,3 @@ class ExtraPrice(Identified):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.provider_id}"
-
-
-class ExchangeRate(models.Model):
-    """Units of a currency for one euro on a date."""
-
-    date = models.DateField()
-    currency = models.CharField(max_length=3)
-    units_per_eur = models.DecimalField(max_digits=20, decimal_places=10)
-    source = models.CharField(max_length=200)
-
-    class Meta:
-        ordering = ("-date", "currency")
-        constraints = [
-            models.UniqueConstraint(fields=("date", "currency"), name="rate_once_a_day"),
-            models.CheckConstraint(
-                condition=models.Q(units_per_eur__gt=0), name="rate_is_positive"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.units_per_eur} {self.currency}/EUR on {self.date}"
-
-
-class DataVersion(models.Model):
-    """One row whose number grows whenever a price, offer, rate or sample changes."""
-
-    number = models.BigIntegerField(default=1)
-    changed_at = models.DateTimeField(auto_now=True)
-
-    def __str__(self) -> str:
-        return str(self.number)

@@ -1,0 +1,40 @@
+"""What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
+
+from backend.catalog.models.hardware import HardwareModel
+from backend.catalog.models.offers import Kind, Offer, Provider, Region, VcpuKind
+from backend.catalog.models.prices import (
+    ExtraKind,
+    ExtraPrice,
+    PriceFeed,
+    PriceObservation,
+    PricePayload,
+    PriceUnit,
+    PurchaseModel,
+    QuotedPrice,
+    UnpricedType,
+)
+from backend.catalog.models.rates import DataVersion, ExchangeRate
+from backend.catalog.models.stored import CurrentPrice, StoredMark, StoredState
+
+__all__ = [
+    "CurrentPrice",
+    "DataVersion",
+    "ExchangeRate",
+    "ExtraKind",
+    "ExtraPrice",
+    "HardwareModel",
+    "Kind",
+    "Offer",
+    "PriceFeed",
+    "PriceObservation",
+    "PricePayload",
+    "PriceUnit",
+    "Provider",
+    "PurchaseModel",
+    "QuotedPrice",
+    "Region",
+    "StoredMark",
+    "StoredState",
+    "UnpricedType",
+    "VcpuKind",
+]

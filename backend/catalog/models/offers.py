@@ -1,0 +1,86 @@
+"""Who sells what where: providers, regions and offers."""
+
+from django.db import models
+
+from backend.accounts.models import Workspace
+from backend.common.models import Identified
+
+
+class Provider(models.Model):
+    """A cloud, a hoster, or `own` for machines that belong to the workspace."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    homepage = models.URLField(blank=True)
+
+    class Meta:
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Region(models.Model):
+    """A provider's own name for a place."""
+
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="regions")
+    code = models.CharField(max_length=50)
+    name = models.CharField(max_length=100, blank=True)
+    country = models.CharField(max_length=2, blank=True)
+
+    class Meta:
+        ordering = ("provider__slug", "code")
+        constraints = [
+            models.UniqueConstraint(fields=("provider", "code"), name="region_code_once_a_provider")
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Kind(models.TextChoices):
+    CLOUD = "cloud", "cloud"
+    VPS = "vps", "VPS"
+    DEDICATED = "dedicated", "dedicated"
+    ONPREM = "onprem", "own rack"
+
+
+class VcpuKind(models.TextChoices):
+    DEDICATED = "dedicated", "dedicated"
+    SHARED = "shared", "shared"
+    BURSTABLE = "burstable", "burstable"
+
+
+class Offer(Identified):
+    """One type in one region, or one machine of our own. Unknown figures are None."""
+
+    slug = models.SlugField(max_length=120, unique=True)
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="offers")
+    region = models.ForeignKey(
+        Region, on_delete=models.PROTECT, null=True, blank=True, related_name="offers"
+    )
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, null=True, blank=True, related_name="offers"
+    )
+    """Owner of a private machine; None for what a provider sells to everybody."""
+    name = models.CharField(max_length=150)
+    kind = models.CharField(max_length=10, choices=Kind)
+    arch = models.CharField(max_length=10, blank=True)
+    cpu_model = models.CharField(max_length=150, blank=True)
+    vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)
+    vcpu_kind = models.CharField(max_length=10, choices=VcpuKind, blank=True)
+    thread_count = models.PositiveIntegerField(null=True, blank=True)
+    memory_bytes = models.BigIntegerField(null=True, blank=True)
+    disk_bytes = models.BigIntegerField(null=True, blank=True)
+    disk_kind = models.CharField(max_length=20, blank=True)
+    is_demo = models.BooleanField(default=False)
+    """Loaded from the fixtures; removed by `demo remove` unless measured since."""
+    note = models.TextField(blank=True)
+    source = models.CharField(max_length=300, blank=True)
+    stated_on = models.DateField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("slug",)
+
+    def __str__(self) -> str:
+        return self.slug

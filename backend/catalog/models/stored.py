@@ -1,0 +1,58 @@
+"""What is stored ready for rankings, and what of it has to be made anew (catalog.stored)."""
+
+from django.db import models
+
+from backend.catalog.models.offers import Offer
+from backend.catalog.models.prices import PriceFeed, PriceObservation, QuotedPrice
+
+
+class CurrentPrice(QuotedPrice):
+    """The newest published observation of each price, as catalog.stored keeps it.
+
+    No constraint ties it to what it is of: a row that is left behind is marked, and goes.
+    """
+
+    observation = models.OneToOneField(
+        PriceObservation, on_delete=models.DO_NOTHING, db_constraint=False, primary_key=True
+    )
+    offer = models.ForeignKey(
+        Offer, on_delete=models.DO_NOTHING, db_constraint=False, related_name="current_prices"
+    )
+    feed = models.ForeignKey(
+        PriceFeed,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="+",
+    )
+    is_doubted = models.BooleanField()
+    """Whether its list tells another one, which waits for a person."""
+
+    class Meta:
+        indexes = [models.Index(fields=("purchase_model", "term"), name="current_price_by_model")]
+
+
+class StoredMark(models.Model):
+    """Something stored has to be made anew: triggers append one with every change beneath it."""
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=10)
+    """prices or summaries."""
+    offer_id = models.UUIDField(null=True)
+    """None = of every offer."""
+    metric = models.CharField(max_length=40, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.offer_id} {self.metric}".strip()
+
+
+class StoredState(models.Model):
+    """One row: which formulas made what is stored, and how often it was made anew."""
+
+    prices = models.PositiveSmallIntegerField(default=0)
+    summaries = models.PositiveSmallIntegerField(default=0)
+    refreshes = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.refreshes)

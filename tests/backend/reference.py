@@ -1,0 +1,404 @@
+"""A ranking by its definition alone: slow, in fractions, from plain rows.
+
+It shares with the real one the summaries of samples and the draws of plausible values, which have
+tests of their own, and nothing else.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from backend.benchmarks.summaries import Score, computed
+from backend.catalog.models import ExchangeRate, Offer, PriceObservation
+from backend.domain import stats
+from backend.domain.metrics import METRICS, Metric
+
+Cells = dict[str, Any]
+BOUGHT = {
+    "on_demand": [("on_demand", ""), ("monthly", "")],
+    "monthly": [("monthly", "")],
+    "spot": [("spot", "")],
+    "reserved_1y": [("reserved", "1y")],
+    "savings_3y": [("savings", "3y")],
+    "purchase": [("purchase", "")],
+}
+TERM_HOURS = {"1y": 8760, "3y": 26280}
+# A quarter of the month each at 100, 80, 60 and 40 % of the list price.
+SUSTAINED = {"n1": Fraction(70, 100)}
+WORTH = {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
+PLACE = {"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"}
+WORDS = {"flags", "missing"}
+IDENTITY = (
+    "offer_id", "zone", "operating_system", "tenancy", "purchase_model", "term", "upfront",
+    "currency", "basis", "plan",
+)  # fmt: skip
+ALIKE = ("purchase_model", "zone", "term", "upfront", "plan", "basis")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query in plain values; `filters` are (column, operator, values)."""
+
+    metric: str = "cmips_score"
+    term: str = "on_demand"
+    period: str = "hour"
+    hours: int = 730
+    currency: str = "USD"
+    basis: str = "machine"
+    tax_rate: Fraction | None = None
+    as_of: dt.date | None = None
+    words: str = ""
+    filters: tuple[tuple[str, str, tuple[Any, ...]], ...] = ()
+
+
+@dataclass(eq=False)
+class Row:
+    """An offer under a query, on its way."""
+
+    cells: Cells
+    text: str
+    score: Score | None
+    per_hour: Fraction | None = None
+    missing: list[str] = field(default_factory=list)
+
+
+class Reference:
+    """All rows of the database, read once."""
+
+    def __init__(self, today: dt.date) -> None:
+        self.today = today
+        names = [f.attname for f in Offer._meta.fields]
+        names += ["provider__slug", "provider__name", "region__code"]
+        self.offers = list(Offer.objects.order_by("slug").values(*names))
+        names = [f.attname for f in PriceObservation._meta.fields]
+        self.prices = list(PriceObservation.objects.values(*names, "feed__checked_at"))
+        self.rates = list(ExchangeRate.objects.values())
+        self.scores = {(offer, score.metric.key): score for offer, score in computed()}
+
+    def ranking(self, asked: Asked) -> tuple[list[Cells], list[Cells]]:
+        """The rows in their own order, and those without a score by offer id."""
+        metric = METRICS[asked.metric]
+        rows = [self._row(offer, asked) for offer in self.offers]
+        early = [f for f in asked.filters if f[0] not in PLACE]
+        for row in rows:
+            _worth(row, metric)
+        rows = [
+            row
+            for row in rows
+            if all(word in row.text for word in asked.words.lower().split())
+            and all(meets(row.cells, f) for f in early)
+        ]
+        ordered = _placed([row for row in rows if row.score], metric)
+        late = [f for f in asked.filters if f[0] in PLACE]
+        shown = [row.cells for row in ordered if all(meets(row.cells, f) for f in late)]
+        bare = [row.cells for row in rows if not row.score]
+        return shown, [one for one in bare if all(meets(one, f) for f in late)]
+
+    def _row(self, offer: Cells, asked: Asked) -> Row:
+        score = self.scores.get((offer["id"], asked.metric))
+        vcpu, ram = offer["vcpu_count"], offer["memory_bytes"]
+        kind = {"shared": ["shared_vcpu"], "burstable": ["burstable"]}
+        row = Row(
+            cells={
+                "offer_id": offer["slug"],
+                "provider": offer["provider__slug"],
+                "kind": offer["kind"],
+                "region": offer["region__code"],
+                "arch": offer["arch"] or None,
+                "vcpu": None if vcpu is None else Fraction(vcpu),
+                "vcpu_kind": offer["vcpu_kind"] or None,
+                "ram_gib": None if ram is None else Fraction(ram, 2**30),
+                "score": score and _exact(score.summary.value),
+                "source": score and score.source,
+                "score_n_instances": score and score.summary.n_instances,
+            },
+            text=" ".join(
+                (offer["slug"], offer["name"], offer["provider__slug"], offer["provider__name"],
+                 offer["region__code"] or "", offer["cpu_model"])
+            ).lower(),
+            score=score,
+        )  # fmt: skip
+        flags = self._price(row, offer["id"], asked)
+        told = [*(score.flags if score else ()), *kind.get(offer["vcpu_kind"], []), *flags]
+        row.cells["flags"] = " ".join(told)
+        row.missing += [] if score else ["score"]
+        row.cells["missing"] = " ".join(row.missing)
+        return row
+
+    def _price(self, row: Row, offer: Any, asked: Asked) -> list[str]:
+        cells = row.cells
+        names = ("price", "price_term", "price_basis", "price_usd_hour", "price_observed_on")
+        cells.update(dict.fromkeys((*names, "fx_rate", "price_zone")), period=asked.period)
+        found = self._chosen(offer, asked)
+        if found is None:
+            row.missing.append("price")
+            return []
+        price, read_on, is_missing = found
+        is_once = price["unit"] == "once" and price["term"] not in TERM_HOURS
+        basis = _basis(price, asked) + ("" if asked.tax_rate is None else "+tax")
+        term = "_".join(filter(None, (price["purchase_model"], price["term"])))
+        cells.update(price_term=term, price_basis=basis, price_observed_on=read_on)
+        cells["price_zone"] = price["zone"] or None
+        if is_once:
+            cells["period"] = "once"
+        else:
+            cells["price_usd_hour"] = self._amount(price, asked, "USD", "hour")
+        rate = self._rate(price["currency"], asked.currency, asked.as_of)
+        if rate is None:
+            row.missing += ["price", "fx_rate"]
+        elif price["currency"] != asked.currency:
+            cells["fx_rate"] = rate
+        cells["price"] = self._amount(price, asked, asked.currency, asked.period)
+        row.per_hour = None if is_once else self._amount(price, asked, asked.currency, "hour")
+        return (
+            ["stale_price"]
+            if is_missing or ((asked.as_of or self.today) - read_on).days > 30
+            else []
+        )
+
+    def _chosen(self, offer: Any, asked: Asked) -> tuple[Cells, dt.date, bool] | None:
+        """The preferred price in force, the day on which it was read, whether it is gone."""
+        rows = [self._judged(price, asked) for price in self._newest(offer, asked)]
+        rows = [
+            found
+            for found in rows
+            if not any(
+                other["feed_id"] is None
+                and other["observed_at"] > found[0]["observed_at"]
+                and all(other[name] == found[0][name] for name in ALIKE)
+                for other, _, _ in rows
+            )
+        ]
+        models = [model for model, _ in BOUGHT[asked.term]]
+
+        def place(found: tuple[Cells, dt.date, bool]) -> tuple[Any, ...]:
+            price, read_on, is_missing = found
+            return (
+                models.index(price["purchase_model"]),
+                is_missing,
+                _basis(price, asked) != asked.basis,
+                price["upfront"] not in ("", "none"),
+                -read_on.toordinal(),
+                price["currency"] != asked.currency,
+                price["currency"],
+                _over(price, "hour", 730, is_discounted=False),
+                -price["observed_at"].timestamp(),
+                *(price[name] for name in ("zone", "term", "upfront", "basis", "plan")),
+            )
+
+        return min(rows, key=place) if rows else None
+
+    def _newest(self, offer: Any, asked: Asked) -> Iterable[Cells]:
+        bases = {"machine", "sustained_use"} if _is_discounted(asked) else {"machine"}
+        known = [
+            price
+            for price in self.prices
+            if price["offer_id"] == offer
+            and price["is_published"]
+            and (price["operating_system"], price["tenancy"]) == ("linux", "shared")
+            and (price["purchase_model"], price["term"]) in BOUGHT[asked.term]
+            and (not price["zone"] or price["purchase_model"] == "spot")
+            and price["basis"] in bases
+            and (asked.as_of is None or price["observed_at"].date() <= asked.as_of)
+        ]
+        for price in known:
+            alike = [one for one in known if _identity(one) == _identity(price)]
+            if price["observed_at"] == max(one["observed_at"] for one in alike):
+                yield price
+
+    def _judged(self, price: Cells, asked: Asked) -> tuple[Cells, dt.date, bool]:
+        gone, until = price["missing_since"], price["valid_until"]
+        day = asked.as_of or self.today
+        is_missing = gone is not None and (asked.as_of is None or gone.date() <= day)
+        is_missing |= until is not None and until < day
+        is_doubted = any(
+            not other["is_published"]
+            and other["reviewed_at"] is None
+            and other["missing_since"] is None
+            and _identity(other) == _identity(price)
+            and (asked.as_of is None or other["observed_at"].date() <= asked.as_of)
+            for other in self.prices
+        )
+        read_on = price["observed_at"].date()
+        checked = price["feed__checked_at"]
+        if checked and not (is_missing or is_doubted):
+            read_on = max(read_on, checked.date())
+        return price, min(read_on, asked.as_of or read_on), is_missing
+
+    def _amount(self, price: Cells, asked: Asked, currency: str, period: str) -> Fraction | None:
+        rate = self._rate(price["currency"], currency, asked.as_of)
+        if rate is None:
+            return None
+        amount = _over(price, period, asked.hours, is_discounted=_is_discounted(asked))
+        is_gross = price["tax_basis"] == "gross" and price["tax_rate"] is None
+        return amount * rate * (1 if is_gross else 1 + (asked.tax_rate or 0))
+
+    def _rate(self, source: str, target: str, as_of: dt.date | None) -> Fraction | None:
+        if source == target:
+            return Fraction(1)
+        known = {"EUR": Fraction(1)}
+        for rate in sorted(self.rates, key=lambda one: one["date"]):
+            if as_of is None or rate["date"] <= as_of:
+                known[rate["currency"]] = Fraction(rate["units_per_eur"])
+        both = known.get(source), known.get(target)
+        return None if both[0] is None or both[1] is None else both[1] / both[0]
+
+
+# --- prices -----------------------------------------------------------------------------------
+
+
+def _identity(price: Cells) -> tuple[Any, ...]:
+    return tuple(price[name] for name in IDENTITY)
+
+
+def _is_discounted(asked: Asked) -> bool:
+    return asked.basis == "sustained_use" and asked.period != "hour"
+
+
+def _basis(price: Cells, asked: Asked) -> str:
+    is_discounted = _is_discounted(asked) and price["sustained_use"]
+    return "sustained_use" if is_discounted else str(price["basis"])
+
+
+def _over(price: Cells, period: str, hours: int, *, is_discounted: bool) -> Fraction:
+    """Net, in the currency quoted, for a period; a purchase is one amount."""
+    hours_of = {"hour": 1, "month": hours, "year": 12 * hours}
+    taxed = price["tax_rate"] if price["tax_basis"] == "gross" else None
+
+    def net(name: str) -> Fraction:
+        return Fraction(price[name]) / (1 + Fraction(taxed or 0))
+
+    term = TERM_HOURS.get(price["term"])
+    if price["unit"] == "once":
+        return net("amount") if term is None else net("amount") * hours_of[period] / term
+    amount = net("amount") * hours_of[period] / hours_of[price["unit"]]
+    if price["setup_amount"] is not None and term is not None:
+        amount += net("setup_amount") * hours_of[period] / term
+    if period == "hour" or price["unit"] != "hour":
+        return amount
+    if is_discounted:
+        amount *= SUSTAINED.get(price["sustained_use"], 1)
+    if price["monthly_cap"] is not None:
+        amount = min(amount, net("monthly_cap") * (12 if period == "year" else 1))
+    return amount
+
+
+def meets(cells: Cells, condition: tuple[str, str, tuple[Any, ...]]) -> bool:
+    """Whether a row is kept; what is unknown meets no bound, and is none of the values."""
+    column, operator, values = condition
+    cell = cells[column]
+    if column in WORDS:
+        return any(word in cell.split() for word in values) is (operator != "!")
+    if cell is None:
+        return operator == "!"
+    if operator.startswith("__"):
+        return bool(cell >= values[0] if operator == "__gte" else cell <= values[0])
+    return (cell in values) is (operator != "!")
+
+
+# --- places -----------------------------------------------------------------------------------
+
+
+def _exact(value: float) -> Fraction:
+    return Fraction(Decimal(repr(value)))
+
+
+def _worth(row: Row, metric: Metric) -> None:
+    cells, score = row.cells, row.score
+    cells.update(dict.fromkeys((*WORTH, *(PLACE - {"missing"}))))
+    price = cells["price"]
+    if score is None or price is None or score.is_unfit:
+        return
+
+    def worth(value: float) -> Fraction:
+        exact = _exact(value)
+        return exact / price if metric.better == "higher" else 1 / (exact * price)
+
+    summary = score.summary
+    cells["value_per_cost"] = worth(summary.value)
+    if summary.ci95_low is not None and summary.ci95_high is not None:
+        ends = sorted((worth(summary.ci95_low), worth(summary.ci95_high)))
+        cells["value_per_cost_ci95_low"], cells["value_per_cost_ci95_high"] = ends
+    if metric.key == "cmips_score" and row.per_hour is not None:
+        cells["cup"] = row.per_hour / _exact(summary.value)
+
+
+def _placed(rows: list[Row], metric: Metric) -> list[Row]:
+    """Best value first, then those without a price, then those that are unfit, by score."""
+    valued = [row for row in rows if row.cells["value_per_cost"] is not None]
+    for row in valued:
+        mine = row.cells["value_per_cost"]
+        row.cells["rank"] = 1 + sum(
+            other.cells["value_per_cost"] - mine > other.cells["value_per_cost"] / 10**30
+            for other in valued
+        )
+    valued.sort(key=lambda row: (row.cells["rank"], row.cells["offer_id"]))
+    if valued:
+        _compared(valued)
+    for row in valued:
+        row.cells["pareto"] = not any(_is_better(other, row, metric) for other in valued)
+    sign = -1 if metric.better == "higher" else 1
+    others = [row for row in rows if row.cells["value_per_cost"] is None]
+    others.sort(key=lambda r: (sign * r.cells["score"], r.cells["offer_id"]))
+    others.sort(key=lambda row: bool(row.score and row.score.is_unfit))
+    return [*valued, *others]
+
+
+def _compared(valued: Sequence[Row]) -> None:
+    """Bounds of the ranks and tie groups, from draws of the intervals."""
+    draws = stats.common_draws(
+        [float(row.cells["value_per_cost"]) for row in valued],
+        [
+            (float(row.cells["value_per_cost_ci95_low"]), float(row.cells["value_per_cost_ci95_high"]))
+            if row.cells["value_per_cost_ci95_low"] is not None
+            else None
+            for row in valued
+        ],
+    ).tolist()  # fmt: skip
+    ranks: list[list[int]] = [[] for _ in valued]
+    for draw in draws:
+        place: dict[float, int] = {}
+        for position, value in enumerate(sorted(draw, reverse=True), start=1):
+            place.setdefault(value, position)
+        for number, value in enumerate(draw):
+            ranks[number].append(place[value])
+    first, group = 0, 1
+    for number, row in enumerate(valued):
+        low, high = _percentile(ranks[number], 5), _percentile(ranks[number], 95)
+        row.cells["rank_low"] = min(row.cells["rank"], math.floor(low))
+        row.cells["rank_high"] = max(row.cells["rank"], math.ceil(high))
+        below = sum(draw[number] <= draw[first] for draw in draws)
+        beyond = sum(draw[number] >= draw[first] for draw in draws)
+        if min(below, beyond) < 0.025 * len(draws):
+            first, group = number, group + 1
+        row.cells["tie_group"] = group
+
+
+def _percentile(values: Iterable[int], percent: int) -> Fraction:
+    """By linear interpolation between the two nearest of the sorted values."""
+    ordered = sorted(values)
+    place = Fraction(percent, 100) * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def _is_better(other: Row, row: Row, metric: Metric) -> bool:
+    sign = 1 if metric.better == "higher" else -1
+    cheaper = row.cells["price"] - other.cells["price"]
+    faster = sign * (other.cells["score"] - row.cells["score"])
+    return bool(cheaper >= 0 and faster >= 0 and (cheaper > 0 or faster > 0))
+
+
+def in_order(rows: Sequence[Mapping[str, Any]], sort: Sequence[tuple[str, bool]]) -> list[Any]:
+    """Rows by several columns, the foremost first; unknown and disturbed ones last either way."""
+    ordered = sorted(rows, key=lambda row: row["offer_id"])
+    for column, is_descending in reversed(sort):
+        known = [row for row in ordered if row[column] is not None]
+        known.sort(key=lambda row: row[column], reverse=is_descending)
+        ordered = known + [row for row in ordered if row[column] is None]
+    return sorted(ordered, key=lambda row: "disturbed" in row["flags"].split())
