@@ -3,7 +3,10 @@
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.renderers import OpenApiJsonRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from backend.common.rest.permissions import ScopePermission
 
@@ -32,7 +35,20 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
         return {"type": "apiKey", "in": "cookie", "name": "sessionid"}
 
 
-schema_view = SpectacularAPIView.as_view(permission_classes=[ScopePermission])
+class OpenApiView(SpectacularAPIView):
+    """The schema as YAML; as JSON where Accept or `?format=json` asks for it."""
+
+    permission_classes = (ScopePermission,)
+
+    def perform_content_negotiation(
+        self, request: Request, force: bool = False
+    ) -> tuple[BaseRenderer, str]:
+        if request.query_params.get("format") != OpenApiJsonRenderer2.format:
+            return super().perform_content_negotiation(request, force)
+        return OpenApiJsonRenderer2(), OpenApiJsonRenderer2.media_type
+
+
+schema_view = OpenApiView.as_view()
 docs_view = SpectacularSwaggerView.as_view(
     url_name="api:schema", permission_classes=[ScopePermission]
 )

@@ -16,6 +16,7 @@ from uuid import UUID
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors import (
+    INCLUDED,
     ON_DEMAND,
     TERMS,
     TOLD,
@@ -197,7 +198,10 @@ def _by_observation(
     if not named:
         return
     rows = prices_visible(workspace_slug).filter(pk__in=[pk for _, pk in named], is_published=True)
-    told = {row["id"]: row for row in rows.values(*dict.fromkeys(TOLD), "id")}
+    told = {
+        row["id"]: row
+        for row in rows.annotate(**INCLUDED).values(*dict.fromkeys(TOLD), *INCLUDED, "id")
+    }
     kept = _observations(told)
     for place, pk in named:
         row = told.get(pk)
