@@ -16,7 +16,13 @@ MENUS: tuple[tuple[str, tuple[tuple[str, str, tuple[str, ...]], ...]], ...] = (
             ("frontier", "Frontier", ()),
             ("compare", "Compare", ()),
             ("requirements", "Requirements", ()),
-            ("views", "Saved views", ("view-new",)),
+            (
+                "scenarios",
+                "Scenarios",
+                ("scenario", "scenario-new", "scenario-edit", "scenarios-compare"),
+            ),
+            ("storage", "Storage and links", ()),
+            ("views", "Saved views", ("view", "view-new")),
             ("reports", "Reports", ("report", "report-new")),
         ),
     ),
@@ -66,19 +72,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
                     (reverse(page), words, further, page)
                     for page, words, further in links
                     if page not in NEEDED or may(request, NEEDED[page])
-                    if _exists(page)
                 ],
             )
             for label, links in MENUS
         ]
     }
-
-
-def _exists(page: str) -> bool:
-    from django.urls import NoReverseMatch
-
-    try:
-        reverse(page)
-    except NoReverseMatch:
-        return False
-    return True

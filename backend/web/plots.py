@@ -18,7 +18,8 @@ class Mark:
 
     label: str
     values: Values
-    kind: Literal["bar", "line", "dots"] = "line"
+    kind: Literal["bar", "line", "dots", "area", "span"] = "line"
+    """area: a line filled down to zero or to what it stands on; span: a bar from low to high."""
     axis: Literal["y", "y2"] = "y"
     lows: Values | None = None
     highs: Values | None = None
@@ -72,6 +73,8 @@ class Plot:
     range_words: tuple[str, str] = ("lowest", "highest")
     is_stacked: bool = False
     """Whether the bars of one x stand on each other."""
+    is_flat: bool = False
+    """Whether bars lie: x then runs downwards, and y to the right."""
     lines: Sequence[tuple[float, str]] = ()
     """Levels of the left axis drawn as dashed lines, with their labels."""
 
@@ -90,6 +93,7 @@ class Plot:
             "y": _axis(self.y),
             "y2": _axis(self.y2) if self.y2 else None,
             "isStacked": self.is_stacked,
+            "isFlat": self.is_flat,
             "marks": [
                 {
                     "label": mark.label,
@@ -113,7 +117,7 @@ class Plot:
         for mark in self.marks:
             axis = self.y2 if mark.axis == "y2" and self.y2 else self.y
             found.append(mark.label if axis.label in mark.label else f"{mark.label}, {axis.label}")
-            if mark.lows is not None and mark.highs is not None:
+            if _has_range(mark):
                 found += [f"{mark.label}, {word}" for word in self.range_words]
         return [*found, *self.extra]
 
@@ -133,10 +137,15 @@ class Plot:
         cells = []
         for mark in self.marks:
             columns = [mark.values]
-            if mark.lows is not None and mark.highs is not None:
-                columns += [mark.lows, mark.highs]
+            if _has_range(mark):
+                columns += [mark.lows or (), mark.highs or ()]
             cells += [figures.figure(column[place]) for column in columns]
         return [*cells, *(column[place] for column in self.extra.values())]
+
+
+def _has_range(mark: Mark) -> bool:
+    """Whether a mark has a range beside its value; that of a span is what it shows."""
+    return mark.kind != "span" and mark.lows is not None and mark.highs is not None
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

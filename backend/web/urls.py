@@ -27,6 +27,7 @@ from backend.web.views import (
     scenario_editor,
     scenarios,
     schedules,
+    storage,
     tokens,
 )
 
@@ -108,11 +109,13 @@ urlpatterns = [
     path("scenarios/new/offers/", scenario_editor.scenario_offers, name="scenario-offers"),
     path("scenarios/compare/", scenarios.scenarios_compare, name="scenarios-compare"),
     path("scenarios/<slug:slug>/", scenarios.scenario_page, name="scenario"),
+    path("scenarios/<slug:slug>/map/", scenarios.scenario_map, name="scenario-map"),
     path("scenarios/<slug:slug>/edit/", scenario_editor.scenario_edit, name="scenario-edit"),
     path("scenarios/<slug:slug>/copy/", scenarios.scenario_copy_form, name="scenario-copy"),
     path("scenarios/<slug:slug>/freeze/", scenarios.scenario_freeze_form, name="scenario-freeze"),
     path("scenarios/<slug:slug>/delete/", scenarios.scenario_delete_form, name="scenario-delete"),
     path("requirements/", requirements.requirements_page, name="requirements"),
+    path("storage/", storage.storage_page, name="storage"),
     path("activity/", activity.activity_page, name="activity"),
     path("views/", saved_views.views_page, name="views"),
     path("views/new/", saved_views.view_new, name="view-new"),

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.benchmarks.selectors import STAGES
-from backend.web import figures, words
+from backend.web import figures, scenario_figures, words
 
 register = template.Library()
 register.filter("figure", figures.figure)
@@ -56,6 +56,12 @@ def spaced(code: str) -> str:
 def percent(ratio: Any) -> str:
     """Ratio 0 to 1 as percent with one decimal; empty for what is no number."""
     return f"{ratio:.1%}".replace("%", " %") if isinstance(ratio, int | float) else ""
+
+
+@register.filter
+def share(ratio: Any) -> str:
+    """Ratio 0 to 1 as percent that is never rounded to nothing; empty for what is no number."""
+    return scenario_figures.share(ratio) if isinstance(ratio, int | float) else ""
 
 
 @register.filter

@@ -9,17 +9,20 @@ const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
 const GLYPHS = { line: ["●", "▲", "■", "◆", "✳", "✕"], dots: ["○", "△", "□", "◇", "✳", "✕"] };
 const MOST_DOTTED = 40; // longer lines are drawn without a dot at every value
 const DAY = 86_400_000;
+const FEW_DAYS = 8; // up to which the hour is told, too
 
 const tone = (mark) => token(`--series-${mark.tone % SHAPES.length}`);
 const isDotted = (mark) => mark.values.filter((value) => value !== null).length <= MOST_DOTTED;
 
 function points(plot, values, more = () => ({})) {
-  return plot.x.values.map((x, place) => ({ x, y: values[place], ...more(place) }));
+  const point = (x, y) => (plot.isFlat ? { x: y, y: x } : { x, y });
+  return plot.x.values.map((x, place) => ({ ...point(x, values[place]), ...more(place) }));
 }
 
 function bars(plot, mark) {
+  const [low, high] = plot.isFlat ? ["xMin", "xMax"] : ["yMin", "yMax"];
   const range = (place) =>
-    mark.lows && mark.values[place] !== null ? { yMin: mark.lows[place], yMax: mark.highs[place] } : {};
+    mark.lows && mark.values[place] !== null ? { [low]: mark.lows[place], [high]: mark.highs[place] } : {};
   return {
     type: "barWithErrorBars",
     label: mark.label,
@@ -48,16 +51,31 @@ function line(plot, mark) {
     data: points(plot, mark.values),
     showLine: !isDots,
     borderColor: tone(mark),
-    backgroundColor: isDots ? token("--card") : tone(mark),
+    backgroundColor: isDots ? token("--card") : mark.kind === "area" ? `${tone(mark)}59` : tone(mark),
     borderWidth: isDots ? 2 : 1.75,
-    borderDash: isDots ? [] : DASHES[mark.tone % DASHES.length],
+    borderDash: isDots || mark.kind === "area" ? [] : DASHES[mark.tone % DASHES.length],
     pointStyle: SHAPES[mark.tone % SHAPES.length],
-    pointRadius: isDots ? 6 : isDotted(mark) ? 3 : 0,
+    pointRadius: isDots ? 6 : mark.kind === "line" && isDotted(mark) ? 3 : 0,
     pointHitRadius: 8,
     stepped: mark.isStepped,
+    stack: mark.kind === "area" ? "areas" : mark.label,
+    fill: mark.kind === "area" ? (plot.isStacked ? "stack" : "origin") : false,
     spanGaps: plot.x.kind !== "category" && !mark.isStepped,
     clip: 10,
     order: isDots ? 0 : 1,
+  };
+}
+
+// A bar from its low to its high value; several of one place lie on each other.
+function spans(plot, mark) {
+  return {
+    type: "bar",
+    label: mark.label,
+    data: mark.lows.map((low, place) => [low, mark.highs[place]]),
+    backgroundColor: tone(mark),
+    grouped: false,
+    barPercentage: 0.6,
+    order: 2,
   };
 }
 
@@ -84,12 +102,25 @@ function datasets(plot, hidden) {
     .filter((mark) => !hidden.has(mark.label))
     .flatMap((mark) => {
       if (mark.kind === "bar") return [bars(plot, mark)];
+      if (mark.kind === "span") return [spans(plot, mark)];
       return mark.lows ? [...band(plot, mark), line(plot, mark)] : [line(plot, mark)];
     });
 }
 
 function day(ms) {
   return new Intl.DateTimeFormat("en-CA", { timeZone: "UTC" }).format(ms);
+}
+
+// A comma in a name is where it may be broken; beside bars that lie, any space where it gets long.
+function lines(plot, name) {
+  const parts = name.split(", ");
+  return plot.isFlat ? parts.flatMap((part) => part.match(/.{1,18}(?=\s|$)|\S+/g).map((one) => one.trim())) : parts;
+}
+
+// Few days have hours, too.
+function instant(plot, ms) {
+  const isLong = plot.x.values.at(-1) - plot.x.values[0] > FEW_DAYS * DAY;
+  return isLong ? day(ms) : `${day(ms)} ${new Date(ms).toISOString().slice(11, 16)}`;
 }
 
 function xAxis(plot) {
@@ -99,26 +130,33 @@ function xAxis(plot) {
     border: { color: token("--line-strong") },
   };
   if (plot.x.kind === "category") {
-    // A comma in a name is where it may be broken.
-    const callback = (place) => String(plot.x.values[place]).split(", ");
+    const callback = (place) => lines(plot, String(plot.x.values[place]));
     const ticks = { callback, autoSkip: false, maxRotation: 0 };
+    if (plot.isFlat) common.title.display = false; // what stands beside bars that lie needs none
     return { ...common, type: "category", labels: plot.x.values, offset: true, ticks };
   }
   if (plot.x.kind === "time") return { ...common, ...timeRange(plot.x.values), type: "linear" };
   const ticks = { maxTicksLimit: 8, maxRotation: 0 };
-  return { ...common, min: 0, max: plot.x.values.at(-1), type: "linear", ticks };
+  const last = plot.x.values.at(-1);
+  // Signs that stand at the end need room; a line ends there.
+  const end = plot.marks.every((mark) => mark.kind === "dots") ? { suggestedMax: last * 1.05 } : { max: last };
+  return { ...common, min: 0, ...end, type: "linear", ticks };
 }
 
 // From midnight to midnight, with a tick every so many whole days.
 function timeRange(values) {
   const min = Math.floor(values[0] / DAY) * DAY;
   const max = Math.ceil((values.at(-1) + 1) / DAY) * DAY;
+  if (max - min === DAY) {
+    const hour = (ms) => new Date(ms).toISOString().slice(11, 16);
+    return { min, max, ticks: { stepSize: DAY / 8, maxRotation: 0, callback: hour } };
+  }
   const stepSize = Math.ceil((max - min) / DAY / 6) * DAY;
   return { min, max, ticks: { stepSize, maxRotation: 0, callback: day } };
 }
 
 function yAxis(axis, position) {
-  const isLeft = position === "left";
+  const isLeft = position !== "right";
   return {
     type: axis.isLog ? "logarithmic" : "linear",
     position,
@@ -140,10 +178,10 @@ function tooltip(plot) {
   return {
     filter: (item) => !item.dataset.isBand,
     callbacks: {
-      title: ([item]) => (plot.x.kind === "time" ? day(item.parsed.x) : `${plot.x.label} ${plot.x.values[item.dataIndex]}`.trim()),
+      title: ([item]) => (plot.x.kind === "time" ? instant(plot, item.parsed.x) : `${plot.x.label} ${plot.x.values[item.dataIndex]}`.trim()),
       label: (item) => {
         const mark = plot.marks.find(({ label }) => label === item.dataset.label);
-        return `${mark.label}: ${figure(item.parsed.y)} ${unit(mark)}`;
+        return `${mark.label}: ${figure(mark.values[item.dataIndex])} ${unit(mark)}`;
       },
     },
   };
@@ -151,8 +189,16 @@ function tooltip(plot) {
 
 function levels(plot) {
   const place = (index) => (index % 2 ? "start" : "end");
-  const made = plot.lines.map(({ value, label }, index) => referenceLine("y", value, label, place(index)));
+  const axis = plot.isFlat ? "x" : "y";
+  const made = plot.lines.map(({ value, label }, index) => referenceLine(axis, value, label, place(index)));
   return Object.fromEntries(made.map((one, index) => [`level${index}`, one]));
+}
+
+function scales(plot) {
+  const x = { ...xAxis(plot), stacked: plot.isStacked };
+  const y = { ...yAxis(plot.y, plot.isFlat ? "bottom" : "left"), stacked: plot.isStacked };
+  if (plot.isFlat) return { x: y, y: x };
+  return { x, y, ...(plot.y2 ? { y2: yAxis(plot.y2, "right") } : {}) };
 }
 
 function drawPlot(canvas, plot, hidden) {
@@ -161,12 +207,9 @@ function drawPlot(canvas, plot, hidden) {
     data: { datasets: datasets(plot, hidden) },
     options: {
       maintainAspectRatio: false,
-      interaction: { mode: "index", intersect: false },
-      scales: {
-        x: { ...xAxis(plot), stacked: plot.isStacked },
-        y: { ...yAxis(plot.y, "left"), stacked: plot.isStacked },
-        ...(plot.y2 ? { y2: yAxis(plot.y2, "right") } : {}),
-      },
+      interaction: { mode: "index", intersect: false, axis: plot.isFlat ? "y" : "x" },
+      indexAxis: plot.isFlat ? "y" : "x",
+      scales: scales(plot),
       plugins: { tooltip: tooltip(plot), annotation: { annotations: levels(plot) } },
     },
   });

@@ -1,0 +1,126 @@
+"""Values of a document as lines of text that people type, and back.
+
+What cannot be read is passed on as typed: whoever judges the document names the field.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+REST = "rest"
+MOST_DIGITS = 18
+
+
+def typed(text: str, kind: str) -> Any:
+    """The value that a text stands for; the text itself where it stands for none."""
+    return _READS.get(kind, str)(text)
+
+
+def told(value: Any, kind: str) -> str:
+    """The text that stands for a value; empty for None."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _WRITES.get(kind, str)(value)
+
+
+def _whole(text: str) -> Any:
+    is_whole = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_whole else text
+
+
+# --- weekdays -----------------------------------------------------------------------------------
+
+
+def _days(text: str) -> Any:
+    found: set[int] = set()
+    for part in filter(None, re.split(r"[,;\s]+", text.replace("–", "-"))):
+        ends = [_day(end) for end in part.split("-")]
+        if len(ends) > 2 or None in ends:
+            return text
+        first, last = ends[0] or 0, ends[-1] or 0
+        found |= {(first + n) % 7 for n in range((last - first) % 7 + 1)}
+    return sorted(found)
+
+
+def _day(text: str) -> int | None:
+    if text.isdecimal() and len(text) == 1:
+        return int(text)
+    names = [day.lower() for day in DAYS]
+    return names.index(text[:3].lower()) if text[:3].lower() in names else None
+
+
+def _days_told(days: Any) -> str:
+    if not all(isinstance(day, int) and 0 <= day < 7 for day in days):
+        return json.dumps(days)
+    if sorted(days) == list(range(7)):
+        return ""
+    if days == list(range(5)):
+        return "Mon-Fri"
+    return ", ".join(DAYS[day] for day in days)
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+def _numbers(text: str) -> list[str]:
+    return [one for one in re.split(r"[,;\s]+", text) if one]
+
+
+def _pairs(text: str) -> list[list[str | None]]:
+    lines = (_numbers(line) for line in text.splitlines())
+    return [[None if one == REST else one for one in line] for line in lines if line]
+
+
+def _pairs_told(pairs: Any) -> str:
+    return "\n".join(" ".join(REST if one is None else str(one) for one in pair) for pair in pairs)
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    found = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        at, length, level = [*line.split(), "", "", ""][:3]
+        given = {"at": at, "duration_s": _whole(length), "level": level}
+        found.append({name: value for name, value in given.items() if value != ""})
+    return found
+
+
+def _events_told(events: Any) -> str:
+    names = ("at", "duration_s", "level")
+    return "\n".join(" ".join(str(one.get(name, "")) for name in names) for one in events)
+
+
+def _points_told(points: Any) -> str:
+    return "\n".join(",".join(str(one) for one in point) for point in points)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=str)
+    except ValueError:
+        return text
+
+
+def _json_told(value: Any) -> str:
+    return json.dumps(value, indent=1)
+
+
+_READS: Mapping[str, Callable[[str], Any]] = {
+    "whole": _whole,
+    "count": _whole,
+    "convention": _whole,
+    "days": _days,
+    "numbers": _numbers,
+    "pairs": _pairs,
+    "events": _events,
+    "json": _json,
+}
+_WRITES: Mapping[str, Callable[[Any], str]] = {
+    "days": _days_told,
+    "numbers": lambda values: " ".join(map(str, values)),
+    "pairs": _pairs_told,
+    "events": _events_told,
+    "points": _points_told,
+    "json": _json_told,
+}

@@ -1,0 +1,92 @@
+"""Scenarios in a real browser: figures follow what is typed, charts are drawn, access."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from backend.accounts.selectors import default_workspace
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.services import scenario_create
+from tests.e2e.browser import opened, overflow_px, violations
+
+pytestmark = [
+    pytest.mark.browser,
+    # The browser's driver leaves an event loop running in the process.
+    pytest.mark.serial,
+    pytest.mark.django_db(transaction=True),
+]
+NEW = "/scenarios/new/?template=startup"
+STARTUP = "/scenarios/startup-with-five-busy-hours/"
+PATHS = ("/scenarios/", NEW, STARTUP, f"{STARTUP}map/", f"{STARTUP}edit/", "/scenarios/compare/")
+PRICE = "options.0.parts.0.price.amount"
+
+
+@pytest.fixture
+def startup(site: str) -> None:
+    document = TEMPLATES["startup"].document
+    scenario_create(
+        workspace=default_workspace(), document=document, actor="ada", template="startup"
+    )
+
+
+def field(page: Page, name: str):  # type: ignore[no-untyped-def]
+    return page.locator(f'[id="{name}"]')
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1440])
+def test_no_scenario_page_has_a_serious_fault(browser, site, startup, width, theme):
+    with opened(browser, site, width=width, theme=theme) as page:
+        for path in PATHS:
+            page.goto(path, wait_until="networkidle")
+            assert not violations(page), path
+            assert overflow_px(page) <= 0, path
+
+
+def test_figures_follow_what_is_typed(browser, site, db):
+    with opened(browser, site) as page:
+        page.goto(NEW, wait_until="networkidle")
+        preview = page.locator("#preview")
+        expect(preview).to_contain_text("1,884.00")
+        field(page, PRICE).fill("0.1")
+        expect(preview).to_contain_text("471.00")
+        field(page, PRICE).fill("a lot")
+        expect(preview).to_contain_text("option 1, part 1, Price: 'a lot' is not a decimal number")
+        expect(field(page, PRICE)).to_have_value("a lot")
+
+
+def test_only_the_fields_of_what_is_chosen_show(browser, site, db):
+    with opened(browser, site) as page:
+        page.goto(NEW, wait_until="networkidle")
+        expect(field(page, "demand.base")).to_be_visible()
+        expect(field(page, "demand.level")).to_be_hidden()
+        expect(field(page, "options.0.parts.1.price.amount")).to_be_hidden()
+        expect(field(page, "options.2.parts.1.price.amount")).to_be_visible()
+        field(page, "demand.kind").select_option("composed")
+        expect(field(page, "demand.level")).to_be_visible()
+        expect(field(page, "demand.windows.0.from")).to_be_hidden()
+        field(page, "demand.level").fill("7")
+        expect(page.locator("#preview")).to_contain_text("2,016.00")  # 7 × 720 h × .4
+
+
+def test_charts_are_drawn_and_the_map_opens(browser, site, startup):
+    with opened(browser, site) as page:
+        page.goto(STARTUP, wait_until="networkidle")
+        drawn = "[...document.querySelectorAll('figure[data-plot]')].map(f => f.dataset.isDrawn)"
+        assert page.evaluate(drawn) == [""] * 9
+        page.locator("summary", has_text="Break-even map").click()
+        expect(page.locator("#map-body")).to_contain_text("1,320.00 USD, 0 % unserved")
+        assert page.locator("h1").count() == 1
+
+
+def test_editor_and_result_work_without_scripts(browser, site, startup):
+    with opened(browser, site, is_scripted=False) as page:
+        page.goto(NEW)
+        field(page, PRICE).fill("0.1")
+        page.get_by_role("button", name="Reckon").click()
+        expect(page.locator("#preview")).to_contain_text("471.00")
+        page.goto(STARTUP)
+        page.get_by_role("link", name="all cloud").first.click()
+        expect(page.locator("#over-time h2")).to_have_text("Over time: all cloud")
+        page.locator("summary", has_text="Break-even map").click()
+        page.get_by_role("link", name="Show the map").click()
+        expect(page.locator("h1")).to_have_text("Break-even map")

@@ -1,0 +1,376 @@
+"""Scenarios: list, editor, preview, result, map, comparison; who may write what."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from backend.accounts.models import AuditEntry
+from backend.accounts.selectors import default_workspace
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.models import Scenario
+from backend.scenarios.services import scenario_create, scenario_freeze
+from backend.web.forms.scenarios import ScenarioForm
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+STARTUP = "startup-with-five-busy-hours"
+
+
+@pytest.fixture
+def analyst(client: Client) -> Client:
+    client.force_login(factories.user(role="write"))
+    return client
+
+
+def stored(key: str = "startup", **changes: Any) -> Scenario:
+    document = {**TEMPLATES[key].document, **changes}
+    return scenario_create(
+        workspace=default_workspace(), document=document, actor="ada", template=key
+    )
+
+
+def text_of(client: Client, url: str, status: int = 200) -> str:
+    answer = client.get(url)
+    assert answer.status_code == status
+    return unescape(answer.content.decode())
+
+
+def filled(key: str = "startup", **changes: str) -> dict[str, str]:
+    """What a browser sends of the editor that was opened from a template."""
+    form = ScenarioForm(document=TEMPLATES[key].document)
+    typed = {name: form[name].value() or "" for name in form.fields}
+    return typed | {name.replace("__", "."): text for name, text in changes.items()}
+
+
+def plot(html: str, name: str) -> dict[str, Any]:
+    found = re.search(rf'<script id="{name}-json" type="application/json">(.*?)</script>', html)
+    assert found, f"there is no chart {name}"
+    return dict(json.loads(found[1]))
+
+
+def rows(html: str, label: str) -> list[list[str]]:
+    """Cells of a table as plain text."""
+    found = re.search(rf'aria-label="{label}".*?<tbody>(.*?)</tbody>', html, re.DOTALL)
+    assert found, f"there is no table {label}"
+    return [
+        [
+            " ".join(re.sub(r"<[^>]+>", " ", cell).split())
+            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+        ]
+        for row in re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL)
+    ]
+
+
+# --- list and editor ----------------------------------------------------------------------------
+
+
+def test_list_says_that_there_is_nothing_and_offers_templates(client: Client) -> None:
+    text = text_of(client, "/scenarios/")
+    assert "No scenario is kept yet." in text
+    for key, template in TEMPLATES.items():
+        assert f"?template={key}" in text
+        assert template.sentence in text
+
+
+def test_list_tells_what_is_frozen(client: Client) -> None:
+    stored()
+    scenario_freeze(scenario=stored("events"), actor="ada")
+    lines = rows(text_of(client, "/scenarios/"), "Scenarios")
+    assert [(line[1], line[2].split()[0]) for line in lines] == [
+        ("Event that everybody sees at once", "frozen"),
+        ("Startup with five busy hours", "open"),
+    ]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_editor_opens_with_a_template_and_its_figures(client: Client, key: str) -> None:
+    text = text_of(client, f"/scenarios/new/?template={key}")
+    assert TEMPLATES[key].sentence in text
+    names = [one["name"] for one in TEMPLATES[key].document["options"]]
+    shown = rows(text, "What each option comes to")
+    assert [line[0].removesuffix(" cheapest") for line in shown] == names
+    assert text.count("<h1>") == 1
+
+
+def test_editor_shows_the_worked_figures_of_the_startup(client: Client) -> None:
+    shown = rows(text_of(client, "/scenarios/new/?template=startup"), "What each option comes to")
+    assert [line[:3] for line in shown] == [
+        ["all cloud", "1,884.00", "0 %"],
+        ["all dedicated", "2,000.00", "0 %"],
+        ["hybrid cheapest", "1,320.00", "0 %"],
+    ]
+
+
+def test_editor_says_so_when_there_is_no_such_template(client: Client) -> None:
+    assert "There is no such template" in text_of(client, "/scenarios/new/?template=x")
+
+
+def test_preview_follows_what_is_typed_without_storing(client: Client) -> None:
+    typed = filled(options__0__parts__0__price__amount="0.1")
+    text = unescape(client.post("/scenarios/preview/", typed).content.decode())
+    # 4,710 server-hours at .1
+    assert rows(text, "What each option comes to")[0][:3] == ["all cloud cheapest", "471.00", "0 %"]
+    drawn = plot(text, "plot-demand")
+    assert drawn["marks"][0]["label"] == "demand, servers"
+    assert len(drawn["x"]["values"]) <= 120
+    assert not Scenario.objects.exists()
+
+
+def test_preview_names_the_field_that_is_wrong(client: Client) -> None:
+    typed = filled(demand__windows__0__from="ten", options__2__parts__1__price__billing="")
+    text = unescape(client.post("/scenarios/preview/", typed).content.decode())
+    assert (
+        '<a href="#demand.windows.0.from">window 1, From: '
+        "'ten' is not a time of day such as 22:00</a>"
+    ) in text
+    assert '<a href="#options.2.parts.1.price.billing">option 3, part 2, Billed: ' in text
+    assert "<table" not in text
+
+
+def test_editor_works_without_scripts_when_reckoned(client: Client) -> None:
+    answer = client.post("/scenarios/new/?template=startup", filled(demand__base="4", reckon="1"))
+    text = unescape(answer.content.decode())
+    # (4 × 19 + 20 × 5) × 30 × .4
+    assert rows(text, "What each option comes to")[0][1] == "2,112.00"
+    assert 'value="4"' in text
+    assert not Scenario.objects.exists()
+
+
+def test_editor_stores_when_saved(analyst: Client) -> None:
+    answer = analyst.post("/scenarios/new/?template=startup", filled(name="Ours", save="1"))
+    assert answer.headers["Location"] == "/scenarios/ours/"
+    scenario = Scenario.objects.get()
+    assert (scenario.name, scenario.template) == ("Ours", "startup")
+    assert AuditEntry.objects.filter(action="scenario_create").exists()
+
+
+def test_editor_keeps_what_was_typed_when_it_is_refused(analyst: Client) -> None:
+    typed = filled(name="Ours", horizon__days="1.5001", policy__min="many", save="1")
+    answer = analyst.post("/scenarios/new/", typed)
+    text = unescape(answer.content.decode())
+    assert "Nothing was stored: 2 fields below need another value." in text
+    assert "id=\"policy.min_error\">'many' is not a whole number" in text
+    assert 'value="many"' in text
+    assert 'value="Ours"' in text
+    assert not Scenario.objects.exists()
+
+
+def test_editor_changes_a_scenario(analyst: Client) -> None:
+    stored()
+    assert 'value="Startup with five busy hours"' in text_of(analyst, f"/scenarios/{STARTUP}/edit/")
+    answer = analyst.post(f"/scenarios/{STARTUP}/edit/", filled(demand__base="4", save="1"))
+    assert answer.headers["Location"] == f"/scenarios/{STARTUP}/"
+    assert Scenario.objects.get().document["demand"]["base"] == "4"
+    refused = analyst.post(f"/scenarios/{STARTUP}/edit/", filled(demand__base="-4", save="1"))
+    assert "-4 is below 0" in unescape(refused.content.decode())
+
+
+def test_editor_leads_away_from_what_is_frozen(analyst: Client) -> None:
+    scenario_freeze(scenario=stored(), actor="ada")
+    answer = analyst.get(f"/scenarios/{STARTUP}/edit/")
+    assert answer.headers["Location"] == f"/scenarios/{STARTUP}/"
+
+
+def test_editor_leads_away_from_what_has_more_options_than_it(analyst: Client) -> None:
+    option = TEMPLATES["startup"].document["options"][0]
+    stored(options=[{**option, "name": f"option {n}"} for n in range(15)], uncertainty=None)
+    answer = analyst.get(f"/scenarios/{STARTUP}/edit/", follow=True)
+    assert "more options or windows than the editor" in unescape(answer.content.decode())
+
+
+def test_offers_are_completed_by_what_is_typed(client: Client) -> None:
+    factories.offer("acme-small")
+    assert 'value="acme-small"' in text_of(client, "/scenarios/new/offers/?offer=acme")
+    assert "option" not in text_of(client, "/scenarios/new/offers/?offer=")
+
+
+# --- result -------------------------------------------------------------------------------------
+
+
+def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
+    stored("events")
+    text = text_of(client, "/scenarios/event-that-everybody-sees-at-once/")
+    lines = rows(text, "Figures of each option")
+    # 18 servers short for 4 minutes: 72 server-minutes of 6,120
+    assert lines[0][:5] == ["cloud, as it comes cheapest", "167.28", "1.18 %", "4", "18"]
+    assert lines[1][:3] == ["cloud, 20 wait for it cheapest that serves all", "787.20", "0 %"]
+    assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18 % unserved"
+    assert max(plot(text, "plot-served")["marks"][2]["values"]) == 18
+
+
+def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -> None:
+    stored()
+    text = text_of(client, f"/scenarios/{STARTUP}/?option=3&span=day")
+    served = plot(text, "plot-served")
+    assert served["title"].endswith("hybrid")
+    assert served["x"]["values"][-1] - served["x"]["values"][0] < 86_400_000
+    duration = plot(text, "plot-duration")
+    assert [mark["label"] for mark in duration["marks"][:2]] == ["always on", "beyond it"]
+    assert duration["marks"][0]["values"][0] == 3
+    assert duration["marks"][1]["values"][0] == 17
+    assert duration["x"]["values"][-1] == 100
+    assert plot(text, "plot-months")["marks"][0]["values"] == [1320.0]
+    paid = plot(text, "plot-cash")["marks"]
+    assert [mark["values"][-1] for mark in paid] == [1884.0, 2000.0, 1320.0]
+    assert plot(text, "plot-pareto")["x"]["values"] == [1320.0, 1884.0, 2000.0]
+    assert plot(text, "plot-odds")["marks"][0]["values"][2] > 50
+    assert plot(text, "plot-spread")["marks"][0]["lows"]
+    assert plot(text, "plot-tornado")["marks"][0]["lows"][0] == 1320.0
+    meetings = rows(text, "Break-even")
+    assert ["all cloud", "all dedicated", "price, per second, now 0.4", "0.4246", "USD/hour"] in (
+        meetings
+    )
+
+
+def test_result_shows_the_cheapest_option_when_the_address_names_none(client: Client) -> None:
+    stored()
+    for query in ("", "?option=99", "?option=x"):
+        served = plot(text_of(client, f"/scenarios/{STARTUP}/{query}"), "plot-served")
+        assert served["title"].endswith("hybrid")
+    first = plot(text_of(client, f"/scenarios/{STARTUP}/?option=1&span=all"), "plot-served")
+    assert first["title"].endswith("all cloud")
+    assert first["x"]["values"][-1] - first["x"]["values"][0] > 28 * 86_400_000
+
+
+def test_result_tells_contracts_when_the_project_may_end(client: Client) -> None:
+    stored("project_may_fail")
+    lines = rows(text_of(client, "/scenarios/a-project-that-may-fail/"), "Contracts")
+    assert lines[1][0] == "dedicated, 12 months"
+    assert lines[1][3:6] == ["9.202", "14.03", "1.524"]
+
+
+def test_result_has_no_intervals_when_no_spread_is_stated(client: Client) -> None:
+    stored(uncertainty=None)
+    text = text_of(client, f"/scenarios/{STARTUP}/")
+    assert "Under uncertainty" not in text
+    assert "plot-tornado" not in text
+
+
+def test_result_lists_what_was_assumed_and_what_was_stated(client: Client) -> None:
+    stored()
+    ledger = {
+        line[0]: line[1:4]
+        for line in rows(text_of(client, f"/scenarios/{STARTUP}/"), "Assumptions")
+    }
+    assert ledger["warmup s"] == ["0", "s", "assumed"]
+    assert ledger["demand, base"] == ["3", "unit of the demand", "stated"]
+    assert ledger["price, hybrid, burst"] == ["0.4", "USD/hour", "stated"]
+    assert "policy, cooldown s" not in ledger  # of another policy
+
+
+def test_result_of_a_frozen_scenario_stays_as_it_was(analyst: Client) -> None:
+    stored()
+    analyst.post(f"/scenarios/{STARTUP}/freeze/", {"note": "We take the hybrid."})
+    Scenario.objects.update(document={**TEMPLATES["events"].document})
+    text = text_of(analyst, f"/scenarios/{STARTUP}/")
+    assert "We take the hybrid." in text
+    assert "Frozen on" in text
+    assert rows(text, "Figures of each option")[2][1] == "1,320.00"
+
+
+def test_result_says_so_when_an_offer_is_gone(client: Client) -> None:
+    scenario = stored()
+    part = {"role": "all", "price": {"offer": "gone"}}
+    options = [{"name": "gone", "parts": [part]}]
+    Scenario.objects.filter(pk=scenario.pk).update(
+        document={**scenario.document, "options": options}
+    )
+    for page in ("", "map/"):
+        text = text_of(client, f"/scenarios/{STARTUP}/{page}")
+        assert "no offer is called 'gone'" in text
+    compared = text_of(client, f"/scenarios/compare/?s={STARTUP}")
+    assert "has no result any more" in compared
+
+
+def test_map_tells_the_cheapest_option_with_what_it_leaves(client: Client) -> None:
+    stored()
+    text = text_of(client, f"/scenarios/{STARTUP}/map/")
+    line = next(line for line in rows(text, "Cheapest option") if "as stated" in line[0])
+    assert line[1] == "all cloud 376.80 USD, 0 % unserved"
+    assert line[5] == "hybrid as stated 1,320.00 USD, 0 % unserved"
+    assert line[9].startswith("all dedicated 2,000.00")
+
+
+@pytest.mark.parametrize("table", ["steps", "load_duration", "months", "cash"])
+def test_links_lead_to_every_table(client: Client, table: str) -> None:
+    stored()
+    text = text_of(client, f"/scenarios/{STARTUP}/")
+    links = re.findall(rf'href="(/api/v1/[^"]*table={table})"', text)
+    assert [re.sub(r".*\.(\w+)\?.*", r"\1", link) for link in links] == ["csv", "xlsx", "json"]
+    assert client.get(links[0]).status_code == 200
+
+
+# --- compare, copy, delete ----------------------------------------------------------------------
+
+
+def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> None:
+    stored()
+    stored("events")
+    slugs = f"s={STARTUP}&s=event-that-everybody-sees-at-once&s=x"
+    text = text_of(client, f"/scenarios/compare/?{slugs}")
+    assert "No scenario is called x." in text
+    lines = rows(text, "Options of the scenarios")
+    assert len(lines) == 6
+    assert lines[3][1:4] == ["cloud, as it comes cheapest", "167.28 USD", "1.18 %"]
+    drawn = plot(text, "plot-pareto")
+    assert len(drawn["marks"]) == 6
+    assert drawn["x"]["label"] == "cost, USD a month"
+    assert drawn["x"]["values"][0] == pytest.approx(1320 / 720 * 730, abs=1e-6)
+
+
+def test_comparison_has_limits_and_words_for_nothing(client: Client) -> None:
+    assert "Nothing to compare" in text_of(client, "/scenarios/compare/")
+    many = "&".join(f"s={n}" for n in range(9))
+    assert "At most 8 are compared." in text_of(client, f"/scenarios/compare/?{many}")
+
+
+def test_copy_opens_in_the_editor(analyst: Client) -> None:
+    stored()
+    answer = analyst.post(f"/scenarios/{STARTUP}/copy/")
+    assert answer.headers["Location"] == f"/scenarios/{STARTUP}-copy/edit/"
+
+
+def test_scenario_is_deleted_by_who_may(client: Client) -> None:
+    scenario_freeze(scenario=stored(), actor="ada")
+    stored("events")
+    client.force_login(factories.user(role="write"))
+    events = "/scenarios/event-that-everybody-sees-at-once/delete/"
+    assert client.post(events).headers["Location"] == "/scenarios/"
+    assert client.post(f"/scenarios/{STARTUP}/delete/").status_code == 403
+    assert Scenario.objects.count() == 1
+
+
+def test_freezing_twice_is_told_and_changes_nothing(analyst: Client) -> None:
+    stored()
+    for _ in range(2):
+        answer = analyst.post(f"/scenarios/{STARTUP}/freeze/", {"note": ""}, follow=True)
+    assert "It was not frozen" in unescape(answer.content.decode())
+
+
+@pytest.mark.parametrize("action", ["copy", "freeze", "delete"])
+def test_readers_change_nothing(client: Client, action: str) -> None:
+    stored()
+    client.force_login(factories.user(role="read"))
+    assert client.post(f"/scenarios/{STARTUP}/{action}/").status_code == 403
+    assert client.post("/scenarios/new/", filled(save="1")).status_code == 403
+    assert client.post(f"/scenarios/{STARTUP}/edit/", filled(save="1")).status_code == 403
+    assert Scenario.objects.count() == 1
+
+
+def test_unknown_scenario_is_not_found(client: Client) -> None:
+    for page in ("", "edit/", "map/"):
+        assert client.get(f"/scenarios/nothing/{page}").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["", "new/", f"{STARTUP}/", f"{STARTUP}/map/"])
+def test_pages_keep_to_twelve_queries(
+    analyst: Client, django_assert_max_num_queries: DjangoAssertNumQueries, page: str
+) -> None:
+    stored()
+    with django_assert_max_num_queries(12):
+        analyst.get(f"/scenarios/{page}")

@@ -1,0 +1,138 @@
+"""Charts of scenarios as data: amounts never without what is unserved, months, spans, tornado."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from backend.accounts.selectors import default_workspace
+from backend.domain.scenarios.series import series
+from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.selectors import scenario_series
+from backend.scenarios.services import scenario_create
+from backend.web import scenario_decisions as decisions
+from backend.web import scenario_plots as plots
+from backend.web.scenario_figures import marked, share
+from backend.web.scenario_span import spanned
+
+
+def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any]:
+    return {"name": name, "cost_total": cost, "unserved_share": unserved, **given}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [(0.0, "0 %"), (0.5, "50 %"), (0.01234, "1.23 %"), (1e-7, "under 0.01 %"), (1.0, "100 %")],
+)
+def test_share_is_never_rounded_to_nothing(ratio: float, told: str) -> None:
+    assert share(ratio) == told
+
+
+def test_months_of_years_are_drawn_in_groups_that_add_up() -> None:
+    told = series(TEMPLATES["own_rack"].document, most_points=50)
+    plot = plots.months_plot(told, 1)
+    assert len(told["months"]) == 36
+    assert len(plot.x) == 8
+    assert plot.x[0] == "2026, 01–05, 0 %"
+    assert plot.x[2] == "2026, 11–2027-03, 0 %"
+    assert plot.x_text[0] == "2026-01 to 2026-05"
+    assert sum(value or 0 for value in plot.marks[0].values) == 72_000
+    assert plot.extra["unserved"] == ["0 %"] * 8
+
+
+def test_money_spent_ends_with_the_bill_and_shows_what_leaving_costs() -> None:
+    told = series(TEMPLATES["project_may_fail"].document, most_points=50)
+    plot = plots.cash_plot(told)
+    labels = [mark.label for mark in plot.marks]
+    assert "dedicated, 12 months, paid and owed on leaving" in labels
+    assert "cloud, no contract, paid and owed on leaving" not in labels
+    owed = plot.marks[labels.index("dedicated, 12 months, paid and owed on leaving")].values
+    assert owed[0] == 1200
+    assert owed[-1] == 2400
+    assert plot.x[0] == 1000 * dt.datetime(2026, 2, 1, tzinfo=dt.UTC).timestamp()
+    assert plot.x[-1] == 1000 * dt.datetime(2028, 1, 1, tzinfo=dt.UTC).timestamp()
+    assert plot.extra["cloud, no contract, unserved"] == ["0 %"] * 24
+
+
+def test_option_without_a_base_is_one_band() -> None:
+    told = series(TEMPLATES["startup"].document, most_points=100)
+    labels = [mark.label for mark in plots.duration_plot(told, 0).marks]
+    assert labels == ["as needed", "demand, servers", "unserved, servers"]
+
+
+def test_reservations_are_a_band_of_their_own() -> None:
+    told = series(TEMPLATES["hybrid"].document, most_points=100)
+    plot = plots.duration_plot(told, 3)
+    assert [mark.label for mark in plot.marks[:2]] == ["reserved", "beyond it"]
+    assert plot.is_stacked
+
+
+def test_every_amount_has_its_unserved_demand_beside_it() -> None:
+    result = simulate(TEMPLATES["events"].document)
+    options = result["options"]
+    words = "1.18 % unserved"
+    for plot in (
+        plots.cost_plot(result, "USD"),
+        decisions.odds_plot(options),
+        decisions.spread_plot(options, "USD"),
+    ):
+        assert plot is not None
+        assert str(plot.x[0]).endswith(words)
+    tornado = decisions.tornado_plot(result, "USD")
+    assert tornado is not None
+    assert words in tornado.note
+
+
+def test_tornado_says_where_another_option_wins() -> None:
+    plot = decisions.tornado_plot(simulate(TEMPLATES["startup"].document), "USD")
+    assert plot is not None
+    assert plot.x[0] == "demand"
+    assert plot.extra["cheapest at that end"][0] == "all dedicated"
+    assert "demand 1,020.00 to 2,256.00, all dedicated wins at an end" in plot.summary
+    assert plot.heads[:2] == ["at the low end, USD", "at the high end, USD"]
+    assert plot.rows[0].cells[:2] == ["1,020", "2,256"]
+
+
+def test_plots_of_uncertainty_are_left_out_without_any() -> None:
+    document = {k: v for k, v in TEMPLATES["startup"].document.items() if k != "uncertainty"}
+    result = simulate(document)
+    assert decisions.odds_plot(result["options"]) is None
+    assert decisions.spread_plot(result["options"], "USD") is None
+    assert decisions.tornado_plot(result, "USD") is None
+
+
+def test_undominated_options_are_those_that_nothing_beats() -> None:
+    options = [
+        option("cheap", "1", 0.2), option("whole", "3", 0.0), option("dear", "4", 0.0),
+        option("same", "1", 0.2), option("worse", "2", 0.3),
+    ]  # fmt: skip
+    assert [one["name"] for one in decisions.undominated(options)] == ["cheap", "whole", "same"]
+    flagged = {
+        one["name"]: (one["is_cheapest"], one["is_cheapest_whole"]) for one in marked(options)
+    }
+    assert flagged["cheap"] == (True, False)
+    assert flagged["whole"] == (False, True)
+    tiny = option("tiny", "1", 0.0, cost_per_demand_unit_hour="0.000037")
+    none = option("none", "2", 0.0, cost_per_demand_unit_hour=None)
+    assert [one["unit_hour"] for one in marked([tiny, none])] == ["0.000037", ""]
+    only = marked([option("short", "1", 0.1)])
+    assert not only[0]["is_cheapest_whole"]
+
+
+@pytest.mark.django_db
+def test_span_is_the_day_of_the_worst_moment_at_close_range() -> None:
+    document = dict(TEMPLATES["startup"].document)
+    document["policy"] = {"kind": "perfect", "warmup_s": 180}
+    window = {"from": "10:00", "to": "15:00", "level": 20, "weekdays": [4]}
+    document["demand"] = {"kind": "daily", "unit": "servers", "base": 3, "windows": [window]}
+    scenario = scenario_create(workspace=default_workspace(), document=document, actor="ada")
+    whole = scenario_series(scenario, most_points=240)
+    day = spanned(scenario, whole, 0, "day")
+    assert day["t"][0] == "2026-01-02T00:00:00+00:00"  # the first Friday
+    assert day["point_s"] == 360
+    assert len(day["t"]) == len(day["options"][0]["unserved"]) == 240
+    assert max(day["options"][0]["unserved"]) == 17
+    week = spanned(scenario, whole, 0, "week")
+    assert (week["t"][0][:10], week["t"][-1][:10]) == ("2026-01-02", "2026-01-08")
+    assert spanned(scenario, whole, 0, "all") is whole
