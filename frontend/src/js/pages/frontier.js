@@ -72,7 +72,9 @@ async function show() {
   const paint = legend(data, charts, hidden, redraw);
   redraw();
   onThemeChange(redraw);
-  $("chart-details").addEventListener("toggle", () => showData(data, charts), { once: true });
+  // Opened before the chart was there, or later.
+  if ($("chart-details").open) showData(data, charts);
+  else $("chart-details").addEventListener("toggle", () => showData(data, charts), { once: true });
   $("chart-save").addEventListener("click", async () => {
     const { savePicture } = await import("../lib/picture.js");
     savePicture(chart, { ...data.picture, title: data.title });

@@ -1,0 +1,56 @@
+"""`manage.py import_trace FILE`: a recorded demand as a scenario document."""
+
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.domain.errors import InvalidValue
+from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.trace_files import STATISTICS, imported
+
+STDIN = "-"
+
+
+class Command(BaseCommand):
+    help = (
+        "Print the scenario document of a recorded demand: CSV (time,value), or the JSON that "
+        "CloudWatch and Prometheus export. What `simulate` reads."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the recording; - reads standard input")
+        parser.add_argument("--series", default="", help="one of several series of a JSON file")
+        parser.add_argument("--statistic", default="", choices=["", *STATISTICS])
+        parser.add_argument("--step", type=int, metavar="S", help="seconds of a step")
+        parser.add_argument("--template", default="startup", choices=list(TEMPLATES))
+        parser.add_argument("--name", default="", help="name of the scenario")
+        parser.add_argument("--json", action="store_true", help="what is printed anyway")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name = options["name"] or f"Demand of {Path(options['file']).name}"
+        try:
+            with self._opened(options["file"]) as lines:
+                trace = imported(lines, series=options["series"], statistic=options["statistic"])
+            steps = steps_of(trace, options["step"])
+            template = TEMPLATES[options["template"]].document
+            document = recorded(trace, steps, template, name=name[:100])
+        except (InvalidValue, UnicodeDecodeError) as error:
+            raise CommandError(f"{options['file']}: {error}") from None
+        for gap in told_gaps(trace):
+            self.stderr.write(f"gap: {gap}")
+        self.stdout.write(json.dumps(document, indent=1))
+
+    def _opened(self, name: str) -> Any:
+        if name == STDIN:
+            source: Iterable[str] = sys.stdin
+            return nullcontext(source)
+        try:
+            return Path(name).open(encoding="utf-8-sig")
+        except OSError as error:
+            raise CommandError(f"{name}: {error.strerror}") from None
