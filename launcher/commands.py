@@ -138,9 +138,11 @@ def _join(state: State, busy: Busy, command: list[str]) -> int:
     os.execve(command[0], command, environment)
 
 
-def _in_throw_away_stack(purpose: str, job: Callable[[Stack], int]) -> int:
+def _in_throw_away_stack(
+    purpose: str, job: Callable[[Stack], int], *, with_browser: bool = False
+) -> int:
     """Run a job against a complete stack that is thrown away afterwards."""
-    set_up(for_development=True, with_browser=purpose == "screenshots")
+    set_up(for_development=True, with_browser=with_browser)
     with throw_away(State(state_directory()), purpose) as state:
         stack = Stack(state, is_throw_away=True, is_isolated=True)
         try:
@@ -161,7 +163,9 @@ def bench(name: str) -> int:
     if name not in known:
         raise Problem(f"There is no bench {name!r}; there are: {', '.join(known) or 'none'}.")
     return _in_throw_away_stack(
-        "bench", lambda stack: stack.run([str(PYTHON), "-m", f"tests.bench.{name}"])
+        "bench",
+        lambda stack: stack.run([str(PYTHON), "-m", f"tests.bench.{name}"]),
+        with_browser=name == "pages",
     )
 
 
@@ -174,4 +178,4 @@ def screenshots() -> int:
             [str(PYTHON), "-m", "tests.e2e.screenshots"]
         )
 
-    return _in_throw_away_stack("screenshots", job)
+    return _in_throw_away_stack("screenshots", job, with_browser=True)

@@ -55,7 +55,7 @@ class Visit(list[str]):
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self.append(f"console: {message.text}")
+            self.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def _check(self, url: str, origin: str) -> None:
         if not url.startswith((origin, "data:", "blob:")):

@@ -1,0 +1,254 @@
+"""Every page of the site with something to show: its URL name → the addresses to open."""
+
+import datetime as dt
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from backend.accounts.models import User
+from backend.benchmarks.models import Evidence, Subscription
+from backend.catalog.models import (
+    HardwareModel,
+    PriceFeed,
+    PricePayload,
+    UnpricedType,
+)
+from backend.catalog.services import data_version_bump
+from backend.common import clock
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.rankings.feeds import feed_key_create
+from backend.rankings.models import Report
+from backend.rankings.views import view_create
+from backend.scenarios.services import scenario_create, scenario_freeze
+from tests import factories
+from tests.frontend import cloud_rows, engine_rows
+from tests.frontend.rows import measured_offer, published
+
+TYPED = Path(__file__).parents[2] / "fixtures" / "probes" / "sysbench-1.0.20-cpu.txt"
+NO_PAGES: Mapping[str, str] = {
+    "run-progress": "part of the page of a run",
+    "campaign-progress": "part of the page of a campaign",
+    "host-key": "part of the page of a host",
+    "cloud-state": "part of the page of an account",
+    "schedule-preview": "answers to what is typed into a form",
+    "offer-names": "answers to what is typed into a form",
+    "scenario-offers": "answers to what is typed into a form",
+    "price-payload": "a file as its provider sent it",
+    "healthz": "one word for a supervisor",
+    "readyz": "one word for a supervisor",
+    "feed": "a list for spreadsheets",
+    "feed-key-new": "leads to the page of its view but right after a form was sent",
+}
+"""URL names that answer GET and are no page of their own, each with its reason."""
+OTHERS_PAGES = {
+    "admin": "Django's own pages",
+    "api": "the API; the page that describes it has a test of its own",
+}
+"""URL namespaces that the walk leaves out."""
+
+
+def names(patterns: list[Any] | None = None) -> Iterator[str]:
+    """The URL name of everything that may be opened; a namespace is one name."""
+    for one in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(one, URLResolver):
+            yield from [one.namespace] if one.namespace else names(one.url_patterns)
+        elif isinstance(one, URLPattern):
+            yield one.name or str(one.pattern)
+
+
+def example(name: str) -> str:
+    """An address of the name, of things that need not be there."""
+    possible = get_resolver().reverse_dict.getlist(name)
+    template, parameters = possible[0][0][0]
+    converters = possible[0][3]
+    stands: dict[str, object] = {"uuid": "0" * 8 + "-0000-4000-8000-" + "0" * 12, "int": 1}
+    given = {
+        key: stands.get(type(converters[key]).__name__.removesuffix("Converter").lower(), "x")
+        for key in parameters
+    }
+    return "/" + template % given
+
+
+def is_form_only(client: Client, name: str) -> bool:
+    """Whether the address takes what a form sends and shows nothing itself."""
+    return client.get(example(name)).status_code == 405
+
+
+def everything(admin: User) -> dict[str, list[str]]:
+    """Makes rows for every page; the queue has to be a fake."""
+    client = Client()
+    client.force_login(admin)
+    measured = measured_offer()
+    for number in range(3):
+        given = {"vcpu_count": 2 + number, "memory_bytes": 8 * 2**30}
+        published(f"aws-{number}", 400.0 + number, f"0.{number + 1}", **given)
+    engine, clouds = engine_rows.engine(), cloud_rows.clouds()
+    full, offer = f"/runs/{engine.full.pk}/", f"/offers/{engine.full.offer.slug}/"
+    pages = {
+        "ranking": ["/", "/?provider=aws&foo=1&hours_per_month=x", "/?metric=fsync_p99_ns"],
+        "offers": ["/offers/?sort=offer&open=figures&open=columns&weights=cmips_score:1"],
+        "compare": ["/compare/", "/compare/?o=aws-0,aws-1,own-rack&base=aws-1"],
+        "frontier": ["/frontier/", "/frontier/?price__lte=0.5&score__gte=200"],
+        "offer": [offer, f"/offers/{clouds.offer.slug}/", "/offers/aws-0/"],
+        "runs": ["/runs/"],
+        "run": [
+            full,
+            *(f"/runs/{one.pk}/" for one in (engine.going, engine.failed, measured.run)),
+            *(f"/runs/{one.run_id}/" for one in (clouds.alive, clouds.gone)),
+        ],
+        "evidence": [f"{full}evidence/{_with_series(engine.full.evidence).n}/"],
+        "imported-evidence": [f"/evidence/{_imported(client).pk}/"],
+        "metrics": ["/metrics/"],
+        "metric": ["/metrics/cmips_score/", "/metrics/fsync_p99_ns/"],
+        "hosts": ["/hosts/"],
+        "host-new": ["/hosts/new/"],
+        "host": [f"/hosts/{engine.full.host_id}/", f"/hosts/{engine.untrusted.pk}/"],
+        "campaigns": ["/campaigns/"],
+        "campaign-new": ["/campaigns/new/"],
+        "campaign": [f"/campaigns/{engine.campaign.pk}/"],
+        "schedules": ["/schedules/"],
+        "import": ["/import/"],
+        "requirements": [
+            "/requirements/",
+            "/requirements/?target=cmips_score:1000",
+        ],
+        "activity": ["/activity/", "/activity/?since=never"],
+        "login": ["/accounts/login/"],
+        "clouds": ["/accounts/clouds/"],
+        "cloud-new": ["/accounts/clouds/new/aws/", "/accounts/clouds/new/gcp/"],
+        "cloud": [f"/accounts/clouds/{one.pk}/" for one in (clouds.hetzner, clouds.aws)],
+        "storage": ["/storage/"],
+        **_prices(),
+        **_kept(client, admin),
+        **_scenarios(admin),
+    }
+    Subscription.objects.create(
+        workspace=factories.workspace(),
+        channel="webhook",
+        address="https://example.com/hook",
+        kinds=["run_failed"],
+    )
+    data_version_bump()
+    return pages
+
+
+def _with_series(evidence: Any) -> Evidence:
+    found = evidence.filter(series__isnull=False).last()
+    assert isinstance(found, Evidence)
+    return found
+
+
+def _imported(client: Client) -> Evidence:
+    fields = {"tool": "sysbench", "offer": "own-rack", "text": TYPED.read_text(), "store": "1"}
+    assert client.post("/import/", fields).status_code == 302
+    return Evidence.objects.get(run=None)
+
+
+def _prices() -> dict[str, list[str]]:
+    """A list with a price that changed, one in quarantine, and a type without one."""
+    now = clock.now()
+    feed = PriceFeed.objects.create(
+        provider=factories.provider("aws"),
+        kind="on_demand",
+        region="us-east-1",
+        checked_at=now,
+        changed_at=now,
+    )
+    raw = gzip.compress(b"answer!")
+    PricePayload.objects.create(
+        feed=feed, fetched_at=now, raw_gzip=raw, sha256="ab" * 32, size_bytes=7
+    )
+    offer = factories.offer("aws-m5-large", name="m5.large", region=factories.region())
+    before = now - dt.timedelta(days=1)
+    factories.price(offer, "0.2", feed=feed)
+    row = factories.price(
+        offer, "0.107", feed=feed, payload_sha256="ab" * 32, raw_id="SKU.1", observed_at=before
+    )
+    doubtful = factories.price(
+        offer, "0.5", feed=feed, observed_at=now, is_published=False, doubt="0.107 before, 0.5 now"
+    )
+    UnpricedType.objects.create(
+        feed=feed, region="us-east-1", name="u-6tb1.metal", reason="not_offered", detail="no term"
+    )
+    return {
+        "prices": ["/prices/", "/prices/?state=quarantined", "/prices/?state=odd"],
+        "price": [f"/prices/{row.pk}/", f"/prices/{doubtful.pk}/"],
+        "price-changes": ["/prices/changes/"],
+        "price-unpriced": ["/prices/unpriced/"],
+        "price-tables": ["/prices/tables/"],
+        "price-new": ["/offers/aws-m5-large/price/"],
+    }
+
+
+def _kept(client: Client, admin: User) -> dict[str, list[str]]:
+    """A view with a feed, a token, a report and a machine of one's own."""
+    view = view_create(
+        workspace=factories.workspace(),
+        name="Ours",
+        params={"provider": ["aws"], "sort": ["price"]},
+        actor=admin.username,
+    )
+    feed_key_create(view=view, name="sheet", actor=admin.username)
+    client.post("/accounts/tokens/", {"name": "sheet", "scope": "read", "expires_days": 7})
+    client.post("/reports/new/", {"title": "Web 2027", "note": "We take it."})
+    client.post("/hardware/new/", HARDWARE)
+    return {
+        "views": ["/views/"],
+        "view": ["/views/ours/"],
+        "view-new": ["/views/new/?provider=aws"],
+        "data": ["/data/", "/data/?view=ours", "/data/?provider=aws&vcpu__gte=2"],
+        "tokens": ["/accounts/tokens/"],
+        "reports": ["/reports/"],
+        "report": [f"/reports/{Report.objects.get().slug}/"],
+        "report-new": ["/reports/new/?provider=aws"],
+        "hardware": ["/hardware/"],
+        "hardware-new": ["/hardware/new/"],
+        "hardware-model": [f"/hardware/{HardwareModel.objects.get().pk}/"],
+    }
+
+
+def _scenarios(admin: User) -> dict[str, list[str]]:
+    """One that may be changed and one that is frozen."""
+    made = [
+        scenario_create(
+            workspace=factories.workspace(),
+            document={**template.document, "name": f"Ours {n}"},
+            actor=admin.username,
+            template=template.key,
+        )
+        for n, template in enumerate(list(TEMPLATES.values())[:2])
+    ]
+    scenario_freeze(scenario=made[1], note="As it was.", actor=admin.username)
+    kept, frozen = (one.slug for one in made)
+    return {
+        "scenarios": ["/scenarios/"],
+        "scenario": [f"/scenarios/{kept}/", f"/scenarios/{frozen}/"],
+        "scenario-map": [f"/scenarios/{kept}/map/"],
+        "scenario-trace": ["/scenarios/trace/"],
+        "scenario-new": ["/scenarios/new/"],
+        "scenario-edit": [f"/scenarios/{kept}/edit/"],
+        "scenarios-compare": [f"/scenarios/compare/?s={kept}&s={frozen}"],
+    }
+
+
+HARDWARE = {
+    "name": "Rack 7",
+    "currency": "EUR",
+    "servers": "2",
+    "items-TOTAL_FORMS": "1",
+    "items-INITIAL_FORMS": "0",
+    "items-0-name": "server",
+    "items-0-count": "2",
+    "items-0-unit_price": "8000",
+    "items-0-watts": "200",
+    "annual_failure_rate": "0",
+    "rack_units": "2",
+    "support_ratio_per_year": "0.1",
+    "staff_hours_per_month": "1",
+    "discount_rate_per_year": "0.05",
+    "save": "1",
+}

@@ -1,0 +1,149 @@
+"""What holds on every page of the site, in both themes, on a phone and on a desk.
+
+A page answers 200 under a strict policy with nothing foreign and a silent console, has one `h1` and
+a skip link, one aria-sort at most, no serious finding of axe, and does not scroll sideways, at 320
+px and at 200 % neither; a canvas has a role, a label and a table. No page can be forgotten: each
+URL name is walked or stands in a list with the reason why it is none.
+
+Checks of the acceptance list → test, for all pages at once:
+
+   28  test_all_that_every_page_must_keep_holds_on_every_page
+   33  test_all_that_every_page_must_keep_holds_on_every_page
+   34  test_all_that_every_page_must_keep_holds_on_every_page
+   35  test_all_that_every_page_must_keep_holds_on_every_page
+   36  test_all_that_every_page_must_keep_holds_on_every_page
+   41  test_all_that_every_page_must_keep_holds_on_every_page
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, Response, expect
+
+from backend.accounts.models import User
+from tests import factories
+from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.every_page import (
+    NO_PAGES,
+    OTHERS_PAGES,
+    everything,
+    is_form_only,
+    names,
+)
+
+pytestmark = [
+    pytest.mark.browser,
+    # The browser's driver leaves an event loop running in the process.
+    pytest.mark.serial,
+    pytest.mark.django_db(transaction=True),
+]
+QUIET = """() => {
+  const asking = [...document.querySelectorAll("[hx-trigger*=every]")];
+  asking.filter((one) => !one.matches(".htmx-request")).forEach((one) => one.remove());
+  return !asking.some((one) => one.isConnected) && !document.querySelector(".htmx-request");
+}"""
+NO_WIDER = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+CHARTS = """() => [...document.querySelectorAll("canvas")].filter((one) => {
+  const told = document.getElementById(one.getAttribute("aria-describedby"));
+  const places = [one.closest("figure"), told, told?.closest("section")];
+  const hasTable = told && places.some((place) => place?.querySelector("table tbody tr"));
+  return one.role !== "img" || (one.ariaLabel ?? "").length < 20 || !hasTable;
+}).map((one) => one.id)"""
+
+
+@pytest.fixture
+def pages(site, queued) -> dict[str, list[str]]:
+    return everything(factories.user(role="admin", username="ada"))
+
+
+def signed_in(page: Page, site: str) -> None:
+    client = Client()
+    client.force_login(User.objects.get(username="ada"))
+    cookie = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
+
+
+def test_every_address_is_walked_or_is_no_page(pages):
+    client = Client()
+    left = set(names()) - set(pages) - set(NO_PAGES) - set(OTHERS_PAGES)
+    assert {name for name in left if not is_form_only(client, name)} == set()
+    assert set(NO_PAGES) <= set(names())
+
+
+def walked(page: Page, pages: dict[str, list[str]]) -> Iterator[tuple[str, Response]]:
+    """Each page in turn, its charts drawn and its folded parts open.
+
+    What asks for its successor is taken out first: a request that is cut off by leaving is an
+    error on the console.
+    """
+    for path in (path for paths in pages.values() for path in paths):
+        answer = page.goto(path)
+        assert answer is not None
+        page.evaluate(
+            "for (const one of document.querySelectorAll('main details')) one.open = true"
+        )
+        page.wait_for_load_state("networkidle")
+        expect(page.locator("figure[data-plot]:not([data-is-drawn])")).to_have_count(0)
+        yield path, answer
+        assert becomes(page, QUIET), path
+
+
+def faults(page: Page, answer: Response) -> Iterator[str]:
+    """What is wrong with the page as it stands."""
+    if answer.status != 200:
+        yield f"answers {answer.status}"
+    policy = answer.headers.get("content-security-policy", "")
+    if "default-src 'none'" not in policy or re.search("unsafe|https?:|[*]", policy):
+        yield f"policy {policy!r}"
+    if (heads := page.locator("h1").count()) != 1:
+        yield f"{heads} h1"
+    if (sorts := page.locator("[aria-sort]").count()) > 1:
+        yield f"{sorts} aria-sort"
+    if page.locator("a.skip[href='#main']").count() != 1 or page.locator("#main").count() != 1:
+        yield "no skip link"
+    if (over := overflow_px(page)) > 0:
+        yield f"{over} px too wide"
+    if not becomes(page, f"() => !({CHARTS})().length"):  # its script fills the table
+        yield f"without a role, label or table: canvas {page.evaluate(CHARTS)}"
+    yield from violations(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_all_that_every_page_must_keep_holds_on_every_page(browser, site, pages, width, theme):
+    found: list[str] = []
+    with opened(browser, site, width=width, theme=theme) as page:
+        signed_in(page, site)
+        for path, answer in walked(page, pages):
+            found += [f"{path}: {fault}" for fault in faults(page, answer)]
+            if (width, theme) == (360, "light"):
+                found += [f"{path} at {px} px: too wide" for px in (320, 640) if is_wide(page, px)]
+                page.set_viewport_size({"width": width, "height": 900})
+        assert not found, "\n".join(found)
+
+
+def is_wide(page: Page, px: int) -> bool:
+    """Whether the page scrolls sideways in a window of so many pixels; 640 is 1280 at 200 %."""
+    page.set_viewport_size({"width": px, "height": 900})
+    return not becomes(page, NO_WIDER)  # charts take up their new width a few frames later
+
+
+def becomes(page: Page, condition: str) -> bool:
+    """Whether the condition is met within seconds; the policy of the pages forbids the driver's
+    own way to wait for it."""
+    for _ in range(60):
+        if page.evaluate(condition):
+            return True
+        page.wait_for_timeout(50)
+    return False
+
+
+def test_page_of_the_api_is_drawn_under_the_strict_policy(browser, site):
+    with opened(browser, site) as page:
+        answer = page.goto("/api/v1/docs/")
+        assert answer is not None
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        expect(page.locator(".opblock").first).to_be_visible(timeout=20_000)
+        expect(page.locator("h1")).to_have_count(1)
