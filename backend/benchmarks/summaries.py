@@ -201,8 +201,9 @@ def _score(metric: Metric, samples: list[Mapping[str, Any]]) -> Score | None:
 
 def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
     newest = max(samples, key=lambda s: (s["measured_at"], s["published_count"] or 0))
+    spread = newest["published_sd_ratio"]
     summary = stats.published_summary(
-        newest["value"], newest["published_sd_ratio"], newest["published_count"]
+        newest["value"], spread if stats.has_interval(spread) else None, newest["published_count"]
     )
     return _told(metric, summary, [newest], is_unfit=False)
 

@@ -250,6 +250,11 @@ def bca_share(probability: float, bias: float, acceleration: float) -> float:
     return NormalDist().cdf(bias + shifted / (1 - acceleration * shifted))
 
 
+def has_interval(sd_ratio: float | None) -> bool:
+    """Whether value ± 1.96 · sd lies above zero; a wider spread tells nothing of a score."""
+    return sd_ratio is not None and 0 <= sd_ratio < 1 / Z_95
+
+
 def published_summary(value: float, sd_ratio: float | None, sample_count: int | None) -> Summary:
     """A figure as its source states it, with value ± 1.96 · sd where it states a spread.
 
@@ -260,7 +265,7 @@ def published_summary(value: float, sd_ratio: float | None, sample_count: int | 
     bounds: tuple[float | None, float | None] = (None, None)
     basis = IntervalBasis.NONE
     if sd_ratio is not None:
-        if not 0 <= sd_ratio < 1 / Z_95:
+        if not has_interval(sd_ratio):
             raise InvalidValue("sd_ratio", f"{sd_ratio} is not in [0, 0.51)")
         bounds = value * (1 - Z_95 * sd_ratio), value * (1 + Z_95 * sd_ratio)
         basis = IntervalBasis.PUBLISHED_SD

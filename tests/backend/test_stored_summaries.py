@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection, transaction
+from django.test import Client
 from hypothesis import given as whatever
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -362,3 +363,18 @@ def test_a_refresh_that_fails_leaves_the_marks(monkeypatch: pytest.MonkeyPatch) 
     assert data_stamp().mark
     assert in_step()
     assert StoredSummary.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("spread", [0.6, 5.0, -1.0])
+def test_published_spread_that_says_nothing_gives_no_interval_and_hides_no_offer(
+    client: Client, settings: LazySettings, spread: float
+) -> None:
+    settings.PUBLIC_READ = True
+    offer = factories.offer("wide")
+    factories.sample(offer, 100.0, source="published", published_sd_ratio=spread)
+    factories.price(offer, "1")
+    summaries_refresh()
+    answer = client.get("/api/v1/rankings").json()
+    (row,) = answer["results"]
+    assert (row["offer_id"], row["score"], row["score_ci95_low"]) == ("wide", 100.0, None)
