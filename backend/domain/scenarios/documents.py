@@ -355,4 +355,8 @@ def _assumptions(node: Node) -> list[Assumption]:
         if name not in said:
             source = "not stated: servers start and are seen at once"
             found.append(Assumption(name, "0", "s", source))
+    contract = node.values.get("contract")
+    if isinstance(contract, Mapping) and contract.get("notice_days"):
+        source = "told and not reckoned with: a contract is taken to end with its minimum term"
+        found.append(Assumption("notice_days", str(contract["notice_days"]), "days", source))
     return found

@@ -20,14 +20,12 @@ from backend.domain.scenarios.charges import (
 )
 from backend.domain.scenarios.lives import Lives, lives
 from backend.domain.scenarios.model import OPTIMAL, Option, Part, Price, Scenario
-from backend.domain.scenarios.policies import REMEMBERING
+from backend.domain.scenarios.policies import REMEMBERING, pace
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.trajectories import Run, nobody, peak_count, run, trajectory
 
 MOST_TRIED = 200_000_000
 """Counts × steps (or lives, or hours) that are tried for the best base; a few seconds."""
-SLOW = 20
-"""A policy that goes step by step takes so many times as long as one that is scanned."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +137,7 @@ def _optimal(scenario: Scenario, base: Part, burst: Part) -> int:
         burst_of = _beyond(burst.price, lived, horizon)
     else:
         most = max(most, peak_count(scenario, base))
-        slow = SLOW if scenario.policy.kind in REMEMBERING else 1
-        _check_tries(most, scenario.steps.count * slow)
+        _check_tries(most, scenario.steps.count * pace(scenario.policy.kind))
 
         def burst_of(count: int) -> Fraction:
             rest = trajectory(scenario, burst, count, base)

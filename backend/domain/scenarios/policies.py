@@ -196,3 +196,8 @@ _RUNS: Mapping[str, Runs] = MappingProxyType(
 KINDS = tuple(_RUNS)
 REMEMBERING = frozenset({"target_tracking", "step"})
 """Policies for which fewer servers to run are not simply the same servers without the oldest."""
+
+
+def pace(kind: str) -> int:
+    """How many times as long a policy takes as one that is scanned: some go step by step."""
+    return 20 if kind in REMEMBERING else 1

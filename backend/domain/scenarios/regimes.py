@@ -12,9 +12,8 @@ import numpy as np
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Option, Part, Scenario
-from backend.domain.scenarios.policies import REMEMBERING
+from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.results import Outcome, outcome
-from backend.domain.scenarios.work import SLOW
 
 PRICES = tuple(Fraction(n, 10) for n in (2, 3, 5, 7, 10, 14, 20, 30, 50))
 """Factors on every hourly price; prices by the month stay."""
@@ -48,8 +47,8 @@ def regimes(document: object) -> list[Row]:
     Raises InvalidDocument for faults of the document and for more than MOST_STEPS.
     """
     scenario = scenario_from(document)
-    slow = SLOW if scenario.policy.kind in REMEMBERING else 1
-    count = scenario.steps.count * len(scenario.options) * len(PRICES) * len(SHAPES) * slow
+    count = scenario.steps.count * len(scenario.options) * len(PRICES) * len(SHAPES)
+    count *= pace(scenario.policy.kind)
     if count > MOST_STEPS:
         detail = f"a map of {count:,} steps is beyond {MOST_STEPS:,}: take longer steps"
         raise InvalidDocument([("/horizon/step_s", detail)])

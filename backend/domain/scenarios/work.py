@@ -5,14 +5,12 @@ from typing import Any
 
 from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.billing.lifetimes import DAY_S
-from backend.domain.scenarios.policies import REMEMBERING
+from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.reading import exact
 from backend.domain.scenarios.uncertainty import GRID
 
 MOST_WORK = 120_000_000
 """Steps of all options and passes; a year of minutes for 200 offers is 105,120,000."""
-SLOW = 20
-"""A policy that goes step by step takes so many times as long as one that is scanned."""
 
 
 def check_work(document: object) -> None:
@@ -51,5 +49,4 @@ def _passes(document: Mapping[str, Any]) -> int:
     uncertainty, policy = _object(document, "uncertainty"), _object(document, "policy")
     grids = bool(uncertainty) + bool(uncertainty.get("boot_cv") and policy.get("warmup_s"))
     kind = policy.get("kind")
-    slow = SLOW if isinstance(kind, str) and kind in REMEMBERING else 1
-    return (1 + 2 * GRID * grids) * slow
+    return (1 + 2 * GRID * grids) * (pace(kind) if isinstance(kind, str) else 1)

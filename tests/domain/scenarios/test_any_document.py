@@ -43,7 +43,7 @@ def documents(draw: st.DrawFn) -> Document:
                 at = at[key]
                 continue
             if draw(st.booleans()) or isinstance(at, list):
-                at[key] = draw(ODD)
+                at[key] = copy.deepcopy(draw(ODD))  # it may be changed in turn
             else:
                 del at[key]
             break

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.contracts import exposure
+from backend.domain.scenarios.simulate import simulate
+from tests.domain.scenarios.documents import all_of, price, startup
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,12 @@ def test_exposure_is_refused_outside_its_range(
     with pytest.raises(InvalidValue) as refused:
         exposure(*given)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(("contract", "told"), [({"notice_days": 30}, ["30"]), ({}, [])])
+def test_notice_is_told_as_what_it_is_not_reckoned_with(
+    contract: dict[str, int], told: list[str]
+) -> None:
+    document = startup(all_of("one", price("1")), contract=contract)
+    assumed = {one["name"]: one["value"] for one in simulate(document)["assumptions"]}
+    assert [value for name, value in assumed.items() if name == "notice_days"] == told
