@@ -57,6 +57,13 @@ class CampaignActive(DomainError):
     """What was asked for has to wait for the end of the round that is running."""
 
 
+def _check_name(workspace: Workspace, name: str) -> None:
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 printable characters are needed")
+    if Campaign.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidValue("/name", f"a campaign named {name!r} exists")
+
+
 @transaction.atomic
 def campaign_create(
     *,
@@ -78,10 +85,7 @@ def campaign_create(
 
     `offers` are slugs of machines to rent, for which a budget is needed.
     """
-    if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise InvalidValue("/name", "1 to 100 printable characters are needed")
-    if Campaign.objects.filter(workspace=workspace, name=name).exists():
-        raise InvalidValue("/name", f"a campaign named {name!r} exists")
+    _check_name(workspace, name)
     profile_named(profile)
     _check_number("/repeats", repeats, MAX_REPEATS)
     _check_number("/concurrency", concurrency, MAX_CONCURRENCY)
