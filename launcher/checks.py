@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from launcher import browser
 from launcher.console import say
 from launcher.environment import plain_environment, production_environment
-from launcher.paths import BIN, MANAGE, PYTHON, ROOT
+from launcher.paths import BIN, MANAGE, NATIVE, PYTHON, ROOT
 from launcher.setup import set_up
 from launcher.stack import Stack
 from launcher.state import State, throw_away
@@ -34,11 +34,14 @@ def _python(*arguments: str) -> list[str]:
 
 def _checks() -> list[Check]:
     manage = [str(MANAGE)]
+    shell = [*map(str, sorted(NATIVE.glob("*.sh"))), "rackrate", ".ci/run", "requirements/lock"]
     domain = ["tests/domain", "tests/architecture"]
     return [
         Check("types", _python("-m", "mypy")),
         Check("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Check("lint", [str(BIN / "ruff"), "check", "."]),
+        Check("shell", [str(BIN / "shellcheck"), "-x", "-P", "SCRIPTDIR", *shell]),
+        Check("shell format", [str(BIN / "shfmt"), "-d", *shell]),
         Check("imports", [str(BIN / "lint-imports"), "--no-logo"]),
         Check(
             "migrations",

@@ -14,6 +14,7 @@ PYTHON = BIN / "python"
 TOOLS = ROOT / ".tools"
 LOCKS = ROOT / "requirements"
 MANAGE = ROOT / "manage.py"
+NATIVE = ROOT / "workers/probes/native"
 STATE_VARIABLE = "RACKRATE_STATE_DIR"
 
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from launcher import browser, node
 from launcher.console import Problem
 from launcher.environment import plain_environment, production_environment
-from launcher.paths import LOCKS, MANAGE, PYTHON, ROOT, TOOLS, VENV, digest
+from launcher.paths import LOCKS, MANAGE, NATIVE, PYTHON, ROOT, TOOLS, VENV, digest
 from launcher.steps import Step, run_steps, tool
 
 NEEDED_BYTES = 2_500_000_000
 OWN_UV = TOOLS / "uv/bin/uv"
 ZIG = TOOLS / "zig"
 STATIC = ROOT / ".state/static"  # where the settings collect the pages unless told otherwise
-NATIVE = ROOT / "workers/probes/native"
 PROBE_ARCHITECTURES = ("x86_64", "aarch64")
 
 

@@ -5,7 +5,6 @@ import itertools
 import os
 import select
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import cmips, dd, inventory, memory, observe, runner_status
 from tests.probes.conftest import RunDirectory, needs
-from workers.probes import build
 
 MIB = 1024**2
 # Tells the test that it runs, then waits to be ended.
@@ -328,11 +326,3 @@ def test_runner_says_disk_full_when_there_is_no_room_for_results(bundle, shell, 
     assert (status.state, status.failure, status.step) == ("failed", "disk_full", 3)
     assert not (directory / "results" / "003-cmips-all-2.json").exists()
     assert cmips.parse(run.result("001-cmips-all-0.out"))[0].value > 0
-
-
-@pytest.mark.parametrize("script", sorted(build.NATIVE.glob("*.sh")), ids=lambda path: path.name)
-def test_script_is_portable_when_shellcheck_reads_it(script):
-    needs("shellcheck")
-    command = ["shellcheck", "-x", "-P", "SCRIPTDIR", "-s", "sh", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
