@@ -207,7 +207,8 @@ static int probe_main(int argc, char **argv, char **envp)
         return json_error("cmips", "threads must be 1 to 8192 and seconds at least 0.01", 0, EXIT_USAGE);
     const uint64_t windows = window_ns ? duration_ns / window_ns : 0;
     if (window_ns && (window_ns < WINDOW_NS_MIN || windows < 2 || windows > WINDOWS_MAX))
-        return json_error("cmips", "a window must be at least 0.01 s, and 2 to 2880 of them fill the time", 0, EXIT_USAGE);
+        return json_error("cmips", "a window must be at least 0.01 s, and 2 to 2880 of them fill the time", 0,
+                          EXIT_USAGE);
 
     struct run *run = pages(sizeof *run + threads * sizeof run->results[0], true);
     if (run == NULL) return json_error("cmips", "no memory for the workers' results", 0, EXIT_RESOURCE);

@@ -24,7 +24,8 @@ static inline _Noreturn void become(char **command, char **envp)
     bool has_slash = false;
     for (const char *at = command[0]; *at; at++) has_slash |= *at == '/';
     if (has_slash) SYS3(NR_EXECVE, command[0], command, envp);
-    for (char **entry = envp; *entry; entry++) if (text_starts(*entry, "PATH=")) path = *entry + 5;
+    for (char **entry = envp; *entry; entry++)
+        if (text_starts(*entry, "PATH=")) path = *entry + 5;
     while (!has_slash && *path) {
         char *at = name;
         while (*path && *path != ':') {

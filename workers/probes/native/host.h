@@ -4,7 +4,7 @@
 
 #include "probe.h"
 
-enum { MASK_WORDS = 128, MASK_BITS = MASK_WORDS * 64 };  /* 8,192 CPUs, the most a Linux kernel is built for */
+enum { MASK_WORDS = 128, MASK_BITS = MASK_WORDS * 64 }; /* 8,192 CPUs, the most a Linux kernel is built for */
 
 struct host_cpus {
     uint64_t mask[MASK_WORDS];
@@ -47,7 +47,8 @@ static inline char *number_append(char *target, const char *end, uint64_t value)
     char digits[24];
     unsigned count = sizeof digits;
     digits[--count] = '\0';
-    do digits[--count] = (char)('0' + value % 10); while (value /= 10);
+    do digits[--count] = (char)('0' + value % 10);
+    while (value /= 10);
     return text_append(target, end, digits + count);
 }
 
@@ -60,7 +61,7 @@ static inline bool line_value(const char *text, const char *key, uint64_t *value
             while (*text == ' ' || *text == ':' || *text == '\t') text++;
             return read_u64(&text, value);
         }
-        while (*text && *text++ != '\n') { }
+        while (*text && *text++ != '\n') {}
     }
     return false;
 }
@@ -235,7 +236,7 @@ static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
             snapshot.steal_ns += fields[7] * JIFFY_NS;
             snapshot.cpus++;
         }
-        while (*line && *line++ != '\n') { }
+        while (*line && *line++ != '\n') {}
     }
     return snapshot;
 }

@@ -35,9 +35,13 @@ static inline void json_digits(uint64_t value, unsigned minimum_digits)
 /* Length of the well-formed UTF-8 sequence at text, 0 when it is not one. */
 static inline unsigned utf8_length(const unsigned char *text)
 {
-    unsigned length = text[0] < 0x80 ? 1 : text[0] >= 0xC2 && text[0] < 0xE0 ? 2 : (text[0] & 0xF0) == 0xE0 ? 3
-                      : text[0] >= 0xF0 && text[0] < 0xF5 ? 4 : 0;
-    for (unsigned i = 1; i < length; i++) if ((text[i] & 0xC0) != 0x80) return 0;
+    unsigned length = text[0] < 0x80                      ? 1
+                      : text[0] >= 0xC2 && text[0] < 0xE0 ? 2
+                      : (text[0] & 0xF0) == 0xE0          ? 3
+                      : text[0] >= 0xF0 && text[0] < 0xF5 ? 4
+                                                          : 0;
+    for (unsigned i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80) return 0;
     if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F)) return 0;
     if ((text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F)) return 0;
     return length;

@@ -24,8 +24,8 @@
 
 enum { LINE_BYTES = 64 };
 
-static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20;     /* taken when the machine does not tell its cache */
-static const uint64_t LATENCY_BYTES_MAX = 1u << 30;        /* a larger cycle takes longer to build than to walk */
+static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20; /* taken when the machine does not tell its cache */
+static const uint64_t LATENCY_BYTES_MAX = 1u << 30;    /* a larger cycle takes longer to build than to walk */
 static const uint64_t LATENCY_ROUND_NS = 100000000u;
 static const uint64_t HOPS_PER_CHUNK = 4096;
 
@@ -230,8 +230,11 @@ static int probe_main(int argc, char **argv, char **envp)
         else if (text_equals(argv[i], "--bytes-max") && parse_u64(value, &options.bytes_max)) continue;
         else if (text_equals(argv[i], "--rounds") && parse_u64(value, &options.rounds)) continue;
         else if (text_equals(argv[i], "--seconds") && parse_seconds(value, &options.duration_ns)) continue;
-        else return json_error("memory", "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] "
-                               "[--bytes-max B] [--rounds N] [--seconds S] [--nodes DIR]", 0, EXIT_USAGE);
+        else
+            return json_error("memory",
+                              "usage: memory --test bandwidth|latency|random --threads N|all [--bytes B] "
+                              "[--bytes-max B] [--rounds N] [--seconds S] [--nodes DIR]",
+                              0, EXIT_USAGE);
     }
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
     if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)

@@ -139,7 +139,8 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     const uint64_t wall_ns = after->at_ns - before->at_ns;
     const int signal = outcome->status & 0x7f;
     const double usable = cpus->quota_milli && cpus->quota_milli < cpus->affinity_count * 1000
-                              ? (double)cpus->quota_milli / 1000 : (double)cpus->affinity_count;
+                              ? (double)cpus->quota_milli / 1000
+                              : (double)cpus->affinity_count;
     const struct cpu_time *command = &outcome->command, *self = &outcome->self;
     const double foreign = foreign_ratio(before, after, command->all_ns + self->all_ns);
     /* Without the kernel's own work, which a disk or a network makes in threads and interrupts that belong to nobody. */
@@ -175,8 +176,8 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     json_seconds("quiet_wait_s", outcome->quiet_wait_ns);
     json_bool("is_quiet", outcome->is_quiet);
     /* Two quiet seconds: all of them during the command, or some of them in the wait before it. */
-    json_bool("ended_quiet", foreign <= FOREIGN_CPU_RATIO_MAX
-                                 && wall_ns >= (outcome->is_quiet ? QUIET_SHORT_NS : QUIET_WALL_NS));
+    json_bool("ended_quiet",
+              foreign <= FOREIGN_CPU_RATIO_MAX && wall_ns >= (outcome->is_quiet ? QUIET_SHORT_NS : QUIET_WALL_NS));
 
     const long file = SYS4(NR_OPENAT, AT_CWD, partial, O_WRITE_NEW | O_CLOSE_ON_EXEC, 0600);
     if (file < 0) return output_exit(-file);
@@ -243,8 +244,10 @@ static int probe_main(int argc, char **argv, char **envp)
     if (argc == 2 && text_equals(argv[1], "--clock")) return print_clock();
     if (argc == 2 && text_equals(argv[1], "--tick")) return tick();
     if (argc < 1 || !parse_options(argv + 1, &options))
-        return json_error("observe", "usage: observe --probe P --variant V --repeat N --timeout S --quiet-budget S "
-                          "--out F --err F --json F -- command", 0, EXIT_USAGE);
+        return json_error("observe",
+                          "usage: observe --probe P --variant V --repeat N --timeout S --quiet-budget S "
+                          "--out F --err F --json F -- command",
+                          0, EXIT_USAGE);
     /* An ignored CHLD, inherited from whoever started us, would make the kernel throw away the command's status. */
     SYS4(NR_SIGACTION, SIG_CHILD, default_action, 0, sizeof SIGNALS);
     SYS4(NR_SIGPROCMASK, 0, &SIGNALS, 0, sizeof SIGNALS);

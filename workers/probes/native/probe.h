@@ -16,10 +16,10 @@
 enum {
     EXIT_OK = 0,
     EXIT_USAGE = 2,
-    EXIT_RESOURCE = 3,  /* no process, memory or file could be had */
-    EXIT_CHECK = 4,     /* the result failed its own check */
-    EXIT_NO_SPACE = 5,  /* the disk that takes the output is full */
-    EXIT_OUTPUT = 6     /* the output could not be written for another reason */
+    EXIT_RESOURCE = 3, /* no process, memory or file could be had */
+    EXIT_CHECK = 4,    /* the result failed its own check */
+    EXIT_NO_SPACE = 5, /* the disk that takes the output is full */
+    EXIT_OUTPUT = 6    /* the output could not be written for another reason */
 };
 
 enum { ERRNO_INTR = 4, ERRNO_AGAIN = 11, ERRNO_NO_SPACE = 28, ERRNO_QUOTA = 122 };
@@ -31,12 +31,41 @@ static const uint64_t NS_PER_S = 1000000000u;
 #if defined(__x86_64__)
 #define PROBE_ARCH "x86_64"
 enum {
-    NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_MMAP = 9, NR_MUNMAP = 11, NR_SIGACTION = 13, NR_SIGPROCMASK = 14,
-    NR_SCHED_YIELD = 24, NR_MINCORE = 27, NR_MADVISE = 28, NR_NANOSLEEP = 35, NR_GETPID = 39, NR_CLONE = 56,
-    NR_EXECVE = 59, NR_WAIT4 = 61, NR_KILL = 62, NR_FSYNC = 74, NR_GETRUSAGE = 98, NR_SETPGID = 109,
-    NR_GETPPID = 110, NR_SIGTIMEDWAIT = 128, NR_FSTATFS = 138, NR_PRCTL = 157, NR_SCHED_SETAFFINITY = 203,
-    NR_SCHED_GETAFFINITY = 204, NR_FADVISE = 221, NR_CLOCK_GETTIME = 228, NR_EXIT_GROUP = 231, NR_OPENAT = 257,
-    NR_MKDIRAT = 258, NR_FSTATAT = 262, NR_UNLINKAT = 263, NR_RENAMEAT = 264, NR_DUP3 = 292, NR_SYNCFS = 306
+    NR_READ = 0,
+    NR_WRITE = 1,
+    NR_CLOSE = 3,
+    NR_MMAP = 9,
+    NR_MUNMAP = 11,
+    NR_SIGACTION = 13,
+    NR_SIGPROCMASK = 14,
+    NR_SCHED_YIELD = 24,
+    NR_MINCORE = 27,
+    NR_MADVISE = 28,
+    NR_NANOSLEEP = 35,
+    NR_GETPID = 39,
+    NR_CLONE = 56,
+    NR_EXECVE = 59,
+    NR_WAIT4 = 61,
+    NR_KILL = 62,
+    NR_FSYNC = 74,
+    NR_GETRUSAGE = 98,
+    NR_SETPGID = 109,
+    NR_GETPPID = 110,
+    NR_SIGTIMEDWAIT = 128,
+    NR_FSTATFS = 138,
+    NR_PRCTL = 157,
+    NR_SCHED_SETAFFINITY = 203,
+    NR_SCHED_GETAFFINITY = 204,
+    NR_FADVISE = 221,
+    NR_CLOCK_GETTIME = 228,
+    NR_EXIT_GROUP = 231,
+    NR_OPENAT = 257,
+    NR_MKDIRAT = 258,
+    NR_FSTATAT = 262,
+    NR_UNLINKAT = 263,
+    NR_RENAMEAT = 264,
+    NR_DUP3 = 292,
+    NR_SYNCFS = 306
 };
 
 static inline long sys6(long number, long a, long b, long c, long d, long e, long f)
@@ -54,13 +83,41 @@ static inline long sys6(long number, long a, long b, long c, long d, long e, lon
 #elif defined(__aarch64__)
 #define PROBE_ARCH "aarch64"
 enum {
-    NR_DUP3 = 24, NR_MKDIRAT = 34, NR_UNLINKAT = 35, NR_RENAMEAT = 38, NR_FSTATFS = 44, NR_OPENAT = 56,
-    NR_CLOSE = 57, NR_READ = 63, NR_WRITE = 64, NR_FSTATAT = 79, NR_FSYNC = 82, NR_EXIT_GROUP = 94,
-    NR_NANOSLEEP = 101, NR_CLOCK_GETTIME = 113, NR_SCHED_SETAFFINITY = 122, NR_SCHED_GETAFFINITY = 123,
-    NR_SCHED_YIELD = 124, NR_KILL = 129, NR_SIGACTION = 134, NR_SIGPROCMASK = 135, NR_SIGTIMEDWAIT = 137,
-    NR_SETPGID = 154, NR_GETRUSAGE = 165, NR_PRCTL = 167, NR_GETPID = 172, NR_GETPPID = 173, NR_MUNMAP = 215,
-    NR_CLONE = 220, NR_EXECVE = 221, NR_MMAP = 222, NR_FADVISE = 223, NR_MINCORE = 232, NR_MADVISE = 233,
-    NR_WAIT4 = 260, NR_SYNCFS = 267
+    NR_DUP3 = 24,
+    NR_MKDIRAT = 34,
+    NR_UNLINKAT = 35,
+    NR_RENAMEAT = 38,
+    NR_FSTATFS = 44,
+    NR_OPENAT = 56,
+    NR_CLOSE = 57,
+    NR_READ = 63,
+    NR_WRITE = 64,
+    NR_FSTATAT = 79,
+    NR_FSYNC = 82,
+    NR_EXIT_GROUP = 94,
+    NR_NANOSLEEP = 101,
+    NR_CLOCK_GETTIME = 113,
+    NR_SCHED_SETAFFINITY = 122,
+    NR_SCHED_GETAFFINITY = 123,
+    NR_SCHED_YIELD = 124,
+    NR_KILL = 129,
+    NR_SIGACTION = 134,
+    NR_SIGPROCMASK = 135,
+    NR_SIGTIMEDWAIT = 137,
+    NR_SETPGID = 154,
+    NR_GETRUSAGE = 165,
+    NR_PRCTL = 167,
+    NR_GETPID = 172,
+    NR_GETPPID = 173,
+    NR_MUNMAP = 215,
+    NR_CLONE = 220,
+    NR_EXECVE = 221,
+    NR_MMAP = 222,
+    NR_FADVISE = 223,
+    NR_MINCORE = 232,
+    NR_MADVISE = 233,
+    NR_WAIT4 = 260,
+    NR_SYNCFS = 267
 };
 
 static inline long sys6(long number, long a, long b, long c, long d, long e, long f)
@@ -72,10 +129,7 @@ static inline long sys6(long number, long a, long b, long c, long d, long e, lon
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
     register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory");
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
     return x0;
 }
 #else
@@ -178,7 +232,8 @@ static inline size_t text_length(const char *text)
 
 static inline bool text_starts(const char *text, const char *prefix)
 {
-    while (*prefix) if (*text++ != *prefix++) return false;
+    while (*prefix)
+        if (*text++ != *prefix++) return false;
     return true;
 }
 

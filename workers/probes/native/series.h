@@ -92,7 +92,8 @@ static inline void series_real(bool is_known, double value, unsigned decimals)
 }
 
 /* Jiffies are coarse: their sum may be a little more than the time that passed. */
-static inline void series_ratio(uint64_t from_ns, uint64_t to_ns, const struct snapshot *from, const struct snapshot *to)
+static inline void series_ratio(uint64_t from_ns, uint64_t to_ns, const struct snapshot *from,
+                                const struct snapshot *to)
 {
     const double ratio = share(growth(from_ns, to_ns), from, to);
     series_real(to->cpus > 0, ratio < 1 ? ratio : 1, 4);
@@ -149,7 +150,8 @@ static inline void series_line(struct series *series, const struct host_cpus *cp
     uint64_t load_ns = 0;
     char load[32];
     bool has_load = read_file("/proc/loadavg", load, sizeof load);
-    for (char *at = load; *at; at++) if (*at == ' ') *at = '\0';
+    for (char *at = load; *at; at++)
+        if (*at == ' ') *at = '\0';
     has_load = has_load && parse_seconds(load, &load_ns);
 
     json_line.length = 0;

@@ -15,8 +15,15 @@
 #include "sha256.h"
 
 enum {
-    DIRECTORIES = 100, FILES_MAX = 1000000, FILE_BYTES_MIN = 1024, FILE_BYTES_MAX = 65536, POOL_BYTES = 1 << 20,
-    SIZES_PER_OCTAVE = 64, SIZES = 6 * SIZES_PER_OCTAVE + 1, BLOCK_BYTES = 4096, PAGES_MAX = 16
+    DIRECTORIES = 100,
+    FILES_MAX = 1000000,
+    FILE_BYTES_MIN = 1024,
+    FILE_BYTES_MAX = 65536,
+    POOL_BYTES = 1 << 20,
+    SIZES_PER_OCTAVE = 64,
+    SIZES = 6 * SIZES_PER_OCTAVE + 1,
+    BLOCK_BYTES = 4096,
+    PAGES_MAX = 16
 };
 enum { ZFS_TYPE = 0x2FC12FC1 }; /* keeps files in a cache of its own, which cannot be asked */
 enum { O_WRITE_EXCLUSIVE = 01 | 0100 | 0200 | O_CLOSE_ON_EXEC, AT_REMOVE_DIRECTORY = 0x200, FORGET_PAGES = 4 };
@@ -33,7 +40,7 @@ struct status_fs {
 struct run {
     const char *directory;
     uint64_t files, file_count, directory_count; /* asked for, and there now */
-    long root; /* the open directory */
+    long root;                                   /* the open directory */
     bool is_made;
     unsigned char *pool;
     double *fsync_ns;

@@ -23,7 +23,7 @@ struct traffic {
 
 static inline const char *next_line(const char *text)
 {
-    while (*text && *text++ != '\n') { }
+    while (*text && *text++ != '\n') {}
     return text;
 }
 
@@ -54,10 +54,12 @@ static inline bool is_disk(const char *name)
     static const char *const stacked[] = {"loop", "ram", "zram", "dm-", "md", "bcache", "drbd", "zd"};
     char path[96], text[32];
     char *end = path + sizeof path, *at = text_append(path, end, "/sys/block/");
-    for (unsigned i = 0; i < sizeof stacked / sizeof stacked[0]; i++) if (text_starts(name, stacked[i])) return false;
+    for (unsigned i = 0; i < sizeof stacked / sizeof stacked[0]; i++)
+        if (text_starts(name, stacked[i])) return false;
     char *disk = at;
     at = text_append(at, end, name);
-    for (; disk < at; disk++) if (*disk == '/') *disk = '!';
+    for (; disk < at; disk++)
+        if (*disk == '/') *disk = '!';
     text_append(at, end, "/dev");
     return read_file(path, text, sizeof text);
 }

@@ -22,8 +22,8 @@ struct run {
     const struct node *node; /* NULL: wherever the system puts the workers */
     uint64_t elements;       /* of one array of one worker */
     uint64_t huge_page_kib, huge_page_answers;
-    bool has_handover; /* the first two workers have a CPU each */
-    _Alignas(64) uint64_t handed_over; /* a cache line of its own */
+    bool has_handover;                               /* the first two workers have a CPU each */
+    _Alignas(64) uint64_t handed_over;               /* a cache line of its own */
     _Alignas(64) double handover_ns[ROUNDS_MAX + 1]; /* 0 = unknown */
     struct round_times times[];
 };
@@ -81,8 +81,8 @@ static inline int triad_worker(void *context, uint64_t index)
      * worker adds a round before it meets the others, so all of them see the same number behind the barrier.
      */
     for (uint64_t round = 0; round <= run->rounds; round++) {
-        if (index == 0 && round == run->rounds && round < ROUNDS_MAX &&
-            clock_ns(CLOCK_WALL_MONOTONIC) - run->times[0].end_ns[0] < run->duration_ns)
+        if (index == 0 && round == run->rounds && round < ROUNDS_MAX
+            && clock_ns(CLOCK_WALL_MONOTONIC) - run->times[0].end_ns[0] < run->duration_ns)
             run->rounds++;
         barrier_wait(&run->arrived, run->threads * (2 * round + 1));
         if (index < 2 && run->has_handover) hand_over(run, index, round);

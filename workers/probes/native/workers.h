@@ -20,7 +20,7 @@ static inline void workers_kill(const int32_t *pids, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         if (pids[i]) SYS2(NR_KILL, pids[i], SIG_KILL);
-    while (SYS4(NR_WAIT4, -1, 0, 0, 0) > 0) { }
+    while (SYS4(NR_WAIT4, -1, 0, 0, 0) > 0) {}
 }
 
 /*
@@ -48,7 +48,8 @@ static inline long workers_run(uint64_t count, int (*body)(void *context, uint64
         int32_t status = 0;
         long pid = SYS4(NR_WAIT4, -1, &status, 0, 0);
         if (pid == -ERRNO_INTR) continue;
-        for (uint64_t i = 0; i < count; i++) if (pids[i] == pid) pids[i] = 0;
+        for (uint64_t i = 0; i < count; i++)
+            if (pids[i] == pid) pids[i] = 0;
         if (pid < 0 || status) {
             workers_kill(pids, count);
             return pid < 0 ? pid : status & 0x7f ? 128 + (status & 0x7f) : status >> 8 & 0xff;
@@ -59,9 +60,10 @@ static inline long workers_run(uint64_t count, int (*body)(void *context, uint64
 }
 
 /* The JSON line and exit code for a result of workers_run that is not 0. */
-#define workers_error(probe, result)                                                              \
-    ((result) < 0 ? json_error((probe), "cannot start a worker process", (result), EXIT_RESOURCE) \
-                  : json_error((probe), (result) == EXIT_CHECK ? "a worker's result is wrong"     \
-                               : "a worker process failed", 0, (result) > 128 ? EXIT_RESOURCE : (int)(result)))
+#define workers_error(probe, result)                                                                                   \
+    ((result) < 0                                                                                                      \
+         ? json_error((probe), "cannot start a worker process", (result), EXIT_RESOURCE)                               \
+         : json_error((probe), (result) == EXIT_CHECK ? "a worker's result is wrong" : "a worker process failed", 0,   \
+                      (result) > 128 ? EXIT_RESOURCE : (int)(result)))
 
 #endif
