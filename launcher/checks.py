@@ -35,6 +35,7 @@ def _python(*arguments: str) -> list[str]:
 def _checks() -> list[Check]:
     manage = [str(MANAGE)]
     shell = [*map(str, sorted(NATIVE.glob("*.sh"))), "rackrate", ".ci/run", "requirements/lock"]
+    probes = [str(path) for path in sorted(NATIVE.glob("*.[ch]"))]
     domain = ["tests/domain", "tests/architecture"]
     return [
         Check("types", _python("-m", "mypy")),
@@ -42,6 +43,7 @@ def _checks() -> list[Check]:
         Check("lint", [str(BIN / "ruff"), "check", "."]),
         Check("shell", [str(BIN / "shellcheck"), "-x", "-P", "SCRIPTDIR", *shell]),
         Check("shell format", [str(BIN / "shfmt"), "-d", *shell]),
+        Check("C format", [str(BIN / "clang-format"), "--dry-run", "--Werror", *probes]),
         Check("imports", [str(BIN / "lint-imports"), "--no-logo"]),
         Check(
             "migrations",
