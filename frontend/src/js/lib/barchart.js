@@ -61,8 +61,7 @@ function dataset(bars, context) {
 }
 
 function tooltip(bars, unit) {
-  const interval = (bar) =>
-    bar.low === null ? "no interval" : `${figure(bar.low)} to ${figure(bar.high)} (95 %)`;
+  const interval = (bar) => (bar.low === null ? "no interval" : `${figure(bar.low)} to ${figure(bar.high)} (95 %)`);
   return {
     title: (items) => bars[items[0].dataIndex].label,
     label: (item) => {

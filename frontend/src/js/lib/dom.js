@@ -17,8 +17,7 @@ export function json(id) {
 
 /** Data table from column heads [{label, isNumber}] and rows of text. */
 export function dataTable(caption, heads, rows) {
-  const cell = (tag, head, text, scope) =>
-    element(tag, { class: head.isNumber ? "number" : null, scope }, text);
+  const cell = (tag, head, text, scope) => element(tag, { class: head.isNumber ? "number" : null, scope }, text);
   return element(
     "table",
     { class: "figures" },

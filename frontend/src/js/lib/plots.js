@@ -170,7 +170,10 @@ function yAxis(axis, position) {
 }
 
 function shortFigure(value) {
-  return Number(value).toLocaleString("en", { maximumSignificantDigits: 3, notation: value >= 1e5 ? "compact" : "standard" });
+  return Number(value).toLocaleString("en", {
+    maximumSignificantDigits: 3,
+    notation: value >= 1e5 ? "compact" : "standard",
+  });
 }
 
 function tooltip(plot) {
@@ -178,7 +181,10 @@ function tooltip(plot) {
   return {
     filter: (item) => !item.dataset.isBand,
     callbacks: {
-      title: ([item]) => (plot.x.kind === "time" ? instant(plot, item.parsed.x) : `${plot.x.label} ${plot.x.values[item.dataIndex]}`.trim()),
+      title: ([item]) =>
+        plot.x.kind === "time"
+          ? instant(plot, item.parsed.x)
+          : `${plot.x.label} ${plot.x.values[item.dataIndex]}`.trim(),
       label: (item) => {
         const mark = plot.marks.find(({ label }) => label === item.dataset.label);
         return `${mark.label}: ${figure(mark.values[item.dataIndex])} ${unit(mark)}`;

@@ -90,9 +90,11 @@ export function connectTable() {
   document.body.addEventListener("htmx:configRequest", sendPicks);
   document.addEventListener("change", (event) => {
     if (event.target.matches(".pick input")) pick(event.target);
-    if (event.target.id === "also" && event.target.value) htmx.trigger(document.getElementById("ranking-form"), "submit");
+    if (event.target.id === "also" && event.target.value)
+      htmx.trigger(document.getElementById("ranking-form"), "submit");
   });
   // The address says all that the page shows, also the columns that were chosen last.
   const canonical = document.getElementById("copy-link")?.getAttribute("href");
-  if (canonical && canonical !== path + location.search) history.replaceState(history.state, "", canonical + location.hash);
+  if (canonical && canonical !== path + location.search)
+    history.replaceState(history.state, "", canonical + location.hash);
 }

@@ -140,8 +140,14 @@ function datasets(data, hidden) {
   const dots = data.dots.filter(shown);
   return [
     ...[...points].map(([provider, own]) => pointSet(own, provider, data.line.length > MANY ? 5.5 : 7)),
-    dotSet(dots.filter((p) => !p.isBeyond), false),
-    dotSet(dots.filter((p) => p.isBeyond), true),
+    dotSet(
+      dots.filter((p) => !p.isBeyond),
+      false,
+    ),
+    dotSet(
+      dots.filter((p) => p.isBeyond),
+      true,
+    ),
     ...(data.line.length ? [lineSet(data)] : []),
   ];
 }
@@ -236,7 +242,9 @@ function tooltip(data) {
 /** Draws the points of the providers not hidden; `onPick` gets the point that is clicked. */
 export function drawScatter(canvas, data, hidden, onPick) {
   applyTheme();
-  const limits = data.limits.map((one) => referenceLine(one.axis, one.value, one.label, one.axis === "x" ? "end" : "start"));
+  const limits = data.limits.map((one) =>
+    referenceLine(one.axis, one.value, one.label, one.axis === "x" ? "end" : "start"),
+  );
   return new Chart(canvas, {
     type: "scatterWithErrorBars",
     data: { datasets: datasets(data, hidden) },

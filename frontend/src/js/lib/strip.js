@@ -34,9 +34,7 @@ export function drawStrip(canvas, strip) {
       datasets: [
         {
           data: strip.points.map((point) => ({ x: point.value, y: point.row })),
-          backgroundColor: strip.points.map((p) =>
-            p.isDisturbed ? token("--card") : providerColour(strip.provider),
-          ),
+          backgroundColor: strip.points.map((p) => (p.isDisturbed ? token("--card") : providerColour(strip.provider))),
           borderColor: providerEdge(strip.provider),
           borderWidth: 1.25,
           pointRadius: 5,
