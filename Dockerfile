@@ -3,7 +3,7 @@
 FROM node:22-bookworm-slim AS pages
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts
+RUN npm ci --ignore-scripts --omit=dev
 COPY frontend frontend
 RUN node frontend/build.mjs
 

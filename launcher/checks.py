@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from launcher import browser
+from launcher import browser, node
 from launcher.console import say
 from launcher.environment import plain_environment, production_environment
 from launcher.paths import BIN, MANAGE, NATIVE, PYTHON, ROOT
@@ -16,6 +16,7 @@ from launcher.state import State, throw_away
 
 NO_TESTS_FOUND = 5
 FLOOR_REST_PERCENT = 90
+BIOME = "node_modules/@biomejs/biome/bin/biome"
 REPORT = ["-m", "coverage", "report", "--skip-covered"]
 OUTSIDE_DOMAIN = "backend/domain/*,*/migrations/*,backend/config/asgi.py"
 
@@ -44,6 +45,7 @@ def _checks() -> list[Check]:
         Check("shell", [str(BIN / "shellcheck"), "-x", "-P", "SCRIPTDIR", *shell]),
         Check("shell format", [str(BIN / "shfmt"), "-d", *shell]),
         Check("C format", [str(BIN / "clang-format"), "--dry-run", "--Werror", *probes]),
+        Check("scripts, styles", [node.node(), BIOME, "ci", "--error-on-warnings"]),
         Check("imports", [str(BIN / "lint-imports"), "--no-logo"]),
         Check(
             "migrations",

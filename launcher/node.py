@@ -41,13 +41,15 @@ def _environment() -> dict[str, str]:
     return {"PATH": f"{Path(node()).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
-def npm_ci(name: str, folder: Path) -> None:
+def npm_ci(name: str, folder: Path, *, for_development: bool = False) -> None:
     """Install a folder's package-lock.json; no package's script runs."""
     found = from_path()
     npm = [found[1]] if found else [str(OWN_NODE), str(OWN_NPM)]
     # Its own pauses between retries add up to more than a minute when there is no network.
     patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
     arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]
+    if not for_development:
+        arguments.append("--omit=dev")
     tool(name, [*npm, *arguments], _environment(), folder)
 
 

@@ -189,7 +189,7 @@ def set_up(
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         steps = _package_steps(for_development)
         if not only_packages:
-            steps += [*_probe_steps(every_architecture), *_page_steps()]
+            steps += [*_probe_steps(every_architecture), *_page_steps(for_development)]
         if with_browser and browser.from_path() is None:
             steps.append(_browser_step())
         if not all(step.is_done() for step in steps):
@@ -240,15 +240,15 @@ def _build_probes(architecture: str) -> None:
     tool(f"probes {architecture}", build)
 
 
-def _page_steps() -> list[Step]:
-    lock = ROOT / "package-lock.json"
+def _page_steps(for_development: bool) -> list[Step]:
+    lock, packages = ROOT / "package-lock.json", ROOT / "node_modules"
     sources = [ROOT / "frontend/src", ROOT / "frontend/build.mjs", lock]
     steps = [
         Step(
             "web packages",
-            lambda: node.npm_ci("web packages", ROOT),
+            lambda: node.npm_ci("web packages", ROOT, for_development=for_development),
             lambda: digest([lock]),
-            (ROOT / "node_modules/esbuild",),
+            (packages / ("@biomejs/biome" if for_development else "esbuild"),),
             ("node",),
         ),
         Step(

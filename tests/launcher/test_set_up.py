@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from launcher import setup, steps
+from launcher import node, setup, steps
 from launcher.console import Problem
 from launcher.environment import dotenv
 from launcher.paths import digest
@@ -84,6 +84,14 @@ def test_later_steps_do_not_run_when_an_earlier_one_fails(ran):
     with pytest.raises(Problem, match="no network"):
         steps.run_steps(chain)
     assert ran == []
+
+
+@pytest.mark.parametrize("for_development", [False, True])
+def test_linters_are_installed_only_for_development(monkeypatch, tmp_path, for_development):
+    calls = []
+    monkeypatch.setattr(node, "tool", lambda name, argv, *rest: calls.append(argv))
+    node.npm_ci("web packages", tmp_path, for_development=for_development)
+    assert ("--omit=dev" in calls[0]) is not for_development
 
 
 def test_digest_differs_when_a_file_changes_its_content_or_name(tmp_path):

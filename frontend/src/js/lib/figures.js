@@ -4,7 +4,9 @@ import { json } from "./dom.js";
 import { addSaveButton } from "./save.js";
 
 const redraws = [];
-onThemeChange(() => redraws.forEach((redraw) => redraw()));
+onThemeChange(() => {
+  for (const redraw of redraws) redraw();
+});
 
 async function showStrips() {
   const strips = json("strips-json");

@@ -67,7 +67,7 @@ function line(plot, mark) {
 }
 
 // A bar from its low to its high value; several of one place lie on each other.
-function spans(plot, mark) {
+function spans(mark) {
   return {
     type: "bar",
     label: mark.label,
@@ -102,7 +102,7 @@ function datasets(plot, hidden) {
     .filter((mark) => !hidden.has(mark.label))
     .flatMap((mark) => {
       if (mark.kind === "bar") return [bars(plot, mark)];
-      if (mark.kind === "span") return [spans(plot, mark)];
+      if (mark.kind === "span") return [spans(mark)];
       return mark.lows ? [...band(plot, mark), line(plot, mark)] : [line(plot, mark)];
     });
 }
@@ -256,5 +256,7 @@ export function drawPlots() {
     redraw();
     return redraw;
   });
-  return () => redraws.forEach((redraw) => redraw());
+  return () => {
+    for (const redraw of redraws) redraw();
+  };
 }

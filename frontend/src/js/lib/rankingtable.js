@@ -35,7 +35,8 @@ function sendPicks(event) {
   detail.path = withPicks(detail.path);
   const picks = [...picked()].join(",");
   if (detail.path.includes("?")) return;
-  picks ? (detail.parameters.o = picks) : delete detail.parameters.o;
+  if (picks) detail.parameters.o = picks;
+  else delete detail.parameters.o;
 }
 
 // --- order ---------------------------------------------------------------------------------------

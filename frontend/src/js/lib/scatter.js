@@ -173,7 +173,7 @@ const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.
 
 // Nothing lies above and to the left of the line, so that is where the names stand; one that has
 // no room there goes to where no point is, else it is left to the table.
-function placed(name, width, { x, y }, area, isFree) {
+function placed(width, { x, y }, area, isFree) {
   const height = FONT_SIZE + 3;
   const left = Math.max(x - width - 9, area.left + 3);
   const right = Math.min(x + 11, area.right - width - 2);
@@ -206,7 +206,7 @@ const names = {
     for (const [{ label }, element] of found) {
       const text = shortened(label, chart.width);
       const free = (box) => !taken.some((other) => touches(box, other));
-      const box = placed(text, pen.measureText(text).width, element, chart.chartArea, free);
+      const box = placed(pen.measureText(text).width, element, chart.chartArea, free);
       if (!box) continue;
       taken.push(box);
       pen.strokeText(text, box.x, box.y + 1);
@@ -253,7 +253,10 @@ export function drawScatter(canvas, data, hidden, onPick) {
       parsing: false,
       normalized: true,
       layout: { padding: { top: 20 } },
-      onClick: (_, items) => items[0] && items[0].element.$context.raw.of && onPick(items[0].element.$context.raw.of),
+      onClick: (_, [item]) => {
+        const offer = item?.element.$context.raw.of;
+        if (offer) onPick(offer);
+      },
       interaction: { mode: "nearest", intersect: true },
       scales: { x: axis(data.x), y: axis(data.y, { reverse: !data.isHigherBetter }) },
       plugins: {

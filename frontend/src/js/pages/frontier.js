@@ -55,7 +55,9 @@ function legend(data, charts, hidden, redraw) {
     $("chart-legend").append(element("li", {}, button));
     return [slug, key];
   });
-  return () => keys.forEach(([slug, key]) => (key.style.color = providerColour(slug)));
+  return () => {
+    for (const [slug, key] of keys) key.style.color = providerColour(slug);
+  };
 }
 
 async function show() {
