@@ -28,7 +28,6 @@ from backend.benchmarks.archive_import import run_import
 from backend.benchmarks.imports import AlreadyImported
 from backend.benchmarks.selectors import EvidenceDamaged, runs_visible
 from backend.benchmarks.unpacking import MAX_PACKED_BYTES
-from backend.common.rest.bodies import check_length
 from backend.common.rest.documents import Problem
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
@@ -92,6 +91,7 @@ class RunImportView(View):
     """Bring in the archive of a run that was measured by another Rackrate."""
 
     parser_classes = (FileParser,)
+    most_bytes = MAX_PACKED_BYTES
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
     @extend_schema(
@@ -101,7 +101,6 @@ class RunImportView(View):
     )
     def post(self, request: Request) -> Response:
         """The file as the body, the offer as a parameter; 409 when the run is here already."""
-        check_length(request, MAX_PACKED_BYTES)
         offer = request.query_params.get("offer", "")
         if not offer:
             raise InvalidValue("offer", "the parameter offer names the offer that it belongs to")

@@ -24,7 +24,6 @@ from backend.benchmarks.models import Evidence, Sample
 from backend.benchmarks.selectors import EvidenceDamaged, evidence_text
 from backend.catalog.models import Offer
 from backend.catalog.selectors import offers_visible
-from backend.common.rest.bodies import check_length
 from backend.common.rest.documents import Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
@@ -125,6 +124,7 @@ def visible_offer(request: Request, slug: str) -> Offer:
 class ResultImportView(View):
     """Bring a result along."""
 
+    most_bytes = MAX_BODY_BYTES
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
     @extend_schema(
@@ -132,7 +132,6 @@ class ResultImportView(View):
     )
     def post(self, request: Request) -> Response:
         """Keep a text and its samples; 409 when the offer has the same text already."""
-        check_length(request, MAX_BODY_BYTES)
         document = ImportDocument(data=request.data)
         document.is_valid(raise_exception=True)
         wanted = document.validated_data

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.views import set_rollback
 
 from backend.domain.errors import DomainError, InvalidValue
@@ -80,6 +81,10 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     # Without a renderer the suffix, if there is one, has not been looked at yet.
     renderer = getattr(context.get("request"), "accepted_renderer", None)
     suffix = renderer.format if renderer else context.get("kwargs", {}).get("format")
+    if isinstance(error, RecursionError) and context["request"].method not in SAFE_METHODS:
+        # Whatever walked the body, its depth did it; the log says where if it was our own fault.
+        logger.warning("a body was too deep", exc_info=error)
+        error = exceptions.ParseError("the body is nested too deeply")
     answer = _answer(error, is_text=suffix in TEXT_FORMATS)
     if answer is not None:
         set_rollback()

@@ -69,6 +69,8 @@ class View(APIView):
 
     content_negotiation_class = SuffixNegotiation
     scopes: ClassVar[Mapping[str, str]] = {}
+    most_bytes: ClassVar[int] = 8_000_000
+    """Of a body; a longer one is not read (413)."""
     allowance: Allowance | None = None
     """What the caller may still ask for; a throttle sets it."""
 

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from backend.accounts.api import workspace_slug
 from backend.catalog.api.documents import NumberField
 from backend.catalog.models import Kind as OfferKind
-from backend.common.rest.bodies import check_length
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parsers import ExactJSONParser
@@ -31,7 +30,6 @@ from backend.rankings.requirement_document import (
 from backend.rankings.requirements import Answer, FleetLine, requirement_answered
 from backend.rankings.rows import simple_number
 
-MOST_BYTES = 100_000
 PAGING = ("page", "per_page")
 
 
@@ -142,6 +140,7 @@ class RequirementSolveView(View):
     """From a requirement to fleets, without storing anything."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    most_bytes = 100_000
     parser_classes = (ExactJSONParser,)
 
     @extend_schema(
@@ -151,7 +150,6 @@ class RequirementSolveView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """The cheapest fleets in whole servers, and why other offers fail."""
-        check_length(request, MOST_BYTES)
         asked = asked_from(request.data)
         found = requirement_answered(asked, workspace_slug=workspace_slug(request))
         return Response(solution_document(found))

@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.common.rest.bodies import check_length
 from backend.common.rest.documents import Problem
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
@@ -15,13 +14,12 @@ from backend.common.rest.views import View
 from backend.domain.contention_document import contention
 from backend.scenarios.api.documents import ContentionDocument, ContentionResult
 
-MOST_BYTES = 2_000_000
-
 
 class ContentionView(View):
     """Max-min fair shares of links among flows."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    most_bytes = 2_000_000
     parser_classes = (ExactJSONParser,)
 
     @extend_schema(
@@ -31,5 +29,4 @@ class ContentionView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each flow gets, and how full each link is."""
-        check_length(request, MOST_BYTES)
         return Response(contention(request.data))

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of, workspace_slug
-from backend.common.rest.bodies import check_length
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.parsers import ExactJSONParser
@@ -42,8 +41,6 @@ from backend.scenarios.services import (
     scenario_update,
 )
 
-MOST_SIMULATED_BYTES = 100_000_000
-"""Five million points of a trace."""
 COLUMNS = (
     Column("slug", Kind.TEXT, "Name in addresses, which never changes"),
     Column("name", Kind.TEXT, "Name for people"),
@@ -80,6 +77,7 @@ class ScenarioSimulateView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
     parser_classes = (ExactJSONParser,)
+    most_bytes = MOST_BYTES
 
     @extend_schema(
         operation_id="scenarios_simulate",
@@ -88,7 +86,6 @@ class ScenarioSimulateView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each option costs and what it leaves unserved."""
-        check_length(request, MOST_SIMULATED_BYTES)
         return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
 
 
@@ -99,6 +96,7 @@ class ScenariosView(ListView):
     columns = COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     parser_classes = (ExactJSONParser,)
+    most_bytes = MOST_BYTES
 
     def listing(self, request: Request) -> Listing:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
@@ -109,7 +107,6 @@ class ScenariosView(ListView):
     @extend_schema(request=ScenarioDocument, responses={201: ScenarioDetail, 413: Problem})
     def post(self, request: Request, **_: Any) -> Response:
         """Keep a document; nothing is stored of one that has a fault."""
-        check_length(request, MOST_BYTES)
         scenario = scenario_create(
             workspace=workspace_of(request), document=request.data, actor=actor(request)
         )
@@ -121,6 +118,7 @@ class ScenarioView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": WRITE, "DELETE": WRITE}
     parser_classes = (ExactJSONParser,)
+    most_bytes = MOST_BYTES
 
     @extend_schema(operation_id="scenarios_get", responses={200: ScenarioDetail})
     def get(self, request: Request, slug: str) -> Response:
@@ -133,7 +131,6 @@ class ScenarioView(View):
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Put members in the place of those of the document; null takes one away."""
-        check_length(request, MOST_BYTES)
         if not isinstance(request.data, Mapping):
             raise InvalidDocument([("", "an object is needed")])
         scenario = found(request, slug)

@@ -16,6 +16,7 @@ from backend.benchmarks.imports import result_import
 from backend.benchmarks.models import Evidence, Run
 from backend.catalog.models import Offer
 from backend.catalog.selectors import offers_visible
+from backend.common.bodies import takes_files
 from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
@@ -30,6 +31,7 @@ MOST_KEPT = 2_000_000
 """Characters that go back into the page; a larger file is chosen again."""
 
 
+@takes_files
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_page(request: HttpRequest) -> HttpResponse:
@@ -50,6 +52,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return _page(request, _with_text(form), offer=offer, read=None if form.errors else read)
 
 
+@takes_files
 @readable
 @require_POST
 def archive_page(request: HttpRequest) -> HttpResponse:

@@ -35,6 +35,7 @@ from backend.catalog.prices import (
 from backend.catalog.quotes import offers_import, quotes_import
 from backend.catalog.selectors import offers_visible
 from backend.catalog.services import price_enter
+from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
 from backend.web.access import demand, may, readable
 from backend.web.forms.prices import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
@@ -227,6 +228,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "prices/new.html", {"form": form, "offer": offer})
 
 
+@takes_files
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def tables_page(request: HttpRequest) -> HttpResponse:

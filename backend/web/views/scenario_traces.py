@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
+from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
 from backend.domain.scenarios.templates import TEMPLATES
@@ -51,6 +52,7 @@ class TraceForm(WriteForm):
     )
 
 
+@takes_files
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def scenario_trace(request: HttpRequest) -> HttpResponse:
