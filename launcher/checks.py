@@ -37,6 +37,8 @@ def _checks() -> list[Check]:
     manage = [str(MANAGE)]
     shell = [*map(str, sorted(NATIVE.glob("*.sh"))), "rackrate", ".ci/run", "requirements/lock"]
     probes = [str(path) for path in sorted(NATIVE.glob("*.[ch]"))]
+    # Named one by one: node 20 takes a folder, later ones a pattern.
+    script_tests = [str(path) for path in sorted((ROOT / "frontend/tests").glob("*.test.js"))]
     domain = ["tests/domain", "tests/architecture"]
     return [
         Check("types", _python("-m", "mypy")),
@@ -53,6 +55,7 @@ def _checks() -> list[Check]:
             _python("-W", "ignore::RuntimeWarning", *manage, "makemigrations", "--check", "--dry-run"),
         ),
         Check("deploy", _python(*manage, "check", "--deploy", "--fail-level", "WARNING")),
+        Check("script tests", [node.node(), "--test", *script_tests]),
         Check(
             "domain tests",
             _python(

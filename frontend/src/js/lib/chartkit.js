@@ -51,12 +51,14 @@ export function applyTheme() {
   });
 }
 
-/** Number with as many decimals as its size deserves, in the page's language. */
+/** Number with as many decimals as its size deserves, written as in the tables (backend/web/figures.py). */
 export function figure(value) {
   const size = Math.abs(value);
-  if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(3);
+  // Two digits in the exponent, and halves to the even neighbour, because Python does so.
+  if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(3).replace(/(e[+-])(\d)$/, "$10$2");
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return value.toLocaleString("en", { ...decimals, roundingMode: "halfEven" });
 }
 
 /** Dashed reference line with a label. */
