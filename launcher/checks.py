@@ -39,7 +39,7 @@ def _checks() -> list[Check]:
     probes = [str(path) for path in sorted(NATIVE.glob("*.[ch]"))]
     # Named one by one: node 20 takes a folder, later ones a pattern.
     script_tests = [str(path) for path in sorted((ROOT / "frontend/tests").glob("*.test.js"))]
-    domain = ["tests/domain", "tests/architecture"]
+    domain = ["tests/domain", "tests/providers", "tests/architecture"]
     return [
         Check("types", _python("-m", "mypy")),
         Check("format", [str(BIN / "ruff"), "format", "--check", "."]),
@@ -59,7 +59,7 @@ def _checks() -> list[Check]:
         Check(
             "domain tests",
             _python(
-                "-m", "pytest", "-q", *domain, "--cov=backend.domain", "--cov-branch",
+                "-m", "pytest", "-q", *domain, "--cov", "--cov-config=tests/pure.coveragerc",
                 "--cov-fail-under=100", "--cov-report=term-missing:skip-covered",
             ),
         ),

@@ -8,8 +8,8 @@ from backend.accounts.cloud_accounts import account_checked, account_secret, acc
 from backend.accounts.models import CloudAccount
 from backend.common.crypto import SealBroken
 from backend.domain.cloud_accounts import scrubbed
-from backend.domain.errors import Reason
-from workers.driver import Access, DriverError
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import Access
 from workers.registry import CLOUDS, cloud
 
 log = logging.getLogger(__name__)

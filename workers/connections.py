@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from functools import cache
 from typing import Any, TypeVar
 
-from workers.driver import ProviderDriver, Target, Transport
+from workers.driver import MachineDriver, Target, Transport
 
 T = TypeVar("T")
 CONNECTS = 16
@@ -33,7 +33,7 @@ class Connections:
         """Do the work in the thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def connected(self, key: object, machine: ProviderDriver, target: Target) -> Transport:
+    async def connected(self, key: object, machine: MachineDriver, target: Target) -> Transport:
         """The kept connection of that key, or a new one; raises DriverError."""
         kept = self._kept.pop(key, None)
         if kept is not None:

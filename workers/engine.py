@@ -17,9 +17,9 @@ from backend.benchmarks.services import run_finish, schedule_lock
 from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
 from backend.common.queue import Task, enqueue
-from backend.domain.errors import ProbeError, Reason
+from backend.domain.errors import DriverError, ProbeError, Reason
 from workers import rented
-from workers.driver import DriverError, HostKeyChanged
+from workers.driver import HostKeyChanged
 from workers.leases import (
     Claim,
     LeaseLost,

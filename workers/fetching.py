@@ -36,16 +36,16 @@ from backend.catalog.price_import import ImportReport, Payload, on_demand_by_sku
 from backend.catalog.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
 from backend.domain.cloud_accounts import scrubbed
-from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FX_PROVIDER, FeedKind, feed_kind, feed_kinds
+from backend.providers.ecb.fetch import Rates
+from backend.providers.http import FetchError, NotModified, Patience, Unwanted, Validators
+from backend.providers.machines import Access
+from backend.providers.source import Wanted
+from backend.providers.spool import Spool
 from workers.accounts import access_of
-from workers.driver import Access, DriverError
-from workers.prices.ecb import Rates
-from workers.prices.http import FetchError, NotModified, Patience, Unwanted, Validators
-from workers.prices.registry import source
-from workers.prices.source import Wanted
-from workers.prices.spool import Spool
+from workers.registry import source
 
 log = logging.getLogger(__name__)
 

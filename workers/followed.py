@@ -10,13 +10,13 @@ from typing import Any
 from backend.benchmarks.models import Evidence, Run, Sample, Step
 from backend.benchmarks.selectors import run_cost
 from backend.common import clock
-from backend.domain.errors import ProbeError, Reason
+from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.stats import is_settled
 from workers import pipeline
 from workers.connections import Connections
-from workers.driver import DriverError, ProviderDriver, Target, Transport
+from workers.driver import MachineDriver, Target, Transport
 from workers.leases import RELATED, Claim
 from workers.probes.plan import Plan
 from workers.probes.registry import series
@@ -42,7 +42,7 @@ class Followed:
     """As it was when we took it up; state and progress go on in the database."""
     deadline_at: dt.datetime | None
     plan: Plan
-    machine: ProviderDriver
+    machine: MachineDriver
     target: Target
     after: int = 0
     """Number of the last result that is stored."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from backend.domain.errors import ProbeError, Reason
+from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import runner_status
 from backend.domain.parsing.runner_status import RunnerStatus
 from workers import scripts
-from workers.driver import DriverError, Transport
+from workers.driver import Transport
 from workers.probes import build
 
 SCRIPT_TIMEOUT_S = 20

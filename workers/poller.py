@@ -19,11 +19,10 @@ from django.utils.dateparse import parse_datetime
 from backend.benchmarks.models import Run, RunState, Step
 from backend.benchmarks.transitions import StaleState
 from backend.common import clock
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from workers import engine
 from workers.connections import Connections, connections
-from workers.driver import DriverError
 from workers.followed import Followed, taken_up
 from workers.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release_all
 from workers.pipeline import Snapshot

@@ -12,20 +12,17 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, cast
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
-    ParsedPrice,
-    Result,
-    aws,
-    aws_bulk,
-    aws_savings,
-    aws_spot,
-    azure,
-    digitalocean,
-    gcp,
-    hetzner,
-    linode,
-)
-from workers.prices.spool import Spool
+from backend.domain.parsing.prices import ParsedPrice, Result
+from backend.providers.aws import offer_file as aws_bulk
+from backend.providers.aws import prices as aws
+from backend.providers.aws import savings as aws_savings
+from backend.providers.aws import spot as aws_spot
+from backend.providers.azure import prices as azure
+from backend.providers.digitalocean import prices as digitalocean
+from backend.providers.gcp import prices as gcp
+from backend.providers.hetzner import prices as hetzner
+from backend.providers.linode import prices as linode
+from backend.providers.spool import Spool
 
 HEAD_BYTES = 1 << 16
 PIECE_BYTES = 1 << 18

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from backend.accounts.cloud_accounts import call_taken
 from backend.accounts.models import CloudAccount
 from backend.domain.cloud_accounts import scrubbed
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import ProviderDriver
 from workers.accounts import access_of
-from workers.driver import DriverError, ProviderDriver
 from workers.registry import cloud
 from workers.steps import step_seconds
 

@@ -22,9 +22,9 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks import leaks
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.resources import ledger_record, resource_created, resource_gone
-from backend.domain.errors import Reason
-from workers import driver as cloud
-from workers.driver import DriverError, ProviderDriver, ResourceKind
+from backend.domain.errors import DriverError, Reason
+from backend.providers import machines
+from backend.providers.machines import ProviderDriver, ResourceKind
 from workers.provider import NoCallLeft, Provider
 from workers.verdicts import Launch, Verdict, verdicts
 
@@ -172,7 +172,7 @@ class _Reaping:
 
     # --- the parts of a look ------------------------------------------------------------------
 
-    def resources(self, found: Sequence[cloud.Resource]) -> dict[str, Resource]:
+    def resources(self, found: Sequence[machines.Resource]) -> dict[str, Resource]:
         """Ours by token: of any account, two of them may lead into one cloud."""
         tokens = {thing.token for thing in found if _is_uuid(thing.token)}
         return {str(row.pk): row for row in leaks.resources_of_tokens(self.account, tokens)}
@@ -206,7 +206,7 @@ class _Reaping:
             self.errors.append(f"{thing.id}: {error}")
         self.ending[thing.id] = entry
 
-    def count(self, found: Sequence[cloud.Resource], resources: dict[str, Resource]) -> None:
+    def count(self, found: Sequence[machines.Resource], resources: dict[str, Resource]) -> None:
         """Keep the ledger of living machines up to now."""
         for thing in found:
             resource = resources.get(thing.token)
@@ -224,7 +224,7 @@ class _Reaping:
                 )
                 ledger_record(resource=resource, until=self.now)
 
-    def close(self, found: Sequence[cloud.Resource]) -> None:
+    def close(self, found: Sequence[machines.Resource]) -> None:
         """Launches of ended runs of which the provider lists nothing any more."""
         listed = {thing.token for thing in found}
         for resource in leaks.resources_left(self.account):
@@ -237,16 +237,16 @@ class _Reaping:
                 continue
             if machine.state not in _GONE:
                 self.end(Verdict(machine, "its run has ended"), resource)
-            elif machine.state == cloud.ResourceState.GONE or self.is_settled(resource):
+            elif machine.state == machines.ResourceState.GONE or self.is_settled(resource):
                 self.look.closed.append(str(resource))
                 if not self.is_dry:
                     resource_gone(resource=resource, ended_at=machine.ended_at)
 
-    def described(self, resource: Resource) -> cloud.Resource:
+    def described(self, resource: Resource) -> machines.Resource:
         """ABSENT for one that the provider never named."""
-        asked = cloud.Resource(
+        asked = machines.Resource(
             id=resource.provider_id,
-            state=cloud.ResourceState.ABSENT,
+            state=machines.ResourceState.ABSENT,
             token=str(resource.pk),
             region=resource.region,
             zone=resource.zone,
@@ -275,7 +275,7 @@ class _Reaping:
             raise TimeIsUp(Reason.TIMEOUT, "no time is left in this look", retryable=True)
 
 
-_GONE = (cloud.ResourceState.GONE, cloud.ResourceState.ABSENT)
+_GONE = (machines.ResourceState.GONE, machines.ResourceState.ABSENT)
 
 
 def _launches(resources: dict[str, Resource]) -> dict[str, Launch]:

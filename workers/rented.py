@@ -38,10 +38,12 @@ from backend.benchmarks.resources import (
 from backend.benchmarks.services import host_private_key
 from backend.common import clock
 from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from backend.domain.rentals import next_zone
-from workers import driver, ssh, steps
-from workers.driver import DriverError, HostKeyChanged, LaunchSpec, Transport
+from backend.providers import machines
+from backend.providers.machines import LaunchSpec
+from workers import ssh, steps
+from workers.driver import HostKeyChanged, Transport
 from workers.leases import Claim, fenced
 from workers.provider import NoCallLeft, Provider
 from workers.results import boot_store
@@ -51,7 +53,7 @@ QUOTA_RETRY_S = 10
 LOOK_S = (1.0, 10.0)
 """How soon the provider is asked again whether it is done, at first and at most."""
 LOGIN_S = 20
-OVER = (driver.ResourceState.GONE, driver.ResourceState.ABSENT)
+OVER = (machines.ResourceState.GONE, machines.ResourceState.ABSENT)
 
 
 def _claim(step: Step) -> Claim:
@@ -68,11 +70,11 @@ def _look_s(step: Step) -> float:
     return jittered(min(most, max(least, _age_s(step) / 5)))
 
 
-def _handle(resource: Resource) -> driver.Resource:
+def _handle(resource: Resource) -> machines.Resource:
     """The machine as the driver knows it."""
-    return driver.Resource(
+    return machines.Resource(
         id=resource.provider_id,
-        state=driver.ResourceState.PENDING,
+        state=machines.ResourceState.PENDING,
         token=str(resource.pk),
         region=resource.region,
         zone=resource.zone,
@@ -162,7 +164,7 @@ def _zone(resource: Resource) -> str | None:
     return next_zone(zones, resource.tried_zones)
 
 
-def _created(resource: Resource, made: driver.Resource) -> None:
+def _created(resource: Resource, made: machines.Resource) -> None:
     resource_created(
         resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
     )
@@ -200,10 +202,10 @@ def boot(run: Run, step: Step) -> Move | Wait:
     why = _ended(resource, found)
     if why is not None:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
-    if found.state != driver.ResourceState.ABSENT:
+    if found.state != machines.ResourceState.ABSENT:
         with fenced(_claim(step)):
             _created(resource, found)
-    if found.state != driver.ResourceState.RUNNING or not found.address:
+    if found.state != machines.ResourceState.RUNNING or not found.address:
         return _not_yet(resource, step, "the machine starts")
     try:
         return _logged_in(run, step, provider, found)
@@ -225,7 +227,7 @@ def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
     return Wait(_look_s(step), why, is_progress=True)
 
 
-def _logged_in(run: Run, step: Step, provider: Provider, found: driver.Resource) -> Move | Wait:
+def _logged_in(run: Run, step: Step, provider: Provider, found: machines.Resource) -> Move | Wait:
     resource, host = run.resource, run.host
     if host.state != HostState.TRUSTED:
         shown = provider.asked(methodcaller("console_fingerprint", found))
@@ -262,15 +264,15 @@ async def _greeted(transport: Transport) -> None:
 # --- while it runs --------------------------------------------------------------------------------
 
 
-def _ended(resource: Resource, found: driver.Resource) -> str | None:
+def _ended(resource: Resource, found: machines.Resource) -> str | None:
     """Why the machine is no more, by the provider's word; None while it may live."""
     known = resource.launched_at or resource.called_at
     settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
-    if found.state == driver.ResourceState.ABSENT:
+    if found.state == machines.ResourceState.ABSENT:
         if known is not None and clock.now() > known + settled:
             return "the provider does not know the machine"
         return None
-    if found.state in (driver.ResourceState.ENDING, driver.ResourceState.GONE):
+    if found.state in (machines.ResourceState.ENDING, machines.ResourceState.GONE):
         return f"the provider ended the machine: {found.detail or found.state}"
     return None
 
@@ -312,7 +314,7 @@ def end(run: Run, step: Step) -> Move | Wait:
                 ledger_record(resource=resource, until=clock.now())
             _terminate(provider, left)
             return Wait(_look_s(step), _named(left), is_progress=True)
-        if machine is None or machine.state != driver.ResourceState.GONE:
+        if machine is None or machine.state != machines.ResourceState.GONE:
             seconds = _unsettled_s(resource, step)
             if seconds > 0:
                 why = "the provider may not tell of it yet"
@@ -325,16 +327,16 @@ def end(run: Run, step: Step) -> Move | Wait:
 
 def _found(
     provider: Provider, resource: Resource, step: Step
-) -> tuple[driver.Resource | None, Sequence[driver.Resource]]:
+) -> tuple[machines.Resource | None, Sequence[machines.Resource]]:
     """The machine as the provider describes it, and everything of the launch that is left."""
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
     listed = provider.asked(methodcaller("inventory", tag, token=token, region=region))
     found = {one.id: one for one in listed if one.token == token}
-    machines = [one for one in found.values() if one.kind == driver.ResourceKind.MACHINE]
-    if machines and not resource.provider_id:  # the answer to its launch was lost
+    rented = [one for one in found.values() if one.kind == machines.ResourceKind.MACHINE]
+    if rented and not resource.provider_id:  # the answer to its launch was lost
         with fenced(_claim(step)):
-            _created(resource, machines[0])
+            _created(resource, rented[0])
     described = None
     if resource.provider_id:
         described = provider.asked(methodcaller("describe", _handle(resource)))
@@ -343,7 +345,7 @@ def _found(
     return described, left
 
 
-def _terminate(provider: Provider, left: Sequence[driver.Resource]) -> None:
+def _terminate(provider: Provider, left: Sequence[machines.Resource]) -> None:
     """Ask for the end of each, also when one is refused; raises the first refusal then."""
     errors = []
     for one in left:
@@ -355,7 +357,7 @@ def _terminate(provider: Provider, left: Sequence[driver.Resource]) -> None:
         raise errors[0]
 
 
-def _named(left: Sequence[driver.Resource]) -> str:
+def _named(left: Sequence[machines.Resource]) -> str:
     names = ", ".join(f"{one.kind} {one.id} {one.state}" for one in left[:5])
     return f"still there: {names}"
 

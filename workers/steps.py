@@ -13,10 +13,10 @@ from django.conf import settings
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
 from backend.benchmarks.services import host_private_key
 from backend.common import clock
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from backend.domain.profiles import NETWORK, PROFILES
 from workers import pipeline
-from workers.driver import DriverError, HostKeyChanged, Target, Transport
+from workers.driver import HostKeyChanged, Target, Transport
 from workers.probes.plan import Plan, plan, plan_script
 from workers.readings import reading
 from workers.registry import driver

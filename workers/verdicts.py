@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from workers.driver import Resource, ResourceKind, ResourceState
+from backend.providers.machines import Resource, ResourceKind, ResourceState
 
 MARGIN = dt.timedelta(minutes=5)
 """Of clocks: a machine that is past its time ends by itself, this is for the one that did not."""

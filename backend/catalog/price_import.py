@@ -44,9 +44,9 @@ from backend.domain.parsing.prices import (
     PurchaseModel,
     Result,
 )
-from backend.domain.parsing.prices.aws import skus
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.parsing.prices.quarantine import LIMITS, verdict
+from backend.providers.aws.prices import skus
 
 BATCH = 2000
 SHRINKING = replace(LIMITS, missing=Decimal(1), is_currency_free=True)

@@ -12,7 +12,7 @@ from django.db import transaction
 from backend.catalog.models import ExchangeRate, PriceFeed
 from backend.catalog.services import data_version_bump
 from backend.common import clock
-from backend.domain.parsing.ecb import SOURCE, ParsedRate, Result, SkippedRate
+from backend.providers.ecb.rates import SOURCE, ParsedRate, Result, SkippedRate
 
 BATCH = 5_000
 FUTURE = "in_the_future"
@@ -26,7 +26,7 @@ class RatesReport:
     changed: int
     unchanged: int
     skipped: dict[str, int]
-    """Counts by reason (domain.parsing.ecb.WhyNot)."""
+    """Counts by reason (providers.ecb.rates.WhyNot)."""
     first_day: dt.date | None
     last_day: dt.date | None
 

@@ -6,6 +6,8 @@ DomainError
 ├── InsufficientSamples(needed, found)   too few values for the statistic asked for
 ├── UnknownRate(currency)                no exchange rate stored for a currency
 └── ProbeError(tool, detail, line)       a tool's output that cannot be read as a result
+
+DriverError(reason, detail, retryable)   a provider or a machine did not do what it was asked
 """
 
 from collections.abc import Sequence
@@ -74,3 +76,13 @@ class ProbeError(DomainError):
         self.tool = tool
         self.detail = detail
         self.line = line
+
+
+class DriverError(Exception):
+    """A provider or a machine did not do what it was asked; `detail` holds no secret."""
+
+    def __init__(self, reason: Reason, detail: str, *, retryable: bool) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+        self.retryable = retryable

@@ -38,7 +38,7 @@ def loaded(program: str) -> str:
         f"{DJANGO}; import backend.config.wsgi",
         f"{DJANGO}; import workers.tasks, workers.engine, workers.reaper",
         "import workers.registry",
-        "from workers.driver import Access\n"
+        "from backend.providers.machines import Access\n"
         "from workers.registry import cloud\n"
         "for slug in ('fake', 'gcp', 'hetzner'): cloud(slug, Access('token'))",
     ],

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.prices.registry import SOURCES
-from workers.registry import CLOUDS
+from workers.registry import CLOUDS, SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/add-a-provider.md").read_text()

@@ -5,14 +5,13 @@ from importlib import import_module
 import pytest
 
 from workers.probes.registry import PROBES
-from workers.registry import CLOUDS, DRIVERS, MACHINES
+from workers.registry import CLOUDS, MACHINES, SOURCES
 
 
-@pytest.mark.parametrize("slug", sorted(DRIVERS))
-def test_driver_loads_when_named_in_the_registry(slug):
-    module, _, name = DRIVERS[slug].partition(":")
-    assert getattr(import_module(module), name).is_launching == (slug in CLOUDS)
-    assert (slug in CLOUDS) != (slug in MACHINES)
+@pytest.mark.parametrize("path", sorted([*MACHINES.values(), *CLOUDS.values(), *SOURCES.values()]))
+def test_driver_or_fetcher_loads_when_named_in_the_registry(path):
+    module, _, name = path.partition(":")
+    assert callable(getattr(import_module(module), name))
 
 
 @pytest.mark.parametrize("name", sorted(name for name in PROBES if PROBES[name].parser))

@@ -21,19 +21,13 @@ from backend.catalog.price_import import (
     prices_record,
 )
 from backend.catalog.selectors import data_version
-from backend.domain.parsing.prices import (
-    ParsedPrice,
-    ParsedType,
-    PriceUnit,
-    PurchaseModel,
-    Result,
-    aws_bulk,
-    azure,
-    digitalocean,
-    gcp,
-    hetzner,
-    linode,
-)
+from backend.domain.parsing.prices import ParsedPrice, ParsedType, PriceUnit, PurchaseModel, Result
+from backend.providers.aws import offer_file as aws_bulk
+from backend.providers.azure import prices as azure
+from backend.providers.digitalocean import prices as digitalocean
+from backend.providers.gcp import prices as gcp
+from backend.providers.hetzner import prices as hetzner
+from backend.providers.linode import prices as linode
 from tests import factories
 
 FILES = Path(settings.FIXTURE_DIR) / "prices"

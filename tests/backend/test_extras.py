@@ -16,7 +16,8 @@ from backend.catalog.extra_tables import extras_import
 from backend.catalog.models import ExtraPrice
 from backend.catalog.quotes import TableReport
 from backend.catalog.selectors import data_version
-from backend.domain.parsing.prices import ParsedExtra, hetzner
+from backend.domain.parsing.prices import ParsedExtra
+from backend.providers.hetzner import prices as hetzner
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.backend.price_lists import answer, price, record

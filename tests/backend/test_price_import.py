@@ -30,18 +30,13 @@ from backend.catalog.price_import import (
 )
 from backend.catalog.price_offers import offer_slug
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
-    ParsedPrice,
-    Reason,
-    Result,
-    Skipped,
-    aws,
-    aws_savings,
-    aws_spot,
-    gcp,
-    hetzner,
-    linode,
-)
+from backend.domain.parsing.prices import ParsedPrice, Reason, Result, Skipped
+from backend.providers.aws import prices as aws
+from backend.providers.aws import savings as aws_savings
+from backend.providers.aws import spot as aws_spot
+from backend.providers.gcp import prices as gcp
+from backend.providers.hetzner import prices as hetzner
+from backend.providers.linode import prices as linode
 from tests import factories
 from tests.backend.conftest import API, rows
 from tests.backend.price_lists import LISTS, answer, machine, price, record

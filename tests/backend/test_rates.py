@@ -13,7 +13,7 @@ from backend.catalog.selectors import data_version, rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money
-from backend.domain.parsing.ecb import SOURCE, ParsedRate, SkippedRate, WhyNot
+from backend.providers.ecb.rates import SOURCE, ParsedRate, SkippedRate, WhyNot
 from tests import factories
 from tests.backend.conftest import API
 

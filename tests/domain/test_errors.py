@@ -36,3 +36,9 @@ def test_domain_error_says_in_one_line_what_is_wrong(error, text):
 def test_probe_error_keeps_its_parts_for_the_run():
     error = errors.ProbeError("fio", "truncated", 7)
     assert (error.tool, error.detail, error.line) == ("fio", "truncated", 7)
+
+
+def test_driver_error_keeps_its_parts_for_the_step():
+    error = errors.DriverError(errors.Reason.QUOTA, "too many machines", retryable=True)
+    assert (error.reason, error.detail, error.retryable) == ("quota", "too many machines", True)
+    assert str(error) == "quota: too many machines"

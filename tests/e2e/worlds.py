@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from backend.providers.machines import ResourceKind
+from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
-from workers.clouds.fake_cloud import Fault, moment, now_ms
-from workers.driver import ResourceKind
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,12 @@ from moto.sts.models import sts_backends
 from werkzeug.serving import make_server
 from werkzeug.test import run_wsgi_app
 
+from backend.providers.machines import Access
 from tests.fakes.aws_calls import ACCOUNT, Answer, Call, Refused, asked, error_body, xml
 from tests.fakes.aws_machines import USER, Fleet, Rented, console
+from tests.fakes.fake.cloud import Fault
 from tests.fakes.machines import Machines
 from tests.fakes.policy import Asked, Policy
-from workers.clouds.fake_cloud import Fault
-from workers.driver import Access
 
 KEY, SECRET = "AKIARACKRATELAUNCHER", "a-secret-that-nobody-may-ever-see-1"
 WORKER_KEY, WORKER_SECRET = "AKIARACKRATEOFWORKER", "a-secret-that-nobody-may-ever-see-2"

@@ -10,12 +10,12 @@ from typing import Any
 from moto.ec2.models.instances import InstanceState, StateReason
 
 from tests.fakes.aws_calls import Call
+from tests.fakes.fake.cloud import Fault
 from tests.fakes.machines import Machines
 from tests.fakes.sshd import FakeSshd
-from workers.clouds.fake_cloud import Fault
 
 CONSOLE_LATE = "console_late"
-"""A fault beside those of workers.clouds.fake_cloud: the console says nothing for so many seconds."""
+"""A fault beside those of tests.fakes.fake.cloud: the console says nothing for so many seconds."""
 TAKEN = "Server.SpotInstanceTermination: Spot instance termination"
 ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"

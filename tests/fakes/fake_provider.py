@@ -1,10 +1,10 @@
-"""The owner of a faked provider (workers.clouds.fake_cloud): real SSH servers behind its machines."""
+"""The owner of a faked provider (tests.fakes.fake.cloud): real SSH servers behind its machines."""
 
 import threading
 from pathlib import Path
 
+from tests.fakes.fake.cloud import FakeCloud
 from tests.fakes.machines import Machines
-from workers.clouds.fake_cloud import FakeCloud
 
 LOOK_S = 0.02
 

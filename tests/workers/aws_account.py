@@ -10,10 +10,11 @@ from typing import Any
 import asyncssh
 import pytest
 
+from backend.domain.errors import DriverError
+from backend.providers.aws import api as aws_api
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import LaunchSpec, Resource, ResourceState
 from tests.fakes.aws import REGION, FakeAws
-from workers.clouds import aws_api
-from workers.driver import DriverError, LaunchSpec, Resource, ResourceState
-from workers.drivers.aws import AwsDriver
 
 TOKEN = "0f0e0d0c-0b0a-4908-8706-050403020100"
 TAG = "7d3f8f0e-2c4b-4a55-9d60-0f7f0f5a3a52"

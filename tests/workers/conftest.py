@@ -14,11 +14,11 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Host, HostState, Run, Step
 from backend.benchmarks.services import host_create, run_create
 from backend.domain.price_feeds import FEED_KINDS
+from backend.providers.http import Patience
 from tests import factories
 from tests.fakes.price_servers import PriceServer
 from tests.fakes.sshd import FakeSshd
 from workers import fetching
-from workers.prices.http import Patience
 from workers.probes import build
 from workers.pump import Pump
 

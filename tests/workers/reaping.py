@@ -22,13 +22,13 @@ from backend.benchmarks.resources import (
     resource_reserve,
 )
 from backend.catalog.models import Offer
+from backend.providers.machines import LaunchSpec
+from backend.providers.machines import Resource as Found
 from tests import factories
+from tests.fakes.fake.cloud import FakeCloud, moment, now_ms
 from tests.workers.clouds import REGION, rented_run
 from workers import reaper, registry
 from workers.accounts import access_of
-from workers.clouds.fake_cloud import FakeCloud, moment, now_ms
-from workers.driver import LaunchSpec
-from workers.driver import Resource as Found
 
 HOUR = dt.timedelta(hours=1)
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

@@ -6,13 +6,12 @@ import pytest
 
 from backend.accounts.cloud_accounts import account_check
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from tests.backend.clouds import TOKEN, account
+from tests.fakes.fake.cloud import FakeCloud, Fault
+from tests.fakes.fake.driver import FakeDriver
 from workers import accounts, registry, tasks
 from workers.accounts import access_of, check
-from workers.clouds.fake_cloud import FakeCloud, Fault
-from workers.driver import DriverError
-from workers.drivers.fake import FakeDriver
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 

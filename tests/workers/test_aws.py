@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws import api as aws_api
+from backend.providers.aws import request as aws_request
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import Resource, ResourceState
 from tests.fakes.aws import REGION, SECRET
+from tests.fakes.fake.cloud import Fault
 from tests.workers.aws_account import (
     EXPIRES_AT,
     SPEC,
@@ -23,10 +28,6 @@ from tests.workers.aws_account import (
     owner,
     tags_of,
 )
-from workers.clouds import aws_api, aws_request
-from workers.clouds.fake_cloud import Fault
-from workers.driver import DriverError, Resource, ResourceState
-from workers.drivers.aws import AwsDriver
 
 __all__ = ["aws", "driver", "owner"]
 
@@ -327,7 +328,7 @@ async def test_calls_are_unreachable_when_nobody_listens(aws):
 
 
 async def test_launch_is_given_up_when_what_comes_before_takes_too_long(aws, driver, monkeypatch):
-    monkeypatch.setattr("workers.drivers.aws.PREPARE_LIMIT_S", -1)
+    monkeypatch.setattr("backend.providers.aws.driver.PREPARE_LIMIT_S", -1)
     with pytest.raises(DriverError, match="too slowly") as caught:
         await launched(driver)
     assert (caught.value.reason, aws.rented) == (Reason.TIMEOUT, [])

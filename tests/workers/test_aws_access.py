@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws import api as aws_api
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import Access
 from tests.fakes.aws import (
     EXTERNAL_ID,
     KEY,
@@ -22,9 +25,6 @@ from tests.fakes.aws import (
     FakeAws,
 )
 from tests.workers.aws_account import TAG, aws, driver, ended, launched, owner
-from workers.clouds import aws_api
-from workers.driver import Access, DriverError
-from workers.drivers.aws import AwsDriver
 
 __all__ = ["aws", "driver", "owner"]
 

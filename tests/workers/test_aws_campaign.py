@@ -30,10 +30,10 @@ from backend.catalog.models import Offer
 from backend.domain.rentals import Budget, charges, stored
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
+from tests.fakes.fake.cloud import Fault
 from tests.workers.clouds import TINY, rented_run
 from tests.workers.conftest import hurry
 from workers import engine
-from workers.clouds.fake_cloud import Fault
 from workers.leases import claim_due
 from workers.pump import Pump
 

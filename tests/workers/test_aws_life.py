@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import Resource, ResourceKind, ResourceState
 from tests.fakes.aws import REGION, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE
+from tests.fakes.fake.cloud import Fault
 from tests.workers.aws_account import (
     CLIENT_KEY,
     EXPIRES_AT,
@@ -21,9 +24,7 @@ from tests.workers.aws_account import (
     owner,
 )
 from workers import ssh
-from workers.clouds.fake_cloud import Fault
-from workers.driver import DriverError, Resource, ResourceKind, ResourceState, Target
-from workers.drivers.aws import AwsDriver
+from workers.driver import Target
 
 __all__ = ["aws", "driver", "owner"]
 
@@ -61,7 +62,7 @@ async def test_machine_is_logged_in_to_by_the_key_of_the_console(aws, driver):
         host_key=key,
         is_private_allowed=True,
     )
-    transport = await driver.connect(target)
+    transport = await ssh.connect(target)
     assert (await transport.run("echo here", timeout_s=10)).stdout == b"here\n"
     await transport.close()
 

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws import request as aws_request
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import Resource, ResourceState
 from tests.fakes.aws import KEY, REGION, FakeAws
 from tests.fakes.aws_calls import asked
+from tests.fakes.fake.cloud import Fault
 from tests.fakes.policy import POLICIES, Asked, Policy
 from tests.workers.aws_account import (
     SPEC,
@@ -25,10 +29,6 @@ from tests.workers.aws_account import (
     launched,
     owner,
 )
-from workers.clouds import aws_request
-from workers.clouds.fake_cloud import Fault
-from workers.driver import DriverError, Resource, ResourceState
-from workers.drivers.aws import AwsDriver
 
 __all__ = ["aws", "driver", "owner"]
 LAUNCH = json.loads((POLICIES / "aws-launch.json").read_text())

@@ -11,19 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import asyncssh
 import pytest
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import Access, LaunchSpec, Resource, ResourceKind, ResourceState
+from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from workers import registry, ssh
-from workers.clouds.fake_cloud import Fault, moment, now_ms
-from workers.driver import (
-    Access,
-    DriverError,
-    LaunchSpec,
-    Resource,
-    ResourceKind,
-    ResourceState,
-    Target,
-)
+from workers.driver import Target
 
 TAG = "workspace-1"
 KEY = asyncssh.generate_private_key("ssh-ed25519")
@@ -32,7 +25,7 @@ import asyncio, sys
 sys.path.insert(0, "")
 from tests.workers.test_fake import spec
 from workers import registry
-from workers.driver import Access
+from backend.providers.machines import Access
 driver = registry.cloud("fake", Access("token", {"folder": sys.argv[1], "regions": ["eu-1"]}))
 print(asyncio.run(driver.launch(spec(), "one")).id)
 """
@@ -111,7 +104,7 @@ def test_machine_lets_the_key_in_and_shows_its_fingerprint_when_it_runs(driver):
     presented = asyncio.run(ssh.scan(machine.address, machine.port, is_private_allowed=True))
 
     async def said() -> bytes:
-        transport = await driver.connect(
+        transport = await ssh.connect(
             Target(
                 address=machine.address,
                 port=machine.port,

@@ -12,6 +12,7 @@ from backend.accounts.models import CloudAccount
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, PricePayload, UnpricedType
 from backend.domain.errors import InvalidValue
 from backend.domain.price_feeds import FEED_KINDS
+from backend.providers.http import FetchError
 from tests.fakes.price_faults import refused, too_many
 from tests.fakes.price_servers import DAYS_90, fixture
 from tests.workers.feeds import (
@@ -27,8 +28,7 @@ from tests.workers.feeds import (
     published,
 )
 from workers import fetching
-from workers.prices.http import FetchError
-from workers.prices.registry import SOURCES, source
+from workers.registry import SOURCES, source
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 OFFER_FILE = "/offers/v1.0/aws/AmazonEC2/20260101000000/eu-west-1/index.json"

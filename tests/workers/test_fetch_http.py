@@ -9,11 +9,11 @@ import time
 import httpx
 import pytest
 
+from backend.providers import http
+from backend.providers.http import Client, FetchError, NotModified, Patience, Unwanted, Validators
+from backend.providers.spool import Spool
 from tests.fakes.price_faults import bomb, dripping, redirected, slow, too_many
 from tests.fakes.price_servers import DAYS_90, PriceServer, Reply, send
-from workers.prices import http
-from workers.prices.http import Client, FetchError, NotModified, Patience, Unwanted, Validators
-from workers.prices.spool import Spool
 
 SECRET = {"token": "canary-token-7f3a9c"}
 
@@ -263,7 +263,7 @@ def test_parts_read_back_as_they_were_written_whatever_their_size():
 
 
 def test_payload_beyond_the_limit_is_counted_but_not_kept(monkeypatch):
-    monkeypatch.setattr("workers.prices.spool.LARGEST_PAYLOAD_BYTES", 10)
+    monkeypatch.setattr("backend.providers.spool.LARGEST_PAYLOAD_BYTES", 10)
     with Spool() as spool:
         spool.part("x").write(b"some text")
         payload = spool.payload()

@@ -15,6 +15,8 @@ from backend.catalog.feeds import ClaimLost, FeedBusy, feed_claim, feed_claim_no
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors import data_version
 from backend.common import clock
+from backend.providers import http
+from backend.providers.http import FetchError
 from tests import factories
 from tests.fakes.price_faults import (
     answered,
@@ -40,8 +42,6 @@ from tests.workers.feeds import (
     gcp_account,
 )
 from workers import fetching, tasks
-from workers.prices import http
-from workers.prices.http import FetchError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 AZURE = "/api/retail/prices"
@@ -186,7 +186,7 @@ def test_defect_of_ours_is_logged_and_does_not_keep_the_next_feed_waiting(
     account("digitalocean")
     broken_feed, good = enable("digitalocean"), enable("linode")
     monkeypatch.setattr(
-        "workers.prices.digitalocean.Sizes.read",
+        "backend.providers.digitalocean.fetch.Sizes.read",
         lambda *_: (_ for _ in ()).throw(RuntimeError(f"oops {TOKEN}")),
     )
     assert fetching.fetch_due() == 2
@@ -283,7 +283,9 @@ def test_late_worker_publishes_nothing_when_its_lease_ended(price_server, monkey
         assert feed_claim().feed == feed
         return reads(*given)
 
-    monkeypatch.setattr("workers.prices.linode.Types.read", lambda self, *given: late(*given))
+    monkeypatch.setattr(
+        "backend.providers.linode.fetch.Types.read", lambda self, *given: late(*given)
+    )
     assert fetching.fetch_due() == 1
     feed.refresh_from_db()
     assert not PriceObservation.objects.exists()

@@ -14,22 +14,21 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import Reason
-from tests.fakes.gcp import Gce
-from tests.fakes.machines import Machines
-from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
-from workers import ssh
-from workers.driver import (
+from backend.domain.errors import DriverError, Reason
+from backend.providers.gcp.driver import GcpDriver
+from backend.providers.machines import (
     Access,
-    DriverError,
     LaunchSpec,
     Listing,
     Resource,
     ResourceKind,
     ResourceState,
-    Target,
 )
-from workers.drivers.gcp import GcpDriver
+from tests.fakes.gcp import Gce
+from tests.fakes.machines import Machines
+from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
+from workers import ssh
+from workers.driver import Target
 
 ROLE = Path(__file__).resolve().parents[2] / "docs/policies/gcp-role.yaml"
 TOKEN = "3f0f6f0e-6f9c-4a3c-9f5a-0d8b6a0c1e2f"
@@ -521,7 +520,7 @@ async def test_driver_logs_in_when_the_presented_key_is_the_told_one(gce, driver
         presented,
         is_private_allowed=True,
     )
-    transport = await driver.connect(target)
+    transport = await ssh.connect(target)
     assert (await transport.run("echo here", timeout_s=10)).stdout == b"here\n"
     await transport.close()
 

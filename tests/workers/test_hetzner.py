@@ -16,23 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import Reason
-from tests.fakes.hetzner import LABEL, Hetzner
-from tests.fakes.machines import Machines
-from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
-from workers import ssh
-from workers.driver import (
+from backend.domain.errors import DriverError, Reason
+from backend.providers.hetzner import driver as hetzner
+from backend.providers.hetzner.driver import HetznerDriver
+from backend.providers.machines import (
     Access,
-    DriverError,
     LaunchSpec,
     Listing,
     Resource,
     ResourceKind,
     ResourceState,
-    Target,
 )
-from workers.drivers import hetzner
-from workers.drivers.hetzner import HetznerDriver
+from tests.fakes.hetzner import LABEL, Hetzner
+from tests.fakes.machines import Machines
+from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
+from workers import ssh
+from workers.driver import Target
 
 TOKEN = "3f0f6f0e-6f9c-4a3c-9f5a-0d8b6a0c1e2f"
 SPEC = LaunchSpec(
@@ -405,7 +404,7 @@ async def test_driver_logs_in_when_the_machine_presents_the_injected_key(cloud, 
     assert key_fingerprint(presented) == told
     private_key = PRIVATE_KEY.export_private_key("openssh")
     target = Target(made.address, port, "root", private_key, presented, is_private_allowed=True)
-    transport = await driver.connect(target)
+    transport = await ssh.connect(target)
     assert (await transport.run("echo here", timeout_s=10)).stdout == b"here\n"
     await transport.close()
 

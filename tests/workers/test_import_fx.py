@@ -86,7 +86,7 @@ def test_file_of_another_form_is_refused_and_changes_nothing(tmp_path, content, 
 
 
 def test_archive_that_grows_beyond_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("backend.domain.parsing.ecb.LARGEST_TEXT", 1000)
+    monkeypatch.setattr("backend.providers.ecb.rates.LARGEST_TEXT", 1000)
     file = tmp_path / "rates.zip"
     file.write_bytes(zipped(hist="Date,USD,\n" + "\n" * 100_000))
     with pytest.raises(CommandError, match="longer than"):

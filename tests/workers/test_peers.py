@@ -9,13 +9,12 @@ import pytest
 from backend.benchmarks.models import Host, HostState, RunState, Step
 from backend.benchmarks.selectors import run_view
 from backend.benchmarks.services import host_create, run_cancel, run_create
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from backend.domain.profiles import PROBE_SERIES
 from tests import factories
 from tests.fakes.sshd import FakeSshd, processes_in
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers import pipeline, poller, steps
-from workers.driver import DriverError
 from workers.probes import plan as plans
 from workers.pump import Pump
 

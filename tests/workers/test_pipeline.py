@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.errors import ProbeError, Reason
+from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
 from workers import pipeline, scripts
-from workers.driver import DriverError, Output, Target
+from workers.driver import Output, Target
 from workers.drivers.local import LocalTransport
 from workers.pipeline import RawResult, Snapshot
 from workers.probes import build

@@ -11,6 +11,7 @@ from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
 from backend.benchmarks.resources import resource_created
 from backend.domain.rentals import charges, stored
+from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import (
@@ -26,7 +27,6 @@ from tests.workers.reaping import (
     until_clean,
 )
 from workers import reaper
-from workers.clouds.fake_cloud import Fault, moment, now_ms
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,11 +16,11 @@ from backend.accounts.cloud_accounts import account_check
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.leaks import look_done, resource_alarm
 from backend.benchmarks.models import Notice, RunState, Step
+from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
 from workers import reaper, tasks
-from workers.clouds.fake_cloud import Fault, moment, now_ms
 from workers.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.driver import Resource, ResourceKind, ResourceState
+from backend.providers.machines import Resource, ResourceKind, ResourceState
 from workers.verdicts import MARGIN, Launch, verdicts
 
 NOW = dt.datetime(2026, 11, 2, 12, tzinfo=dt.UTC)

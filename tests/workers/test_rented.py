@@ -15,14 +15,13 @@ from backend.benchmarks.resources import resource_reserve
 from backend.benchmarks.selectors import run_view
 from backend.benchmarks.services import run_cancel
 from backend.common import clock
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
+from tests.fakes.fake.cloud import Fault, moment
+from tests.fakes.fake.driver import FakeDriver
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
 from workers import engine, poller, ssh
-from workers.clouds.fake_cloud import Fault, moment
-from workers.driver import DriverError
-from workers.drivers.fake import FakeDriver
 from workers.leases import claim_due
 from workers.pump import Pump
 
@@ -553,8 +552,8 @@ def test_refused_access_at_the_end_is_told_at_once(provider, run, monkeypatch):
 
 
 def test_secret_in_a_refusal_is_not_passed_on(provider, monkeypatch):
+    from backend.providers.machines import Access
     from workers import provider as calling
-    from workers.driver import Access
 
     secret = "s3cr3t-value-of-a-token"
     monkeypatch.setattr(

@@ -6,9 +6,9 @@ import asyncssh
 import pytest
 
 from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from workers import ssh
-from workers.driver import DriverError, HostKeyChanged, Target
+from workers.driver import HostKeyChanged, Target
 
 
 @pytest.fixture

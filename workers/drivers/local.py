@@ -7,15 +7,8 @@ import signal
 from pathlib import Path
 from typing import cast
 
-from backend.domain.errors import Reason
-from workers.driver import (
-    DriverError,
-    Output,
-    StandingMachine,
-    Target,
-    Transport,
-    read_capped,
-)
+from backend.domain.errors import DriverError, Reason
+from workers.driver import Output, Target, Transport, read_capped
 
 KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
 
@@ -97,7 +90,7 @@ def _file_error(error: OSError) -> DriverError:
     return DriverError(reason, f"{error.filename}: {error.strerror}", retryable=False)
 
 
-class LocalDriver(StandingMachine):
+class LocalDriver:
     """The machine that the worker runs on."""
 
     async def connect(self, target: Target) -> Transport:

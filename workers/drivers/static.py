@@ -1,10 +1,10 @@
 """Dedicated, rented and on-premises hosts over SSH."""
 
 from workers import ssh
-from workers.driver import StandingMachine, Target, Transport
+from workers.driver import Target, Transport
 
 
-class StaticDriver(StandingMachine):
+class StaticDriver:
     """A host with an address, a user, a key and a pinned host key."""
 
     async def connect(self, target: Target) -> Transport:

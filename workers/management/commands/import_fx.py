@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.catalog.rates import RatesReport, rates_record
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing import ecb
+from backend.providers.ecb import rates as ecb
+from backend.providers.ecb.fetch import rates_text
+from backend.providers.http import FetchError
 from workers.fetching import rates_now
-from workers.prices.ecb import rates_text
-from workers.prices.http import FetchError
 
 LARGEST_FILE = 64 * 2**20
 

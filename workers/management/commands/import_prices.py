@@ -19,10 +19,10 @@ from backend.catalog.price_import import (
 from backend.common import clock
 from backend.domain.errors import DomainError
 from backend.domain.parsing.prices.collected import Collected
+from backend.providers.http import FetchError
+from backend.providers.spool import Spool
 from workers.fetching import fetch_now
 from workers.price_files import FORMS, PriceList, Reading, lists, results
-from workers.prices.http import FetchError
-from workers.prices.spool import Spool
 
 TOLD_EVERY_S = 5.0
 MB = 1_000_000

@@ -1,0 +1,300 @@
+"""The way to the API of AWS: who we are there, clients, and what its errors mean to us.
+
+Credentials that a role lends are kept in this process until shortly before they end.
+"""
+
+import datetime as dt
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import botocore.session
+from botocore import exceptions as boto_errors
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.loaders import create_loader
+from botocore.parsers import ResponseParserError
+
+from backend.domain.cloud_accounts import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY, scrubbed
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import Access
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+    from types_boto3_pricing import PricingClient
+    from types_boto3_ssm import SSMClient
+    from types_boto3_sts import STSClient
+
+for _name in ("boto3", "botocore"):
+    # What they say below this level holds signed headers and the answers of STS.
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+"""All that a call may raise."""
+CONNECT_TIMEOUT_S = 4
+READ_TIMEOUT_S = 15
+BEFORE_END = dt.timedelta(minutes=5)
+"""Borrowed credentials are borrowed anew so long before they end."""
+MAX_LOGINS = 200
+MAX_MESSAGE_CHARACTERS = 300
+HOME_REGION = "us-east-1"
+CONFIG = Config(
+    connect_timeout=CONNECT_TIMEOUT_S,
+    read_timeout=READ_TIMEOUT_S,
+    retries={"total_max_attempts": 1, "mode": "standard"},
+    ignore_configured_endpoint_urls=True,  # type: ignore[call-arg]
+    max_pool_connections=32,
+)
+
+
+class Login:
+    """Credentials and the clients made of them; every thread may use it."""
+
+    def __init__(
+        self,
+        session: boto3.session.Session,
+        *,
+        endpoint_url: str | None,
+        until: dt.datetime | None = None,
+    ) -> None:
+        self._session, self._endpoint_url, self._until = session, endpoint_url, until
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def is_fresh(self) -> bool:
+        return self._until is None or dt.datetime.now(dt.UTC) < self._until - BEFORE_END
+
+    def ec2(self, region: str) -> "EC2Client":
+        client: EC2Client = self._client("ec2", region)
+        return client
+
+    def pricing(self, region: str) -> "PricingClient":
+        client: PricingClient = self._client("pricing", region)
+        return client
+
+    def ssm(self, region: str) -> "SSMClient":
+        client: SSMClient = self._client("ssm", region)
+        return client
+
+    def sts(self, region: str) -> "STSClient":
+        client: STSClient = self._client("sts", region)
+        return client
+
+    def _client(self, service: Any, region: str) -> Any:
+        with self._lock:
+            if (service, region) not in self._clients:
+                self._clients[service, region] = self._session.client(
+                    service, region_name=region, endpoint_url=self._endpoint_url, config=CONFIG
+                )
+            return self._clients[service, region]
+
+
+_LOADER = create_loader()
+_logins: dict[str, Login] = {}
+_lock = threading.Lock()
+
+
+def login(access: Access) -> Login:
+    """The account's credentials, taken over from an earlier call while they last.
+
+    Raises errors of botocore, see `failure`.
+    """
+    key = _key(access)
+    with _lock:
+        found = _logins.get(key)
+    if found is not None and found.is_fresh:
+        return found
+    made = _made(access)
+    with _lock:
+        if len(_logins) >= MAX_LOGINS:
+            _logins.clear()
+        _logins[key] = made
+    return made
+
+
+def forget(access: Access) -> None:
+    """Credentials were refused: ask for new ones next time."""
+    with _lock:
+        _logins.pop(_key(access), None)
+
+
+def home(access: Access) -> str:
+    """The region that is asked who we are."""
+    regions = access.settings.get("regions") or [HOME_REGION]
+    return str(regions[0])
+
+
+def _key(access: Access) -> str:
+    """Another secret never finds what was lent for the right one."""
+    settings = {name: access.settings.get(name) for name in ("role_arn", "external_id")}
+    parts = [access.kind, settings, access.settings.get("endpoint_url"), dict(access.secret)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _made(access: Access) -> Login:
+    endpoint_url = access.settings.get("endpoint_url")
+    if access.kind not in {STATIC_KEY, ASSUME_ROLE, WORKLOAD_IDENTITY}:
+        raise DriverError(Reason.AUTH, f"no such way in: {access.kind}", retryable=False)
+    if access.kind == STATIC_KEY or (access.kind == ASSUME_ROLE and access.secret):
+        key = [access.secret.get(name) for name in ("access_key_id", "secret_access_key")]
+        if not all(key):
+            # boto3 would look for another identity, which is not this account's.
+            raise DriverError(Reason.AUTH, "the account has no whole key", retryable=False)
+        session = _session(aws_access_key_id=key[0], aws_secret_access_key=key[1])
+    else:
+        session = _session()  # the identity of the worker's own machine
+    own = Login(session, endpoint_url=endpoint_url)
+    return _lent(access, own) if access.kind == ASSUME_ROLE else own
+
+
+def _session(**credentials: str | None) -> boto3.session.Session:
+    """All share what is known of the API, which takes the better part of a second to read."""
+    core = botocore.session.Session()
+    core.register_component("data_loader", _LOADER)
+    return boto3.session.Session(botocore_session=core, **credentials)
+
+
+def _lent(access: Access, own: Login) -> Login:
+    """What the role lends us."""
+    answer = own.sts(home(access)).assume_role(
+        RoleArn=str(access.settings.get("role_arn", "")),
+        RoleSessionName="rackrate",
+        ExternalId=str(access.settings.get("external_id", "")),
+    )
+    lent = answer["Credentials"]
+    session = _session(
+        aws_access_key_id=lent["AccessKeyId"],
+        aws_secret_access_key=lent["SecretAccessKey"],
+        aws_session_token=lent["SessionToken"],
+    )
+    endpoint_url = access.settings.get("endpoint_url")
+    return Login(session, endpoint_url=endpoint_url, until=lent["Expiration"])
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def code(error: ClientError) -> str:
+    """The API's own name of what went wrong."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def is_unknown(error: ClientError) -> bool:
+    """Whether the API says that it knows no such thing."""
+    return code(error).endswith(".NotFound")
+
+
+@contextmanager
+def allowing(*codes: str) -> Iterator[None]:
+    """Errors of these names are fine."""
+    try:
+        yield
+    except ClientError as error:
+        if code(error) not in codes:
+            raise
+
+
+_THROTTLED = (Reason.QUOTA, True)
+_FULL = (Reason.QUOTA, False)
+_NO_ROOM = (Reason.CAPACITY, True)
+_REFUSED = (Reason.AUTH, False)
+_NOT_YET = (Reason.UNSUPPORTED, True)
+_NEVER = (Reason.UNSUPPORTED, False)
+_NOBODY_KNOWS = (Reason.TIMEOUT, True)
+
+CODES: Mapping[str, tuple[Reason, bool]] = {
+    **dict.fromkeys(
+        (
+            *("RequestLimitExceeded", "Throttling", "ThrottlingException", "RequestThrottled"),
+            *("RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException"),
+            *("PriorRequestNotComplete", "BandwidthLimitExceeded", "SlowDown"),
+        ),
+        _THROTTLED,
+    ),
+    **dict.fromkeys(("MaxSpotInstanceCountExceeded", "InstanceQuotaExceeded"), _FULL),
+    **dict.fromkeys(
+        (
+            *("InsufficientInstanceCapacity", "InsufficientCapacity", "SpotMaxPriceTooLow"),
+            *("InsufficientHostCapacity", "InsufficientReservedInstanceCapacity"),
+            "InsufficientFreeAddressesInSubnet",
+        ),
+        _NO_ROOM,
+    ),
+    **dict.fromkeys(
+        (
+            *("UnauthorizedOperation", "AccessDenied", "AccessDeniedException", "AuthFailure"),
+            *("InvalidClientTokenId", "SignatureDoesNotMatch", "UnrecognizedClientException"),
+            *("IncompleteSignature", "MissingAuthenticationToken", "OptInRequired", "Blocked"),
+            *("InvalidAccessKeyId", "PendingVerification", "OperationNotPermitted"),
+        ),
+        _REFUSED,
+    ),
+    # Lent credentials that ended, or a clock that is wrong: `forget` brings new ones.
+    **dict.fromkeys(
+        ("ExpiredToken", "ExpiredTokenException", "RequestExpired"), (Reason.AUTH, True)
+    ),
+    **dict.fromkeys(
+        (
+            *("DependencyViolation", "VolumeInUse", "InvalidIPAddress.InUse", "InvalidGroup.InUse"),
+            *("IncorrectInstanceState", "IncorrectState", "InvalidNetworkInterface.InUse"),
+            # Made a moment ago, and not known everywhere yet.
+            *("InvalidGroup.NotFound", "InvalidGroupId.NotFound", "InvalidKeyPair.NotFound"),
+            "InvalidInstanceID.NotFound",
+        ),
+        _NOT_YET,
+    ),
+    "IdempotentParameterMismatch": _NEVER,
+}
+
+
+def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
+    """The reason of an error by its name, and whether the same call may succeed later."""
+    if name in CODES:
+        return CODES[name]
+    if name.endswith("LimitExceeded"):
+        return _FULL
+    if name == "Unsupported" and "Availability Zone" in message:
+        return _NO_ROOM  # this zone has no machines of the type; another one may
+    return _NOBODY_KNOWS if status >= 500 else _NEVER
+
+
+def failure(error: Exception, access: Access) -> DriverError:
+    """What one of ERRORS means, in our words; no secret is in it."""
+    if isinstance(error, ClientError):
+        message = str(error.response.get("Error", {}).get("Message", ""))
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        reason, is_retryable = meaning(code(error), message, status)
+        if reason == Reason.AUTH:
+            forget(access)
+        # Some go on with the request as it was signed, or with pages of an encoded refusal.
+        first = message.split("\n", maxsplit=1)[0].split(
+            " Encoded authorization failure", maxsplit=1
+        )[0]
+        detail = f"{error.operation_name}: {code(error)}: {first[:MAX_MESSAGE_CHARACTERS]}"
+    else:
+        reason, is_retryable = _unanswered(error)
+        detail = f"AWS: {str(error)[:MAX_MESSAGE_CHARACTERS]}"
+    return DriverError(reason, scrubbed(detail, access.secret), retryable=is_retryable)
+
+
+def _unanswered(error: Exception) -> tuple[Reason, bool]:
+    if isinstance(error, boto_errors.ConnectionError):
+        return Reason.UNREACHABLE, True
+    if isinstance(error, boto_errors.HTTPClientError | ResponseParserError):
+        return _NOBODY_KNOWS
+    if isinstance(
+        error,
+        boto_errors.NoCredentialsError
+        | boto_errors.PartialCredentialsError
+        | boto_errors.CredentialRetrievalError
+        | boto_errors.ProfileNotFound
+        | boto_errors.TokenRetrievalError,
+    ):
+        return _REFUSED
+    return _NEVER

@@ -1,0 +1,388 @@
+"""Amazon EC2: one machine with a key pair and a security group of its own for each launch.
+
+Everything is tagged in the call that makes it. The names of key pair and group come from the
+launch's token, which is the client token as well, so that a launch may be asked for again.
+"""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from botocore.exceptions import ClientError
+
+from backend.domain.errors import DriverError, Reason
+from backend.domain.parsing.console import host_key_fingerprint
+from backend.providers.aws import api as aws_api
+from backend.providers.aws.api import Login, allowing, code, failure, is_unknown, login
+from backend.providers.aws.request import (
+    EXPIRES_AT,
+    TOKEN,
+    WORKSPACE,
+    disk_of,
+    filters,
+    let_in,
+    marks_of,
+    moment,
+    name_of,
+    request,
+    tagged,
+)
+from backend.providers.machines import (
+    Access,
+    LaunchSpec,
+    Listing,
+    Resource,
+    ResourceKind,
+    ResourceState,
+)
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+IMAGE = "/aws/service/debian/release/12/latest/{arch}"
+"""Public SSM parameter that names Debian's own image in a region."""
+ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
+"""By ours: Debian's name and that of EC2."""
+USERNAME = "admin"
+"""Of Debian's images."""
+PREPARE_LIMIT_S = 10
+"""A launch that has taken longer before it comes to the machine is given up: the step ends."""
+ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
+
+STATES = {
+    "pending": ResourceState.PENDING,
+    "running": ResourceState.RUNNING,
+    "terminated": ResourceState.GONE,
+}
+"""Any other one is on its way out, or stopped: it may still cost money."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """How the API calls things of one kind that is not a machine."""
+
+    listing: str
+    items: str
+    id: str
+    ids: str
+    end: str
+
+
+PARTS: Mapping[ResourceKind, _Part] = {
+    ResourceKind.DISK: _Part(
+        "describe_volumes", "Volumes", "VolumeId", "VolumeIds", "delete_volume"
+    ),
+    ResourceKind.ADDRESS: _Part(
+        "describe_addresses", "Addresses", "AllocationId", "AllocationIds", "release_address"
+    ),
+    ResourceKind.KEY_PAIR: _Part(
+        "describe_key_pairs", "KeyPairs", "KeyName", "KeyNames", "delete_key_pair"
+    ),
+    ResourceKind.SECURITY_GROUP: _Part(
+        "describe_security_groups", "SecurityGroups", "GroupId", "GroupIds", "delete_security_group"
+    ),
+}
+"""In the order in which they can go."""
+
+
+# --- the driver -----------------------------------------------------------------------------------
+
+
+class AwsDriver:
+    """One AWS account, in the regions of `settings["regions"]`."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._settings = access.settings
+        self._regions: tuple[str, ...] = tuple(access.settings.get("regions", ()))
+
+    async def whoami(self) -> str:
+        region = aws_api.home(self._access)
+        return await self._do(lambda at: at.sts(region).get_caller_identity()["Arn"])
+
+    async def offers(self) -> Sequence[Listing]:
+        found = await asyncio.gather(*(self._do(partial(_offers, region=r)) for r in self._regions))
+        return [listing for listings in found for listing in listings]
+
+    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+        return await self._do(partial(self._launched, spec=spec, token=token))
+
+    async def describe(self, resource: Resource) -> Resource:
+        return await self._do(partial(self._described, resource=resource))
+
+    async def terminate(self, resource: Resource) -> None:
+        await self._do(partial(self._end, resource=resource))
+
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        """Of one launch also the machines that are over, after those that live: the answer to it
+        may have been lost, and then nobody knows yet that there is something to pay."""
+        marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
+        regions = (region,) if region else self._regions
+        found = await asyncio.gather(
+            *(self._do(partial(self._found, region=name, marks=marks)) for name in regions)
+        )
+        return [resource for resources in found for resource in resources]
+
+    async def console_fingerprint(self, resource: Resource) -> str | None:
+        console = await self._do(partial(self._console, resource=resource))
+        return host_key_fingerprint(console)
+
+    async def _do(self, work: Callable[[Login], T]) -> T:
+        return await asyncio.to_thread(self._done, work)
+
+    def _done(self, work: Callable[[Login], T]) -> T:
+        try:
+            return work(login(self._access))
+        except aws_api.ERRORS as error:
+            raise failure(error, self._access) from None
+
+    # --- launch -------------------------------------------------------------------------------
+
+    def _launched(self, at: Login, *, spec: LaunchSpec, token: str) -> Resource:
+        until = time.monotonic() + PREPARE_LIMIT_S
+        ec2 = at.ec2(spec.region)
+        image, disks = self._image(at, spec)
+        _check_time(until)
+        _key_pair(ec2, spec, token)
+        _check_time(until)
+        subnet = str(self._settings.get("subnet_id", ""))
+        group = self._group(ec2, spec, token, subnet)
+        _check_time(until)
+        asked = request(spec, token, image=image, disks=disks, group=group, subnet=subnet)
+        try:
+            made: Sequence[Any] = ec2.run_instances(**asked)["Instances"]
+        except ClientError as error:
+            if code(error) != "IdempotentParameterMismatch":
+                raise
+            made = _of_launch(ec2, token)
+        machine, *surplus = sorted(made, key=_rank)
+        if surplus:
+            self._end_surplus(ec2, surplus)
+        return self._machine(machine, spec.region)
+
+    def _image(self, at: Login, spec: LaunchSpec) -> tuple[str, list[Any]]:
+        """The image's id, and its disks, which all end with the machine."""
+        if spec.arch not in ARCHITECTURES:
+            raise _unusable("the architecture of the type is not known")
+        debian, ours = ARCHITECTURES[spec.arch]
+        name = str(self._settings.get("image") or IMAGE).replace("{arch}", debian)
+        if name.startswith("/"):
+            name = at.ssm(spec.region).get_parameter(Name=name)["Parameter"]["Value"]
+        found = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
+        if not found or found[0].get("Architecture") != ours:
+            raise _unusable(f"image {name} is none for {spec.arch}")
+        disks = [
+            disk_of(disk, is_root=disk["DeviceName"] == found[0].get("RootDeviceName"))
+            for disk in found[0].get("BlockDeviceMappings", ())
+            if "VolumeSize" in disk.get("Ebs", {})
+        ]
+        return name, disks
+
+    def _group(self, ec2: "EC2Client", spec: LaunchSpec, token: str, subnet: str) -> str:
+        """The id of the launch's security group: SSH in, and nothing else."""
+        place: dict[str, Any] = {}
+        if subnet:
+            place["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
+        group = _group_made(ec2, spec, token, place)
+        with allowing("InvalidPermission.Duplicate"):
+            ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[let_in(self._port)])
+        return group
+
+    def _end_surplus(self, ec2: "EC2Client", surplus: Sequence[Any]) -> None:
+        """More than one was made although one was asked for. Those that stay nevertheless carry
+        our tags: the end of the run, or the reaper, ends them."""
+        ids = [instance["InstanceId"] for instance in surplus]
+        logger.warning("AWS made more machines than one, ending %s", ", ".join(ids))
+        try:
+            ec2.terminate_instances(InstanceIds=ids)
+        except aws_api.ERRORS as error:
+            logger.warning("they were not ended: %s", failure(error, self._access))
+
+    # --- what is there ------------------------------------------------------------------------
+
+    @property
+    def _port(self) -> int:
+        return int(self._settings.get("ssh_port", 22))
+
+    def _machine(self, instance: Mapping[str, Any], region: str) -> Resource:
+        marks = marks_of(instance)
+        state = STATES.get(instance["State"]["Name"], ResourceState.ENDING)
+        ended = ENDED_AT.search(instance.get("StateTransitionReason", ""))
+        return Resource(
+            id=instance["InstanceId"],
+            state=state,
+            token=marks.get(TOKEN, ""),
+            region=region,
+            zone=instance.get("Placement", {}).get("AvailabilityZone", ""),
+            address=instance.get("PublicIpAddress", ""),
+            port=self._port,
+            username=str(self._settings.get("username") or USERNAME),
+            launched_at=instance.get("LaunchTime"),
+            ended_at=moment(ended[1]) if ended and state == ResourceState.GONE else None,
+            expires_at=moment(marks.get(EXPIRES_AT)),
+            detail=instance.get("StateReason", {}).get("Message", ""),
+        )
+
+    def _described(self, at: Login, *, resource: Resource) -> Resource:
+        ec2 = at.ec2(resource.region)
+        try:
+            if resource.kind == ResourceKind.MACHINE:
+                for instance in _instances(ec2, InstanceIds=[resource.id]):
+                    return self._machine(instance, resource.region)
+            else:
+                part = PARTS[resource.kind]
+                for thing in _pages(ec2, part.listing, part.items, **{part.ids: [resource.id]}):
+                    return _thing(thing, resource.kind, resource.region)
+        except ClientError as error:
+            if not is_unknown(error):
+                raise
+        return replace(resource, state=ResourceState.ABSENT)
+
+    def _found(self, at: Login, *, region: str, marks: Mapping[str, str]) -> list[Resource]:
+        ec2, wanted = at.ec2(region), filters(**marks)
+        machines = [self._machine(found, region) for found in _instances(ec2, Filters=wanted)]
+        parts = [
+            _thing(thing, kind, region)
+            for kind, part in PARTS.items()
+            for thing in _pages(ec2, part.listing, part.items, Filters=wanted)
+        ]
+        over = [found for found in machines if found.state == ResourceState.GONE]
+        alive = [found for found in machines if found.state != ResourceState.GONE]
+        return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
+
+    def _console(self, at: Login, *, resource: Resource) -> str:
+        """What the machine's console says now; "" while there is none."""
+        ec2 = at.ec2(resource.region)
+        try:
+            answer = ec2.get_console_output(InstanceId=resource.id, Latest=True)
+        except ClientError as error:
+            if code(error) == "UnsupportedOperation":
+                # Older kinds of machine show it only some minutes after the boot.
+                answer = ec2.get_console_output(InstanceId=resource.id)
+            elif self._is_absent(at, resource, error):
+                return ""
+            else:
+                raise
+        return answer.get("Output", "")
+
+    # --- the end ------------------------------------------------------------------------------
+
+    def _end(self, at: Login, *, resource: Resource) -> None:
+        ec2 = at.ec2(resource.region)
+        try:
+            if resource.kind == ResourceKind.MACHINE:
+                ec2.terminate_instances(InstanceIds=[resource.id])
+            else:
+                part = PARTS[resource.kind]
+                getattr(ec2, part.end)(**{part.id: resource.id})
+        except ClientError as error:
+            if not self._is_absent(at, resource, error):
+                raise
+
+    def _is_absent(self, at: Login, resource: Resource, error: ClientError) -> bool:
+        """Whether a refusal means that there is no such thing: a policy that asks for our tag
+        refuses what has none because it is not there."""
+        if code(error) != "UnauthorizedOperation":
+            return is_unknown(error)
+        found = self._described(at, resource=resource)
+        return found.state in {ResourceState.ABSENT, ResourceState.GONE}
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+def _offers(at: Login, *, region: str) -> list[Listing]:
+    pages = at.ec2(region).get_paginator("describe_instance_type_offerings")
+    return [
+        Listing(offering["InstanceType"], region)
+        for page in pages.paginate(LocationType="region")
+        for offering in page["InstanceTypeOfferings"]
+    ]
+
+
+def _unusable(why: str) -> DriverError:
+    return DriverError(Reason.UNSUPPORTED, why, retryable=False)
+
+
+def _check_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise DriverError(Reason.TIMEOUT, "AWS answers too slowly to launch", retryable=True)
+
+
+def _key_pair(ec2: "EC2Client", spec: LaunchSpec, token: str) -> None:
+    with allowing("InvalidKeyPair.Duplicate"):
+        ec2.import_key_pair(
+            KeyName=name_of(token),
+            PublicKeyMaterial=spec.public_key.encode(),
+            TagSpecifications=tagged(spec, token, "key-pair"),
+        )
+
+
+def _group_made(ec2: "EC2Client", spec: LaunchSpec, token: str, place: Mapping[str, Any]) -> str:
+    """The id of the launch's group, which an earlier call may have made."""
+    try:
+        return ec2.create_security_group(
+            GroupName=name_of(token),
+            Description="SSH to a machine that is being measured",
+            TagSpecifications=tagged(spec, token, "security-group"),
+            **place,
+        )["GroupId"]
+    except ClientError as error:
+        if code(error) != "InvalidGroup.Duplicate":
+            raise
+    named = filters(**{"group-name": name_of(token)})
+    found = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
+    if not found:
+        detail = "the security group is not shown yet"
+        raise DriverError(Reason.UNSUPPORTED, detail, retryable=True)
+    return found[0]["GroupId"]
+
+
+def _rank(instance: Any) -> tuple[bool, int]:
+    """Of several the first one that lives is the launch's."""
+    return instance["State"]["Name"] == "terminated", instance["AmiLaunchIndex"]
+
+
+def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
+    """What an earlier launch with this token made; the parameters have changed since, such as the
+    image that a name stands for."""
+    made = list(_instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token})))
+    if not made:
+        raise DriverError(Reason.TIMEOUT, "the machine is made, not shown yet", retryable=True)
+    return made
+
+
+def _instances(ec2: "EC2Client", **query: Any) -> Iterator[Any]:
+    for reservation in _pages(ec2, "describe_instances", "Reservations", **query):
+        yield from reservation["Instances"]
+
+
+def _pages(ec2: "EC2Client", operation: Any, items: str, **query: Any) -> Iterator[Any]:
+    """The items of every page of an answer."""
+    if ec2.can_paginate(operation):
+        for page in ec2.get_paginator(operation).paginate(**query):
+            yield from page[items]
+    else:
+        yield from getattr(ec2, operation)(**query)[items]
+
+
+def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> Resource:
+    marks = marks_of(thing)
+    is_ending = thing.get("State") in {"deleting", "deleted"}
+    return Resource(
+        id=thing[PARTS[kind].id],
+        state=ResourceState.ENDING if is_ending else ResourceState.RUNNING,
+        kind=kind,
+        token=marks.get(TOKEN, ""),
+        region=region,
+        zone=thing.get("AvailabilityZone", ""),
+        expires_at=moment(marks.get(EXPIRES_AT)),
+    )

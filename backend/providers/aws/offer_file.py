@@ -1,0 +1,172 @@
+"""The AWS bulk offer files, JSON and CSV: gigabytes, read as a stream.
+
+Only the right row of each type is kept in memory (a few thousand), whatever the file holds.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import Reason, Result, Skipped, answers
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.parsing.prices.json_stream import Scanner, Stream
+from backend.providers.aws.prices import (
+    PROVIDER,
+    PURCHASE_MODELS,
+    SOURCE,
+    Product,
+    Rate,
+    chosen,
+    chosen_of_json,
+    plain,
+    priced,
+    term_rates,
+)
+
+if TYPE_CHECKING:
+    import _csv
+
+FILE = "offer file"
+MOST_PREFACE_ROWS = 20
+NEEDED = ("sku", "termtype", "offertermcode", "ratecode", "unit", "priceperunit", "currency")
+
+
+def from_json(stream: Stream, *, source: str = SOURCE) -> Iterator[Result]:
+    """Prices of a region's offer file as JSON, from a file or from pieces of its text.
+
+    Raises InvalidValue, naming the character, for text that is no such file or ends too early.
+    """
+    return unique(_from_json(Scanner(stream, where=FILE), source))
+
+
+def _from_json(scanner: Scanner, source: str) -> Iterator[Result]:
+    products: dict[str, Product] | None = None
+    rates: list[Rate] = []
+    for key in scanner.members():
+        if key == "products":
+            products = {}
+            yield from _products(scanner, products)
+        elif key == "terms":
+            if products is None:
+                raise InvalidValue(f"{FILE} terms", "stand before the products")
+            yield from _terms(scanner, products, rates)
+        else:
+            scanner.skip()
+    if products is None:
+        raise InvalidValue(f"{FILE} products", "is missing")
+    yield from priced(products, rates, source=source)
+
+
+def _products(scanner: Scanner, products: dict[str, Product]) -> Iterator[Skipped]:
+    for sku in scanner.members():
+        product = chosen_of_json(sku, answers.mapping(scanner.value(), where=f"{FILE} {sku}"))
+        if isinstance(product, Skipped):
+            yield product
+        else:
+            products[sku] = product
+
+
+def _terms(scanner: Scanner, products: dict[str, Product], rates: list[Rate]) -> Iterator[Skipped]:
+    for model in scanner.members():
+        if model not in PURCHASE_MODELS:
+            scanner.skip()
+            continue
+        for sku in scanner.members():
+            terms = answers.mapping(scanner.value(), where=f"{FILE} {model}.{sku}")
+            for rate in term_rates(sku, model, terms) if sku in products else ():
+                if isinstance(rate, Skipped):
+                    yield rate
+                else:
+                    rates.append(rate)
+
+
+def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Prices of an offer file as CSV, from its lines (an open file with newline="").
+
+    Raises InvalidValue, naming the line, for text that is no such file.
+    """
+    return unique(_from_csv(csv.reader(lines, strict=True), source))
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Where each column stands; names are plain ones."""
+
+    places: dict[str, int]
+    width: int
+
+    def read(self, row: list[str]) -> dict[str, str]:
+        return {name: row[place].strip() for name, place in self.places.items()}
+
+
+def _from_csv(rows: "_csv.Reader", source: str) -> Iterator[Result]:
+    products: dict[str, Product] = {}
+    rates: list[Rate] = []
+    try:
+        columns = _columns(rows)
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != columns.width:
+                detail = f"line {rows.line_num} has {len(row)} of {columns.width} columns"
+                yield _unreadable(row[0], detail)
+                continue
+            values = columns.read(row)
+            product = _chosen(values, products)
+            if isinstance(product, Skipped):
+                yield product
+            elif values["termtype"] in PURCHASE_MODELS:
+                products[product.sku] = product
+                rates.append(_rate(values))
+    except csv.Error as error:
+        raise InvalidValue(f"{FILE} line {rows.line_num}", str(error)) from error
+    yield from priced(products, rates, source=source)
+
+
+def _unreadable(sku: str, detail: str) -> Skipped:
+    return Skipped(
+        reason=Reason.UNEXPECTED_SHAPE,
+        provider=PROVIDER,
+        raw_id=answers.shown(sku),
+        detail=detail,
+    )
+
+
+def _columns(rows: "_csv.Reader") -> _Columns:
+    """The header, which stands behind a preface of a few lines."""
+    for row in rows:
+        names = [plain(name) for name in row]
+        if names[:1] == ["sku"]:
+            missing = [name for name in NEEDED if name not in names]
+            if missing:
+                break
+            return _Columns({name: place for place, name in enumerate(names)}, len(names))
+        if rows.line_num > MOST_PREFACE_ROWS:
+            break
+    raise InvalidValue(
+        f"{FILE} line {rows.line_num}", "no header with the columns of an offer file"
+    )
+
+
+def _chosen(values: dict[str, str], products: dict[str, Product]) -> Product | Skipped:
+    # Every row of a SKU repeats its attributes.
+    held = products.get(values["sku"])
+    return held or chosen(values["sku"], values.get("productfamily", ""), values)
+
+
+def _rate(values: dict[str, str]) -> Rate:
+    return Rate(
+        sku=values["sku"],
+        model=values["termtype"],
+        term_code=values["offertermcode"],
+        rate_code=values["ratecode"],
+        unit=values["unit"],
+        amount=values["priceperunit"],
+        currency=values["currency"],
+        lease=values.get("leasecontractlength", ""),
+        option=values.get("purchaseoption", ""),
+        offering_class=values.get("offeringclass", ""),
+        effective=values.get("effectivedate", ""),
+    )

@@ -1,0 +1,113 @@
+"""What is asked of EC2 for a launch: names, tags and parameters; and tags read back. Nothing is
+called here."""
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from backend.providers.machines import LaunchSpec
+
+WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
+LATE_S = 60
+"""cloud-init comes to the user data only near the end of the boot."""
+DISK_GB = 20
+"""The machine's own disk, unless the image's is larger."""
+BURSTABLE = re.compile(r"t[2-9]")
+
+
+def user_data(lifetime_s: int) -> str:
+    """What the machine does on its first boot: before anything else it sets its own end."""
+    return f"#!/bin/sh\nshutdown -h +{max(1, (lifetime_s - LATE_S) // 60)}\n"
+
+
+def name_of(token: str) -> str:
+    """Of the launch's key pair and of its group."""
+    return f"rackrate-{token}"
+
+
+def tags(spec: LaunchSpec, token: str) -> dict[str, str]:
+    """What everything that belongs to a launch is marked with."""
+    return {
+        **{f"rackrate-{name}": value for name, value in spec.labels.items()},
+        WORKSPACE: spec.tag,
+        TOKEN: token,
+        EXPIRES_AT: spec.expires_at.astimezone(dt.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def tagged(spec: LaunchSpec, token: str, *kinds: Any) -> list[Any]:
+    marks = [{"Key": key, "Value": value} for key, value in tags(spec, token).items()]
+    return [{"ResourceType": kind, "Tags": marks} for kind in kinds]
+
+
+def let_in(port: int) -> Any:
+    """The one rule of a launch's security group: SSH, from where workers may be."""
+    everywhere = [{"CidrIp": "0.0.0.0/0"}]
+    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": everywhere}
+
+
+def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:
+    """A disk of the image as the machine gets it: it ends with the machine."""
+    size = max(disk["Ebs"]["VolumeSize"], DISK_GB if is_root else 0)
+    ebs = {"VolumeSize": size, "DeleteOnTermination": True}
+    return {"DeviceName": disk["DeviceName"], "Ebs": ebs}
+
+
+def request(
+    spec: LaunchSpec, token: str, *, image: str, disks: list[Any], group: str, subnet: str
+) -> dict[str, Any]:
+    """The parameters of RunInstances."""
+    network = {"DeviceIndex": 0, "Groups": [group], "AssociatePublicIpAddress": True}
+    asked: dict[str, Any] = {
+        "MinCount": 1,
+        "MaxCount": 1,
+        "ClientToken": token,
+        "ImageId": image,
+        "InstanceType": spec.machine_type,
+        "KeyName": name_of(token),
+        "UserData": user_data(spec.lifetime_s),
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "BlockDeviceMappings": disks,
+        "NetworkInterfaces": [
+            {**network, "DeleteOnTermination": True, **({"SubnetId": subnet} if subnet else {})}
+        ],
+        "MetadataOptions": {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 1,
+        },
+        "TagSpecifications": tagged(spec, token, "instance", "volume", "network-interface"),
+    }
+    if spec.zone:
+        asked["Placement"] = {"AvailabilityZone": spec.zone}
+    if spec.is_spot:
+        asked["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": _spot(spec)}
+    if BURSTABLE.match(spec.machine_type):
+        # The other mode charges for CPU beyond the price that was reserved.
+        asked["CreditSpecification"] = {"CpuCredits": "standard"}
+    return asked
+
+
+def _spot(spec: LaunchSpec) -> dict[str, Any]:
+    once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+    if spec.max_price_per_hour is None:
+        return once
+    return {**once, "MaxPrice": f"{spec.max_price_per_hour:f}"}
+
+
+def filters(**values: str) -> list[Any]:
+    return [{"Name": name, "Values": [value]} for name, value in values.items()]
+
+
+def marks_of(thing: Mapping[str, Any]) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
+
+
+def moment(text: str | None) -> dt.datetime | None:
+    """None for what is no time: a person may have changed the tag."""
+    try:
+        found = dt.datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)

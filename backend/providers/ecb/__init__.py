@@ -1,0 +1,1 @@
+"""The European Central Bank, which publishes exchange rates."""

@@ -1,0 +1,241 @@
+"""What Compute Engine is sent and what its answers and errors mean; nothing here calls it."""
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import LaunchSpec, Resource, ResourceKind, ResourceState
+
+if TYPE_CHECKING:
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.cloud import compute_v1
+
+USERNAME = "rackrate"
+IMAGE = "projects/debian-cloud/global/images/family/"
+FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
+ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
+"""As image families call them: what `{arch}` in the account's image stands for."""
+DISK_GB = 20
+HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
+"""Families of machine types that take no persistent disk."""
+WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "expires"
+EXPIRES_FORMAT = "%Y%m%dt%H%M%Sz"
+NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+STATES: Mapping[str, ResourceState] = MappingProxyType(
+    {
+        "PROVISIONING": ResourceState.PENDING,
+        "STAGING": ResourceState.PENDING,
+        "REPAIRING": ResourceState.PENDING,
+        "RUNNING": ResourceState.RUNNING,
+    }
+)
+"""Of machines. Any other state is on the way to the end, or stopped."""
+NO_CAPACITY = ("ZONE_RESOURCE_POOL_EXHAUSTED", "RESOURCE_POOL_EXHAUSTED", "STOCKOUT")
+TOO_MANY_CALLS = ("rateLimitExceeded", "userRateLimitExceeded", "RATE_EXCEEDED")
+NO_QUOTA = ("quotaExceeded", "QUOTA_EXCEEDED", "limitExceeded", "LIMIT_EXCEEDED")
+NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_IN_USE")
+"""Parts of the words by which the API names an error, in its answers and in operations."""
+
+
+# --- what we send ---------------------------------------------------------------------------------
+
+
+def instance(
+    spec: LaunchSpec, token: str, zone: str, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
+    name, username = f"rackrate-{token}", settings.get("username") or USERNAME
+    if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
+        raise _unsupported(f"{token!r} on {spec.arch!r}")
+    labels = _labels(spec, token)
+    network = settings.get("network") or "default"
+    if "/" not in network:
+        network = f"global/networks/{network}"
+    return {
+        "name": name,
+        "machine_type": f"zones/{zone}/machineTypes/{spec.machine_type}",
+        "labels": labels,
+        "metadata": {"items": _metadata(username, spec.public_key)},
+        "scheduling": {
+            "provisioning_model": "SPOT" if spec.is_spot else "STANDARD",
+            "max_run_duration": {"seconds": spec.lifetime_s},
+            "instance_termination_action": "DELETE",
+            "automatic_restart": False,
+            # A machine that moves while it is measured is measured wrongly.
+            "on_host_maintenance": "TERMINATE",
+        },
+        "service_accounts": [],
+        "disks": [_boot_disk(spec, zone, settings.get("image"), labels)],
+        "network_interfaces": [
+            {
+                "subnetwork" if "subnetworks/" in network else "network": network,
+                "access_configs": [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}],
+            }
+        ],
+    }
+
+
+def _labels(spec: LaunchSpec, token: str) -> dict[str, str]:
+    expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
+    labels = {**spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
+    for key in labels:
+        if not LABEL_KEY.fullmatch(key):
+            raise _unsupported(f"{key!r} is no name of a label")
+    return {key: label(value) for key, value in labels.items()}
+
+
+def label(value: str) -> str:
+    """The value as it is; DriverError(UNSUPPORTED) where a label cannot have it."""
+    if not LABEL_VALUE.fullmatch(value):
+        raise _unsupported(f"{value!r} is no value of a label")
+    return value
+
+
+def _metadata(username: str, public_key: str) -> list[dict[str, str]]:
+    items = {
+        "ssh-keys": f"{username}:{' '.join(public_key.split()[:2])}",
+        "block-project-ssh-keys": "TRUE",
+        "enable-oslogin": "FALSE",  # with it the keys above would count for nothing
+        "enable-guest-attributes": "TRUE",
+        "serial-port-enable": "FALSE",  # nobody logs in there; what it prints is read all the same
+    }
+    return [{"key": key, "value": value} for key, value in items.items()]
+
+
+def _boot_disk(
+    spec: LaunchSpec, zone: str, image: str | None, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    is_hyperdisk = spec.machine_type.partition("-")[0] in HYPERDISK_ONLY
+    disk_type = "hyperdisk-balanced" if is_hyperdisk else "pd-balanced"
+    return {
+        "boot": True,
+        "auto_delete": True,
+        "initialize_params": {
+            "source_image": (image or IMAGE + FAMILIES[spec.arch]).replace(
+                "{arch}", ARCHES[spec.arch]
+            ),
+            "disk_size_gb": DISK_GB,
+            "disk_type": f"zones/{zone}/diskTypes/{disk_type}",
+            "labels": labels,
+        },
+    }
+
+
+# --- what we are told -----------------------------------------------------------------------------
+
+
+def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> Resource:
+    """A machine as it is now."""
+    zone = found.zone.rpartition("/")[2]
+    addresses = [
+        access.nat_i_p
+        for interface in found.network_interfaces
+        for access in interface.access_configs
+    ]
+    return Resource(
+        id=f"{zone}/{found.name}",
+        state=STATES.get(found.status, ResourceState.ENDING),
+        token=found.labels.get(TOKEN, ""),
+        region=zone.rpartition("-")[0],
+        zone=zone,
+        address=next(filter(None, addresses), ""),
+        port=int(settings.get("ssh_port", 22)),
+        username=settings.get("username") or USERNAME,
+        launched_at=moment(found.creation_timestamp),
+        expires_at=_expiry(found.labels),
+        detail=found.status_message,
+    )
+
+
+def disk(found: "compute_v1.Disk") -> Resource:
+    """A disk as it is now."""
+    zone = found.zone.rpartition("/")[2]
+    return Resource(
+        id=f"{zone}/disks/{found.name}",
+        state=ResourceState.ENDING if found.status == "DELETING" else ResourceState.RUNNING,
+        kind=ResourceKind.DISK,
+        token=found.labels.get(TOKEN, ""),
+        region=zone.rpartition("-")[0],
+        zone=zone,
+        launched_at=moment(found.creation_timestamp),
+        expires_at=_expiry(found.labels),
+    )
+
+
+def _expiry(labels: Mapping[str, str]) -> dt.datetime | None:
+    """None where it is missing or was changed to something else."""
+    try:
+        return dt.datetime.strptime(labels.get(EXPIRES, ""), EXPIRES_FORMAT).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return None
+
+
+def moment(text: str) -> dt.datetime | None:
+    """A time of the API, in UTC; None for an empty one."""
+    return dt.datetime.fromisoformat(text).astimezone(dt.UTC) if text else None
+
+
+def told(operation: "compute_v1.Operation") -> str:
+    """What happened, in the provider's words."""
+    errors = "; ".join(f"{error.code}: {error.message}" for error in operation.error.errors)
+    return ": ".join(filter(None, (operation.operation_type, errors or operation.status_message)))
+
+
+# --- what went wrong ------------------------------------------------------------------------------
+
+
+def demand_success(operation: "compute_v1.Operation") -> None:
+    """Raise what a failed operation means; it succeeded or goes on otherwise."""
+    if operation.error.errors or operation.http_error_status_code >= 400:
+        codes = " ".join(error.code for error in operation.error.errors)
+        status = operation.http_error_status_code
+        raise _named(codes, status, told(operation) or operation.http_error_message)
+
+
+def words(error: "GoogleAPICallError") -> str:
+    """The reasons that an answer names."""
+    return " ".join(str(entry.get("reason", "")) for entry in error.errors)
+
+
+def call_error(error: Exception) -> DriverError:
+    """What a failed call means: of the library, of its login or of the network."""
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.auth.exceptions import GoogleAuthError, TransportError
+
+    if isinstance(error, GoogleAPICallError):
+        messages = [str(entry["message"]) for entry in error.errors if entry.get("message")]
+        return _named(words(error), error.code or 0, "; ".join(messages) or error.message)
+    if isinstance(error, GoogleAuthError) and not isinstance(error, TransportError):
+        # Its text may quote what it was given.
+        return DriverError(Reason.AUTH, "Google does not accept our credentials", retryable=False)
+    return DriverError(Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True)
+
+
+def _named(codes: str, status: int, detail: str) -> DriverError:
+    def says(parts: tuple[str, ...]) -> bool:
+        return any(part in codes for part in parts)
+
+    if says(NO_CAPACITY):
+        reason, is_retryable = Reason.CAPACITY, True
+    elif says(TOO_MANY_CALLS) or (status == 429 and not says(NO_QUOTA)):
+        reason, is_retryable = Reason.QUOTA, True
+    elif says(NO_QUOTA):
+        reason, is_retryable = Reason.QUOTA, False
+    elif says(NOT_NOW) or status == 409:
+        reason, is_retryable = Reason.UNSUPPORTED, True
+    elif status in {401, 403}:
+        reason, is_retryable = Reason.AUTH, False
+    elif status >= 500 or "INTERNAL_ERROR" in codes:
+        reason, is_retryable = Reason.UNREACHABLE, True
+    else:
+        reason, is_retryable = Reason.UNSUPPORTED, False
+    return DriverError(reason, f"{codes or status}: {detail}"[:500], retryable=is_retryable)
+
+
+def _unsupported(detail: str) -> DriverError:
+    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)

@@ -1,0 +1,340 @@
+"""Machines of Google Cloud, through the REST API of Compute Engine.
+
+Google itself ends a machine after its lifetime, counted from its start: a duration and not a point
+in time (the API takes one of the two), so that no clock of ours matters. A machine that is stopped
+and started again would get the whole duration anew; nothing here does that, the shipped role
+(docs/policies/gcp-role.yaml) does not allow it, and the reaper goes by the label `expires`.
+
+The library takes seconds to load, so only methods import it. Its calls block: each method of the
+driver is one visit to a thread. The library's own waiting for operations is not used, because that
+asks Google's address whatever the endpoint is.
+
+The project's network must let SSH in, as the network `default` does.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from backend.domain.addresses import key_fingerprint
+from backend.domain.errors import DriverError, Reason
+from backend.domain.parsing.console import host_key_fingerprint
+from backend.providers.gcp.documents import (
+    TOKEN,
+    WORKSPACE,
+    call_error,
+    demand_success,
+    disk,
+    instance,
+    label,
+    machine,
+    moment,
+    told,
+    words,
+)
+from backend.providers.machines import (
+    Access,
+    LaunchSpec,
+    Listing,
+    Resource,
+    ResourceKind,
+    ResourceState,
+)
+
+if TYPE_CHECKING:
+    from google.auth.credentials import Credentials
+    from google.cloud import compute_v1
+
+P = ParamSpec("P")
+T = TypeVar("T")
+CALL_S = 10
+"""The longest that one call may take."""
+SCOPES = ("https://www.googleapis.com/auth/compute",)
+REQUESTS = uuid.UUID("5b6b7a1c-3c0e-4a55-9d60-0f7f0f5a3a52")
+"""Name space of the ids of requests."""
+RENEWALS = 5
+"""Ids of requests that a launch goes through when the ones before led to a proven failure."""
+
+
+class GcpDriver:
+    """One project. Settings: project, network, regions, zones, image, username, ssh_port,
+    endpoint_url. Secret: service_account_json, unless the worker's own identity is used."""
+
+    def __init__(self, access: Access) -> None:
+        self._project = _Project(access)
+
+    async def whoami(self) -> str:
+        return await _visit(self._project.identity)
+
+    async def offers(self) -> Sequence[Listing]:
+        return await _visit(self._project.offers)
+
+    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+        """Request id and machine name follow from the token: Google answers a repeated call with
+        the outcome of the first one, and refuses the name when it has forgotten that call.
+
+        A spot machine has no highest price here: Google asks the same of everybody.
+        """
+        return await _visit(self._project.launched, spec, token)
+
+    async def describe(self, resource: Resource) -> Resource:
+        return await _visit(self._project.described, resource)
+
+    async def terminate(self, resource: Resource) -> None:
+        await _visit(self._project.terminate, resource)
+
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        """From all zones of the project, so that nothing hides in a region that the account names
+        no longer. Of disks only those that no machine holds: the others go with their machine."""
+        return await _visit(self._project.inventory, tag, token, region)
+
+    async def console_fingerprint(self, resource: Resource) -> str | None:
+        """From the guest attributes, where Google's images write it, else the serial console."""
+        return await _visit(self._project.console_fingerprint, resource)
+
+
+class _Project:
+    """What we ask in one project. Every method blocks and lets the library's errors through."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._settings = access.settings
+        self._clients: dict[str, Any] = {}
+
+    def _ask(self, name: str, method: str, **fields: Any) -> Any:
+        """One call, tried once: `_ask("Instances", "get", zone=…, instance=…)`."""
+        if name not in self._clients:
+            from google.cloud import compute_v1
+
+            endpoint = self._settings.get("endpoint_url")
+            self._clients[name] = getattr(compute_v1, f"{name}Client")(
+                transport="rest",
+                credentials=self._credentials,
+                client_options={"api_endpoint": endpoint} if endpoint else None,
+            )
+        request = {"project": self._settings.get("project", ""), **fields}
+        return getattr(self._clients[name], method)(request=request, timeout=CALL_S, retry=None)
+
+    def _found(self, name: str, method: str, **fields: Any) -> Any:
+        """The same; None for what is not there."""
+        from google.api_core.exceptions import NotFound
+
+        try:
+            return self._ask(name, method, **fields)
+        except NotFound:
+            return None
+
+    @cached_property
+    def _credentials(self) -> "Credentials":
+        """None of value where another address than Google's is asked."""
+        import google.auth
+        from google.auth.credentials import AnonymousCredentials
+        from google.oauth2.service_account import Credentials
+
+        if self._settings.get("endpoint_url"):
+            return AnonymousCredentials()  # type: ignore[no-untyped-call]
+        if self._access.kind == "workload_identity":
+            return google.auth.default(scopes=SCOPES)[0]
+        try:
+            key = json.loads(self._access.secret["service_account_json"])
+            made = Credentials.from_service_account_info(key, scopes=SCOPES)  # type: ignore[no-untyped-call]
+        except (KeyError, ValueError):
+            raise DriverError(
+                Reason.AUTH, "the service account's key cannot be read", retryable=False
+            ) from None
+        return made  # type: ignore[no-any-return]
+
+    # --- who, what, where ---------------------------------------------------------------------
+
+    def identity(self) -> str:
+        project = self._ask("Projects", "get")
+        who = getattr(self._credentials, "service_account_email", None) or "anonymous"
+        return f"{who} in {project.name}"
+
+    def offers(self) -> list[Listing]:
+        found = {
+            Listing(kind.name, region): None
+            for region in self._settings.get("regions", ())
+            for zone in self._zones(region)
+            for kind in self._ask("MachineTypes", "list", zone=zone)
+        }
+        return list(found)
+
+    def _zones(self, region: str) -> list[str]:
+        """The account's zones of a region, or else all of them."""
+        named: list[str] = self._settings.get("zones", {}).get(region, [])
+        zones = named or sorted(
+            zone.name
+            for zone in self._ask("Zones", "list")
+            if zone.region.endswith(f"/regions/{region}")
+        )
+        if not zones:
+            raise DriverError(Reason.UNSUPPORTED, f"no zone in region {region}", retryable=False)
+        return zones
+
+    # --- machines and disks -------------------------------------------------------------------
+
+    def launched(self, spec: LaunchSpec, token: str) -> Resource:
+        try:
+            return self._launched(spec, token)
+        except _failures() as failure:
+            error = call_error(failure)
+            is_lost = error.reason == Reason.UNREACHABLE
+            reason = Reason.TIMEOUT if is_lost else error.reason
+            raise DriverError(reason, error.detail, retryable=error.retryable) from None
+
+    def _launched(self, spec: LaunchSpec, token: str) -> Resource:
+        from google.api_core.exceptions import Conflict
+
+        zone = spec.zone or self._zones(spec.region)[0]
+        body = instance(spec, token, zone, self._settings)
+        began = None
+        try:
+            began = moment(self._finished(self._inserted(body, token, zone), zone).insert_time)
+        except Conflict as error:
+            if "alreadyExists" not in words(error):
+                raise
+        made = Resource(
+            id=f"{zone}/{body['name']}",
+            state=ResourceState.PENDING,
+            token=token,
+            region=spec.region,
+            zone=zone,
+            launched_at=began,
+            expires_at=spec.expires_at,
+        )
+        return self._machine(made) or made
+
+    def _inserted(self, body: dict[str, Any], token: str, zone: str) -> "compute_v1.Operation":
+        """The launch under way. One that had failed before is asked for under the next id: there
+        is no machine then, and if there is, its name is refused."""
+        number = 0
+        while True:
+            asked = str(uuid.uuid5(REQUESTS, f"{token} {zone} {number}"))
+            operation: compute_v1.Operation = self._ask(
+                "Instances", "insert_unary", zone=zone, instance_resource=body, request_id=asked
+            )
+            number += 1
+            if not operation.error.errors or number == RENEWALS:
+                return operation
+
+    def _finished(self, operation: "compute_v1.Operation", zone: str) -> "compute_v1.Operation":
+        """What came of it; DriverError when that is a failure, or not known in time."""
+        if operation.status.name != "DONE":
+            operation = self._ask("ZoneOperations", "wait", zone=zone, operation=operation.name)
+        if operation.status.name != "DONE":
+            raise DriverError(Reason.TIMEOUT, "the launch goes on", retryable=True)
+        demand_success(operation)
+        return operation
+
+    def described(self, resource: Resource) -> Resource:
+        if resource.kind == ResourceKind.DISK:
+            found = self._found("Disks", "get", **_place(resource, "disk"))
+            return disk(found) if found else replace(resource, state=ResourceState.ABSENT)
+        return self._machine(resource) or self._over(resource)
+
+    def _machine(self, resource: Resource) -> Resource | None:
+        found = self._found("Instances", "get", **_place(resource, "instance"))
+        return machine(found, self._settings) if found else None
+
+    def _over(self, resource: Resource) -> Resource:
+        """A machine that Google does not show, with its end if the operations tell of one.
+
+        A launch that failed proves that it is no more, and so does anything that happened to it
+        after the launch. A launch that succeeded does not: the machine may not be shown yet.
+        """
+        place = _place(resource, "instance")
+        operations = self._ask(
+            "ZoneOperations",
+            "list",
+            zone=place["zone"],
+            filter=f'targetLink eq ".*/instances/{place["instance"]}"',
+            order_by="creationTimestamp desc",
+        )
+        done = [operation for operation in operations if operation.status.name == "DONE"]
+        ends = [o for o in done if bool(o.error.errors) == (o.operation_type == "insert")]
+        if not ends or done[0] is not ends[0]:
+            return replace(resource, state=ResourceState.ABSENT)
+        return replace(
+            resource,
+            state=ResourceState.GONE,
+            ended_at=moment(ends[0].end_time),
+            detail=", ".join(told(operation) for operation in reversed(ends)),
+        )
+
+    def terminate(self, resource: Resource) -> None:
+        if resource.kind == ResourceKind.DISK:
+            operation = self._found("Disks", "delete_unary", **_place(resource, "disk"))
+        else:
+            operation = self._found("Instances", "delete_unary", **_place(resource, "instance"))
+        if operation is not None:
+            demand_success(operation)
+
+    def inventory(self, tag: str, token: str, region: str) -> list[Resource]:
+        labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
+        wanted = " AND ".join(f'(labels.{key} = "{label(labels[key])}")' for key in labels)
+        disks = [found for found in self._everywhere("disks", wanted, region) if not found.users]
+        machines = self._everywhere("instances", wanted, region)
+        return [*(machine(found, self._settings) for found in machines), *map(disk, disks)]
+
+    def _everywhere(self, kind: str, wanted: str, region: str) -> Iterator[Any]:
+        """Of all zones, or those of a region; an answer with a zone missing is an error."""
+        for page in self._ask(kind.title(), "aggregated_list", filter=wanted).pages:
+            missing = [*page.unreachables]
+            for scope, part in page.items.items():
+                if part.warning.code == "UNREACHABLE":
+                    missing.append(scope)
+                if not region or scope.startswith(f"zones/{region}-"):
+                    yield from getattr(part, kind)
+            if missing:
+                raise DriverError(
+                    Reason.UNREACHABLE, f"no answer from {', '.join(missing)}", retryable=True
+                )
+
+    def console_fingerprint(self, resource: Resource) -> str | None:
+        from google.api_core.exceptions import BadRequest
+
+        try:
+            return self._fingerprint(_place(resource, "instance"))
+        except BadRequest as error:
+            if "resourceNotReady" in words(error):
+                return None
+            raise
+
+    def _fingerprint(self, place: dict[str, str]) -> str | None:
+        attributes = self._found(
+            "Instances", "get_guest_attributes", **place, query_path="hostkeys/"
+        )
+        for entry in attributes.query_value.items if attributes else ():
+            if entry.key == "ssh-ed25519":
+                return key_fingerprint(f"{entry.key} {entry.value}")
+        console = self._found("Instances", "get_serial_port_output", **place, port=1)
+        return host_key_fingerprint(console.contents) if console else None
+
+
+def _place(resource: Resource, kind: str) -> dict[str, str]:
+    """Names for a request, from our ids: `zone/name`, of disks `zone/disks/name`."""
+    zone, _, name = resource.id.partition("/")
+    if not name:
+        raise DriverError(Reason.UNSUPPORTED, f"{resource.id!r} is no id", retryable=False)
+    return {"zone": zone, kind: name.removeprefix("disks/")}
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What the library lets through."""
+    from google.api_core.exceptions import GoogleAPIError
+    from google.auth.exceptions import GoogleAuthError
+    from requests import RequestException
+
+    return GoogleAPIError, GoogleAuthError, RequestException
+
+
+async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return await asyncio.to_thread(work, *args, **kwargs)
+    except _failures() as error:
+        raise call_error(error) from None

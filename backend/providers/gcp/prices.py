@@ -1,0 +1,261 @@
+"""Prices of Google machine types: vCPUs × core + GiB × RAM + accelerators, from their SKUs.
+
+The catalogue sells components, not machines; what a machine has is told by the compute interface.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from backend.domain.parsing.prices import (
+    NoPrice,
+    ParsedPrice,
+    ParsedType,
+    PriceUnit,
+    PurchaseModel,
+    Reason,
+    Result,
+    Skipped,
+    answers,
+)
+from backend.domain.parsing.prices.collected import unique
+from backend.domain.units import EXACT, gib
+from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
+
+SOURCE = "Google Cloud Billing Catalog"
+MIB = 2**20
+SUSTAINED_USE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("n1", "m1", "m2", "f1", "g1"), "n1"),
+        **dict.fromkeys(("n2", "n2d", "c2"), "n2"),
+    }
+)
+"""The table of discounts (pricing.billing.sustained_use) of each family that has one: a whole month
+costs 0.70 of 730 hours under n1, 0.80 under n2. It is no part of the price of an hour."""
+ON_TOP_OF: Mapping[str, str] = MappingProxyType({"m2": "m1"})
+"""Families sold as a premium on another one's price."""
+BILLED_VCPUS: Mapping[str, Decimal] = MappingProxyType(
+    {"e2-micro": Decimal("0.25"), "e2-small": Decimal("0.5"), "e2-medium": Decimal(1)}
+)
+"""Types that show two vCPUs and are billed for the share of them that they get."""
+SHARED_CORE = {*BILLED_VCPUS, *WHOLE_MACHINES.values()}
+STATED_GIB = re.compile(r"(?P<gib>[0-9]{1,6}(?:\.[0-9]{1,3})?) GB RAM")
+# "GB", of which each is 1024 MiB.
+ARCHITECTURES: Mapping[str, str] = MappingProxyType({"X86_64": "x86_64", "ARM64": "arm64"})
+A3, A3_PLAIN = "a3-", "a3-highgpu"
+WITH_GPU = frozenset({"a2", "a3", "a4", "a4x", "g2", "g4"})
+"""Families whose machines all have accelerators, by their names' beginning."""
+
+Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]
+"""Components by (family, part, region, purchase model)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a machine type has in one region. `accelerators` are (name, count)."""
+
+    name: str
+    region: str
+    arch: str
+    vcpu_count: Decimal
+    memory_bytes: int
+    memory_gib: Decimal
+    """What is billed; the bytes are cut to whole MiB."""
+    accelerators: tuple[tuple[str, int], ...] = ()
+    has_local_ssd: bool = False
+
+    @property
+    def family(self) -> str:
+        """The family whose SKUs make its price. Kinds of a3 are sold apart under one name."""
+        is_apart = self.name.startswith(A3) and not self.name.startswith(A3_PLAIN)
+        return "-".join(self.name.split("-")[: 2 if is_apart else 1])
+
+    @property
+    def parts(self) -> list[tuple[str, str, Decimal]]:
+        """(family, part, how many of them) that its price is the sum of."""
+        gpus = [("", name, Decimal(count)) for name, count in self.accelerators]
+        if self.name in WHOLE_MACHINES.values():
+            return [("", self.name, Decimal(1)), *gpus]
+        vcpus = BILLED_VCPUS.get(self.name, self.vcpu_count)
+        families = [self.family, ON_TOP_OF.get(self.family, "")]
+        return [
+            (family, part, count)
+            for family in families
+            if family
+            for part, count in ((CORE, vcpus), (RAM, self.memory_gib))
+        ] + gpus
+
+
+def shapes(pages: Iterable[str]) -> Iterator[Shape | Skipped]:
+    """The machine types of each region once, from answers of machineTypes/aggregatedList.
+
+    Raises InvalidValue for an answer that is not of this form.
+    """
+    seen: set[tuple[str, str]] = set()
+    for number, page in enumerate(pages):
+        where = f"page {number + 1}"
+        answer = answers.mapping(answers.document(page, where=where), where=where)
+        for place, listed in answers.mapping(answer.get("items"), where=f"{where} items").items():
+            # zones/us-central1-a; a region's offer is the same in all its zones.
+            region = place.rpartition("/")[2].rpartition("-")[0]
+            told = answers.mapping(listed, where=f"{where} {place}").get("machineTypes", [])
+            for item in answers.objects(told, where=f"{where} {place} machineTypes"):
+                if (region, answers.word(item, "name")) not in seen:
+                    seen.add((region, answers.word(item, "name")))
+                    yield _shape(item, region)
+
+
+def _shape(item: dict[str, Any], region: str) -> Shape | Skipped:
+    name = answers.word(item, "name")
+    vcpus, memory = (
+        answers.above_zero(item.get("guestCpus")),
+        answers.size(item.get("memoryMb"), MIB),
+    )
+    is_gone = answers.word(answers.inner(item, "deprecated"), "state") in {"OBSOLETE", "DELETED"}
+    if not name or is_gone or vcpus is None or memory is None:
+        reason = Reason.UNEXPECTED_SHAPE if name else Reason.NO_TYPE
+        return Skipped(
+            reason=Reason.NOT_OFFERED if is_gone else reason,
+            provider=PROVIDER,
+            raw_id=answers.word(item, "id"),
+            offer=name,
+            region=region,
+        )
+    listed = item.get("accelerators")
+    gpus = answers.objects(listed, where=f"{name} accelerators") if listed else []
+    return Shape(
+        name=name,
+        region=region,
+        arch=ARCHITECTURES.get(answers.word(item, "architecture"), ""),
+        vcpu_count=vcpus,
+        memory_bytes=memory,
+        memory_gib=_billed_gib(answers.word(item, "description"), gib(memory)),
+        accelerators=tuple(
+            (
+                answers.word(gpu, "guestAcceleratorType"),
+                answers.size(gpu.get("guestAcceleratorCount"), 1) or 1,
+            )
+            for gpu in gpus
+        ),
+        has_local_ssd=bool(item.get("bundledLocalSsds")),
+    )
+
+
+def _billed_gib(description: str, found: Decimal) -> Decimal:
+    """The size of "2 vCPUs, 1.8 GB RAM", where it is the one found but for the cut of a MiB."""
+    stated = STATED_GIB.search(description)
+    size = found if stated is None else Decimal(stated["gib"])
+    return size if 0 <= size - found < gib(MIB) else found
+
+
+def parse(
+    skus: Iterable[str], machine_types: Iterable[Shape | Skipped], *, source: str = SOURCE
+) -> Iterator[Result]:
+    """On-demand and spot prices of the machine types, from the JSON texts of the catalogue.
+
+    A type whose component is not for sale in its region, is told twice, or is in another currency
+    has no price and a reason. Raises InvalidValue for an answer that is not of this form.
+    """
+    return unique(_parsed(skus, machine_types, source))
+
+
+def _parsed(
+    skus: Iterable[str], machine_types: Iterable[Shape | Skipped], source: str
+) -> Iterator[Result]:
+    prices: dict[tuple[str, str, str, PurchaseModel], list[Component]] = {}
+    for found in components(skus):
+        if isinstance(found, Skipped):
+            yield found
+        else:
+            key = (found.family, found.part, found.region, found.purchase_model)
+            prices.setdefault(key, []).append(found)
+    for shape in machine_types:
+        if isinstance(shape, Skipped):
+            yield shape
+        else:
+            yield _type(shape)
+            for model in (PurchaseModel.ON_DEMAND, PurchaseModel.SPOT):
+                yield _priced(shape, model, prices, source)
+
+
+def _type(shape: Shape) -> ParsedType:
+    return ParsedType(
+        provider=PROVIDER,
+        region=shape.region,
+        name=shape.name,
+        arch=shape.arch,
+        vcpu_count=shape.vcpu_count,
+        vcpu_kind="shared" if shape.name in SHARED_CORE else "dedicated",
+        memory_bytes=shape.memory_bytes,
+        gpu_count=sum(count for _, count in shape.accelerators) or None,
+    )
+
+
+def _priced(
+    shape: Shape, model: PurchaseModel, prices: Prices, source: str
+) -> ParsedPrice | Skipped:
+    try:
+        used = [
+            (_component(shape, family, part, model, prices), count)
+            for family, part, count in shape.parts
+        ]
+        return _sum(shape, model, used, source)
+    except NoPrice as why:
+        return Skipped(
+            reason=why.reason,
+            provider=PROVIDER,
+            raw_id=shape.name,
+            detail=answers.shown(why.detail),
+            offer=shape.name,
+            region=shape.region,
+            purchase_model=model,
+        )
+
+
+def _component(
+    shape: Shape, family: str, part: str, model: PurchaseModel, prices: Prices
+) -> Component:
+    found = prices.get((family, part, shape.region, model), [])
+    named = f"{family} {part}".strip()
+    if not found:
+        raise NoPrice(Reason.NO_COMPONENT, named)
+    if len({(one.amount, one.currency) for one in found}) > 1:
+        raise NoPrice(Reason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in found)}")
+    return found[0]
+
+
+def _sum(
+    shape: Shape, model: PurchaseModel, used: list[tuple[Component, Decimal]], source: str
+) -> ParsedPrice:
+    if shape.has_local_ssd:
+        # Sold by the GiB-month: without it the machine would look cheaper than it is.
+        raise NoPrice(Reason.NO_COMPONENT, "local SSD")
+    if shape.name.partition("-")[0] in WITH_GPU and not shape.accelerators:
+        raise NoPrice(Reason.NO_COMPONENT, "accelerators, which the list of types does not tell")
+    currencies = sorted({one.currency for one, _ in used})
+    if len(currencies) > 1:
+        raise NoPrice(Reason.MIXED_CURRENCY, ", ".join(currencies))
+    amount = Decimal(0)
+    for one, count in used:
+        amount = EXACT.add(amount, EXACT.multiply(one.amount, count))
+    table = SUSTAINED_USE.get(shape.family, "") if model is PurchaseModel.ON_DEMAND else ""
+    gpus = dict(shape.accelerators)
+    return ParsedPrice(
+        provider=PROVIDER,
+        offer=shape.name,
+        region=shape.region,
+        purchase_model=model,
+        amount=amount,
+        currency=currencies[0],
+        unit=PriceUnit.HOUR,
+        sustained_use=table,
+        included={"accelerators": gpus} if gpus else {},
+        source=source,
+        raw_id="+".join(one.sku for one, _ in used),
+        effective_from=max(
+            filter(None, (answers.day(one.effective) for one, _ in used)), default=None
+        ),
+    )

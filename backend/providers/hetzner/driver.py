@@ -1,0 +1,392 @@
+"""Machines of Hetzner Cloud, through its REST API.
+
+Three things are not as at larger providers:
+
+- A launch cannot carry an idempotency key. The machine's name follows from the token, and Hetzner
+  refuses a second one of that name in a project; it is looked up first, and again after a refusal.
+- A machine that has switched itself off still costs its full price. It is told to switch itself off
+  all the same, which ends the load and shows as ENDING, but only deleting it ends the bill: of the
+  layers against leaks the last ones, engine and reaper, must do it here.
+- The console's text cannot be read. Therefore the machine's host key is made here: its private half
+  goes to the machine in the user data and is forgotten at once, and its fingerprint is written on
+  the machine as a label in the very call that creates it. The label is what `console_fingerprint`
+  tells. It needs no secret that has to outlive this process, a repeated launch finds it with the
+  machine, and who could change it in the project could as well put another machine there. The user
+  data can be read on the machine alone, and the API does not tell it.
+
+Regions are Hetzner's locations. There are no zones and no spot machines.
+"""
+
+import asyncio
+import datetime as dt
+import json
+import math
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import asyncssh
+import httpx
+
+from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import (
+    Access,
+    LaunchSpec,
+    Listing,
+    Resource,
+    ResourceKind,
+    ResourceState,
+)
+
+API = "https://api.hetzner.cloud/v1"
+CALL_S = 10
+PAGE = 50
+USERNAME = "root"
+IMAGE = "debian-12"
+"""Of the architecture that the type of machine has."""
+WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
+HOST_KEY = "rackrate-host-key"
+EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
+LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+KEY_PREFIX = "key-"
+"""Of our ids of SSH keys, which Hetzner numbers as it does servers."""
+PATHS = {ResourceKind.MACHINE: "servers", ResourceKind.KEY_PAIR: "ssh_keys"}
+STATES: Mapping[str, ResourceState] = MappingProxyType(
+    {
+        "initializing": ResourceState.PENDING,
+        "starting": ResourceState.PENDING,
+        "running": ResourceState.RUNNING,
+        "migrating": ResourceState.RUNNING,
+        "rebuilding": ResourceState.PENDING,
+        "unknown": ResourceState.PENDING,
+    }
+)
+"""Of machines. Any other state is on the way to the end, or switched off."""
+REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
+    {
+        "unauthorized": (Reason.AUTH, False),
+        "forbidden": (Reason.AUTH, False),
+        "token_readonly": (Reason.AUTH, False),
+        "rate_limit_exceeded": (Reason.QUOTA, True),
+        "resource_limit_exceeded": (Reason.QUOTA, False),
+        "resource_unavailable": (Reason.CAPACITY, True),
+        "placement_error": (Reason.CAPACITY, True),
+        "locked": (Reason.UNSUPPORTED, True),
+        "conflict": (Reason.UNSUPPORTED, True),
+        "uniqueness_error": (Reason.UNSUPPORTED, True),
+        "maintenance": (Reason.UNREACHABLE, True),
+        "unavailable": (Reason.UNREACHABLE, True),
+    }
+)
+"""What the API's names of errors mean, and whether the same call may succeed later."""
+
+
+class HetznerDriver:
+    """One project. Settings: regions, image, username, ssh_port, endpoint_url; secret: token."""
+
+    def __init__(self, access: Access) -> None:
+        self._settings = access.settings
+        self._token = access.secret.get("token", "")
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator["_Api"]:
+        async with httpx.AsyncClient(
+            base_url=self._settings.get("endpoint_url") or API,
+            headers={"Authorization": f"Bearer {self._token}"},
+            timeout=CALL_S,
+        ) as client:
+            yield _Api(client)
+
+    async def whoami(self) -> str:
+        """What the token opens: whose it is nobody tells."""
+        async with self._opened() as api:
+            answer = await api.ask("GET", "/servers", query={"per_page": "1"})
+        return f"a project with {answer['meta']['pagination']['total_entries']} servers"
+
+    async def offers(self) -> Sequence[Listing]:
+        async with self._opened() as api:
+            types = await api.all("server_types")
+        regions = self._settings.get("regions", ())
+        return [
+            Listing(kind["name"], price["location"])
+            for kind in types
+            for price in kind["prices"]
+            if price["location"] in regions
+        ]
+
+    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+        """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""
+        name, labels = f"rackrate-{token}", _labels(spec, token)
+        try:
+            async with self._opened() as api:
+                made = await api.named("servers", name)
+                if made is None:
+                    made = await self._made(api, spec, name, labels)
+        except DriverError as error:
+            if error.reason != Reason.UNREACHABLE:
+                raise
+            raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
+        return self._machine(made)
+
+    async def _made(
+        self, api: "_Api", spec: LaunchSpec, name: str, labels: Mapping[str, str]
+    ) -> dict[str, Any]:
+        key = await api.created(
+            "ssh_keys",
+            {"name": name, "public_key": " ".join(spec.public_key.split()[:2]), "labels": labels},
+        )
+        host_key = asyncssh.generate_private_key("ssh-ed25519")
+        server = {
+            "name": name,
+            "server_type": spec.machine_type,
+            "location": spec.region,
+            "image": self._settings.get("image") or IMAGE,
+            "ssh_keys": [key["id"]],
+            "labels": {**labels, HOST_KEY: _as_label(host_key)},
+            "user_data": _user_data(spec.lifetime_s, host_key),
+        }
+        return await api.created("servers", server)
+
+    async def describe(self, resource: Resource) -> Resource:
+        async with self._opened() as api:
+            if (found := await api.found(_path(resource))) is None:
+                return replace(resource, state=ResourceState.ABSENT)
+            if resource.kind == ResourceKind.KEY_PAIR:
+                return _key(found["ssh_key"])
+            machine = self._machine(found["server"])
+            if machine.state == ResourceState.RUNNING:
+                return machine
+            actions = await api.all(f"servers/{resource.id}/actions")
+        return _judged(machine, found["server"]["status"], actions)
+
+    async def terminate(self, resource: Resource) -> None:
+        async with self._opened() as api:
+            await api.found(_path(resource), method="DELETE")
+
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        """In all locations. SSH keys have none and are told with any region."""
+        labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
+        query = {"label_selector": ",".join(f"{key}=={_label(labels[key])}" for key in labels)}
+        async with self._opened() as api:
+            servers = await api.all("servers", query=query)
+            keys = await api.all("ssh_keys", query=query)
+        machines = [self._machine(server) for server in servers]
+        return [
+            *(machine for machine in machines if region in {"", machine.region}),
+            *map(_key, keys),
+        ]
+
+    async def console_fingerprint(self, resource: Resource) -> str | None:
+        """From the label that was written when the machine was made."""
+        async with self._opened() as api:
+            found = await api.found(_path(resource))
+        return _fingerprint(found["server"]["labels"].get(HOST_KEY, "")) if found else None
+
+    def _machine(self, server: Mapping[str, Any]) -> Resource:
+        ipv4 = (server.get("public_net") or {}).get("ipv4") or {}
+        location = server.get("location") or server["datacenter"]["location"]
+        return Resource(
+            id=str(server["id"]),
+            state=STATES.get(server["status"], ResourceState.ENDING),
+            token=server["labels"].get(TOKEN, ""),
+            region=location["name"],
+            address=ipv4.get("ip") or "",
+            port=int(self._settings.get("ssh_port", 22)),
+            username=self._settings.get("username") or USERNAME,
+            launched_at=_moment(server["created"]),
+            expires_at=_expiry(server["labels"]),
+        )
+
+
+class _Api:
+    """Calls over one client. Each is tried once; DriverError says why it failed."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def ask(
+        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: Any = None
+    ) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(CALL_S):
+                answer = await self._client.request(method, path, params=query, json=body)
+            document: dict[str, Any] = dict(answer.json()) if answer.content else {}
+        except (httpx.HTTPError, ValueError, TimeoutError) as error:
+            raise DriverError(
+                Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True
+            ) from None
+        if not answer.is_success:
+            raise _refused(answer, document.get("error") or {})
+        return document
+
+    async def found(self, path: str, *, method: str = "GET") -> dict[str, Any] | None:
+        """None for what is not there."""
+        try:
+            return await self.ask(method, path)
+        except _Refusal as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def all(self, path: str, *, query: Mapping[str, str] | None = None) -> list[Any]:
+        """Every page of a list."""
+        found: list[Any] = []
+        page: int | None = 1
+        while page is not None:
+            asked = {**(query or {}), "page": str(page), "per_page": str(PAGE)}
+            answer = await self.ask("GET", f"/{path}", query=asked)
+            found += answer[path.rpartition("/")[2]]
+            page = answer["meta"]["pagination"]["next_page"]
+        return found
+
+    async def named(self, kind: str, name: str) -> dict[str, Any] | None:
+        """The one of that name; a project has no two."""
+        answer = await self.ask("GET", f"/{kind}", query={"name": name})
+        return answer[kind][0] if answer[kind] else None
+
+    async def created(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A new one, or the one of that name when there is one."""
+        try:
+            answer = await self.ask("POST", f"/{kind}", body=body)
+        except _Refusal as error:
+            if error.code != "uniqueness_error":
+                raise
+            known = await self.named(kind, body["name"])
+            if known is None:  # made by a call of ours a moment ago and not shown yet
+                raise
+            return known
+        _demand_success(answer.get("action"))
+        made: dict[str, Any] = answer[kind.removesuffix("s")]
+        return made
+
+
+# --- what is sent, what it means ------------------------------------------------------------------
+
+
+def _label(value: str) -> str:
+    if not LABEL.fullmatch(value):
+        raise _unsupported(f"{value!r} is no label")
+    return value
+
+
+def _labels(spec: LaunchSpec, token: str) -> dict[str, str]:
+    if spec.is_spot:
+        raise _unsupported("Hetzner sells no spot machines")
+    expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
+    labels = {**spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
+    return {_label(key): _label(value) for key, value in labels.items()}
+
+
+def _as_label(host_key: asyncssh.SSHKey) -> str:
+    """Its fingerprint in the characters of a label, which begins and ends with letter or digit: the
+    last character of 32 bytes in base64 always is one."""
+    fingerprint = host_key.get_fingerprint("sha256").removeprefix("SHA256:")
+    return "SHA256." + fingerprint.replace("+", "-").replace("/", "_")
+
+
+def _fingerprint(label: str) -> str | None:
+    """The other way; None for a label that somebody changed to something else."""
+    if not label.startswith("SHA256."):
+        return None
+    return label.replace("-", "+").replace("_", "/").replace("SHA256.", "SHA256:", 1)
+
+
+def _user_data(lifetime_s: int, host_key: asyncssh.SSHKey) -> str:
+    """What cloud-init does. JSON is YAML, too.
+
+    The end is armed before anything else, by a timer of systemd (`shutdown` needs a service that
+    does not run that early, and whoever waits for the timer waits forever: it starts later), and
+    once more by `shutdown` when the machine is up.
+    """
+    minutes = math.ceil(lifetime_s / 60)
+    timer = ["systemd-run", "--no-block", f"--on-active={lifetime_s}s", "systemctl", "poweroff"]
+    config = {
+        "bootcmd": [timer],
+        "ssh_deletekeys": True,
+        "ssh_keys": {
+            "ed25519_private": host_key.export_private_key("openssh").decode(),
+            "ed25519_public": host_key.export_public_key("openssh").decode().strip(),
+        },
+        "ssh_pwauth": False,
+        "runcmd": [["shutdown", "-P", f"+{minutes}"]],
+    }
+    return f"#cloud-config\n{json.dumps(config)}\n"
+
+
+def _path(resource: Resource) -> str:
+    number = resource.id.removeprefix(KEY_PREFIX)
+    if resource.kind not in PATHS or not number.isdecimal():
+        raise _unsupported(f"{resource.id!r} is no id of a {resource.kind}")
+    return f"/{PATHS[resource.kind]}/{number}"
+
+
+def _key(found: Mapping[str, Any]) -> Resource:
+    return Resource(
+        id=f"{KEY_PREFIX}{found['id']}",
+        state=ResourceState.RUNNING,
+        kind=ResourceKind.KEY_PAIR,
+        token=found["labels"].get(TOKEN, ""),
+        launched_at=_moment(found["created"]),
+        expires_at=_expiry(found["labels"]),
+    )
+
+
+def _judged(machine: Resource, status: str, actions: Sequence[Mapping[str, Any]]) -> Resource:
+    """A machine that does not run, in the light of what was done with it: before its first start it
+    is switched off for a moment, and after a failed one it never runs."""
+    failed = [action["error"] for action in actions if action["status"] == "error"]
+    if failed:
+        detail = "; ".join(f"{error['code']}: {error['message']}" for error in failed)
+        return replace(machine, state=ResourceState.ENDING, detail=detail)
+    is_under_way = any(action["status"] == "running" for action in actions)
+    if status == "off" and is_under_way:
+        return replace(machine, state=ResourceState.PENDING)
+    return machine
+
+
+def _moment(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).astimezone(dt.UTC)
+
+
+def _expiry(labels: Mapping[str, str]) -> dt.datetime | None:
+    """None where it is missing or was changed to something else."""
+    try:
+        return dt.datetime.strptime(labels.get(EXPIRES, ""), EXPIRES_FORMAT).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return None
+
+
+class _Refusal(DriverError):
+    """An answer that is an error, with what it says of itself."""
+
+    status = 0
+    code = ""
+
+
+def _refused(answer: httpx.Response, error: Mapping[str, Any]) -> _Refusal:
+    code = str(error.get("code", ""))
+    other = (Reason.UNREACHABLE, True) if answer.is_server_error else (Reason.UNSUPPORTED, False)
+    reason, is_retryable = REASONS.get(code, other)
+    detail = f"{code or answer.status_code}: {str(error.get('message', ''))[:300]}"
+    reset = answer.headers.get("RateLimit-Reset", "")
+    if reset.isdecimal() and reason == Reason.QUOTA:
+        at = dt.datetime.fromtimestamp(int(reset), dt.UTC)
+        detail += f"; {answer.headers.get('RateLimit-Limit', '?')} an hour, full at {at:%H:%M:%S}"
+    refusal = _Refusal(reason, detail, retryable=is_retryable)
+    refusal.status, refusal.code = answer.status_code, code
+    return refusal
+
+
+def _demand_success(action: Mapping[str, Any] | None) -> None:
+    """Raise what a failed action means; none, or one that goes on, is fine."""
+    error = (action or {}).get("error")
+    if error:
+        reason, is_retryable = REASONS.get(error["code"], (Reason.UNREACHABLE, True))
+        raise DriverError(reason, f"{error['code']}: {error['message']}", retryable=is_retryable)
+
+
+def _unsupported(detail: str) -> DriverError:
+    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)

@@ -1,0 +1,40 @@
+"""Hetzner Cloud: /pricing (currency, tax, addresses) and the pages of /server_types."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from backend.domain.parsing.prices import Result, answers
+from backend.providers.hetzner import prices
+from backend.providers.http import Client, Validators, bearer
+from backend.providers.source import Wanted
+from backend.providers.spool import Spool
+
+BASE = "https://api.hetzner.cloud"
+PRICING, TYPES = "pricing.json", "server-types"
+PER_PAGE = "50"
+
+
+class ServerTypes:
+    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
+        token = wanted.secret("token")
+        with Client(
+            wanted.endpoint or BASE,
+            wanted.patience,
+            headers=bearer(token),
+            secret={"token": token},
+        ) as client:
+            client.get("v1/pricing", spool.part(PRICING))
+            page: str | None = "1"
+            while page:
+                params = {"page": page, "per_page": PER_PAGE}
+                client.get("v1/server_types", spool.page(TYPES), params=params)
+                page = _next(spool.last(TYPES))
+        return Validators()
+
+    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+        return prices.parse(spool.text(PRICING), spool.pages(TYPES))
+
+
+def _next(page: dict[str, Any]) -> str:
+    """The number of the next page, "" at the end."""
+    return answers.word(answers.inner(answers.inner(page, "meta"), "pagination"), "next_page")

@@ -1,0 +1,45 @@
+"""Linode: the pages of /linode/types, and of /regions, for a type tells only regions that differ."""
+
+from collections.abc import Iterator
+
+from backend.domain.parsing.prices import Result, answers
+from backend.providers.http import Client, Validators
+from backend.providers.linode import prices
+from backend.providers.source import Wanted
+from backend.providers.spool import Spool
+
+BASE = "https://api.linode.com"
+TYPES, REGIONS = "types", "regions"
+PER_PAGE = "500"
+MACHINES = "Linodes"
+"""What a region that sells machines is capable of."""
+
+
+class Types:
+    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
+        with Client(wanted.endpoint or BASE, wanted.patience) as client:
+            for path, kind in (("v4/linode/types", TYPES), ("v4/regions", REGIONS)):
+                page, pages = 1, 1
+                while page <= pages:
+                    params = {"page": str(page), "page_size": PER_PAGE}
+                    client.get(path, spool.page(kind), params=params)
+                    told = answers.number(spool.last(kind).get("pages"))
+                    page, pages = page + 1, int(told or 1)
+        return Validators()
+
+    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+        return prices.parse(spool.pages(TYPES), regions=_regions(spool))
+
+
+def _regions(spool: Spool) -> list[str]:
+    """Codes of the regions that sell machines."""
+    found: list[str] = []
+    for number, page in enumerate(spool.pages(REGIONS)):
+        where = f"regions, page {number + 1}"
+        answer = answers.mapping(answers.document(page, where=where), where=where)
+        found.extend(
+            answers.word(region, "id")
+            for region in answers.objects(answer.get("data"), where=f"{where} data")
+            if MACHINES in answers.words(region, "capabilities")
+        )
+    return found

@@ -1,0 +1,65 @@
+"""The driver of the provider in a folder (tests.fakes.fake.cloud)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from backend.providers.machines import Access, LaunchSpec, Listing, Resource, ResourceState
+from tests.fakes.fake.cloud import FakeCloud
+
+T = TypeVar("T")
+TYPES = ("fake.small", "fake.large")
+
+
+class FakeDriver:
+    """The provider in `settings["folder"]`, in the regions of `settings["regions"]`."""
+
+    def __init__(self, access: Access) -> None:
+        self._folder = Path(str(access.settings.get("folder", "")) or "/nonexistent")
+        self._regions: tuple[str, ...] = tuple(access.settings.get("regions", ()))
+
+    async def whoami(self) -> str:
+        return await self._call("whoami", lambda _: f"fake {self._folder.name}")
+
+    async def offers(self) -> Sequence[Listing]:
+        return [Listing(name, region) for region in self._regions for name in TYPES]
+
+    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+        return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)
+
+    async def describe(self, resource: Resource) -> Resource:
+        number = _number(resource)
+        found = await self._call("describe", lambda cloud: cloud.describe(number), resource.token)
+        return found or replace(resource, state=ResourceState.ABSENT)
+
+    async def terminate(self, resource: Resource) -> None:
+        number = _number(resource)
+        await self._call("terminate", lambda cloud: cloud.terminate(number), resource.token)
+
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+        asked = partial(
+            FakeCloud.inventory, tag=tag, token=token, region=region, regions=self._regions
+        )
+        return await self._call("inventory", asked, token)
+
+    async def console_fingerprint(self, resource: Resource) -> str | None:
+        number = _number(resource)
+        return await self._call("console", lambda cloud: cloud.fingerprint(number), resource.token)
+
+    async def _call(self, name: str, work: Callable[[FakeCloud], T], token: str = "") -> T:
+        cloud = await asyncio.to_thread(FakeCloud, self._folder)
+        slow_s = await asyncio.to_thread(cloud.begin, name, token)
+        await asyncio.sleep(slow_s / 2)
+        try:
+            return await asyncio.to_thread(work, cloud)
+        finally:
+            await asyncio.sleep(slow_s / 2)
+
+
+def _number(resource: Resource) -> int:
+    """0, which nothing has, for an id that is not ours."""
+    number = resource.id.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0

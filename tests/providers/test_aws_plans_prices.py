@@ -1,0 +1,129 @@
+"""EC2 spot prices and savings plans."""
+
+import json
+
+import pytest
+
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import ParsedPrice, Reason, Skipped
+from backend.providers.aws import prices as aws
+from backend.providers.aws import savings as aws_savings
+from backend.providers.aws import spot as aws_spot
+
+
+def _found(results):
+    results = list(results)
+    prices = [row for row in results if isinstance(row, ParsedPrice)]
+    return prices, {row.raw_id: row.reason for row in results if isinstance(row, Skipped)}
+
+
+def _spot(*items):
+    return json.dumps({"SpotPriceHistory": list(items)})
+
+
+ITEM = {
+    "AvailabilityZone": "eu-west-1a",
+    "InstanceType": "m5.large",
+    "ProductDescription": "Linux/UNIX",
+    "SpotPrice": "0.04",
+    "Timestamp": "2026-01-02T10:00:00+00:00",
+}
+
+
+def test_rule_07_spot_prices_keep_their_zone_and_the_latest_counts(answer):
+    prices, reasons = _found(aws_spot.parse([answer("aws-spot")], region="eu-west-1"))
+    assert {price.zone: str(price.amount) for price in prices} == {
+        "eu-west-1a": "0.041200",
+        "eu-west-1b": "0.038700",
+        # Of both products, the one that machines in a VPC pay.
+        "eu-west-1c": "0.047000",
+    }
+    assert sorted(reasons.values()) == [
+        Reason.OTHER_SYSTEM,
+        Reason.SUPERSEDED,
+        Reason.SUPERSEDED,
+        Reason.ZERO,
+    ]
+
+
+def test_rule_07_lowest_median_and_highest_are_told_with_the_zone(answer):
+    prices, _ = _found(aws_spot.parse([answer("aws-spot")], region="eu-west-1"))
+    spread = aws_spot.zone_spreads(prices)["eu-west-1", "m5.large"]
+    assert (str(spread.lowest), spread.lowest_zone) == ("0.038700", "eu-west-1b")
+    assert (str(spread.median), str(spread.highest)) == ("0.041200", "0.047000")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_spot_price_is_the_latest_in_whatever_order_they_come(order):
+    older = {**ITEM, "SpotPrice": "0.05", "Timestamp": "2026-01-01T10:00:00+00:00"}
+    prices, _ = _found(aws_spot.parse([_spot(*[ITEM, older][::order])], region="eu-west-1"))
+    assert [str(price.amount) for price in prices] == ["0.04"]
+
+
+def test_rule_07_zones_go_by_id_when_it_is_known():
+    told = {**ITEM, "AvailabilityZone": "eu-west-1b", "AvailabilityZoneId": "euw1-az3"}
+    other = {**ITEM, "AvailabilityZone": "eu-west-1z"}
+    page = _spot(ITEM, told, other)
+    ids = {"eu-west-1a": "euw1-az1"}
+    prices, reasons = _found(aws_spot.parse([page], region="eu-west-1", zone_ids=ids))
+    assert [price.zone for price in prices] == ["euw1-az1", "euw1-az3"]
+    assert list(reasons.values()) == [Reason.UNKNOWN_ZONE]
+
+
+def test_spot_row_is_skipped_when_it_names_no_type():
+    _, reasons = _found(aws_spot.parse([_spot({**ITEM, "InstanceType": ""})], region="eu-west-1"))
+    assert list(reasons.values()) == [Reason.NO_TYPE]
+
+
+def test_spot_answer_is_refused_when_it_has_another_shape():
+    with pytest.raises(InvalidValue, match="page 1 SpotPriceHistory: is missing"):
+        list(aws_spot.parse(["{}"], region="eu-west-1"))
+
+
+@pytest.fixture(scope="module")
+def on_demand(answer):
+    return aws.skus(aws.parse([answer("aws-get-products")]))
+
+
+def test_rule_06_savings_plans_are_joined_on_the_sku(answer, on_demand):
+    # The plan's rate of SKU03, the dedicated m5.large, is none of the type's prices.
+    prices, reasons = _found(aws_savings.parse([answer("aws-savings-plans")], on_demand))
+    assert {
+        (price.offer, price.plan, price.term, price.upfront): str(price.amount) for price in prices
+    } == {
+        ("m5.large", "compute", "1y", "none"): "0.0780000000",
+        ("m6g.metal", "compute", "1y", "none"): "2.0100000000",
+        ("m5.large", "ec2_instance", "3y", "all"): "0.0420000000",
+    }
+    assert {price.purchase_model for price in prices} == {"savings"}
+    assert not reasons
+
+
+def test_savings_plans_are_read_when_products_come_last(answer, on_demand):
+    told = json.loads(answer("aws-savings-plans"))
+    text = json.dumps({"terms": {**told["terms"], "other": [1]}, "products": told["products"]})
+    assert len(_found(aws_savings.parse([text], on_demand))[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("No Upfront", "Whatever", Reason.OTHER_TERMS),
+        (
+            '"ComputeSavingsPlans",\n   "serviceCode"',
+            '"Other",\n   "serviceCode"',
+            Reason.OTHER_TERMS,
+        ),
+        ('"duration": 1', '"duration": 2', Reason.OTHER_TERMS),
+        ('"unit": "Hrs"', '"unit": "Days"', Reason.OTHER_UNIT),
+        ("0.0780000000", "0.0000000000", Reason.ZERO),
+        ('"currency": "USD"', '"currency": null', Reason.NO_CURRENCY),
+    ],
+)
+def test_savings_rate_is_skipped_with_its_reason_when_it_is_no_price(
+    answer, on_demand, old, new, reason
+):
+    text = answer("aws-savings-plans")
+    assert old in text
+    _, reasons = _found(aws_savings.parse([text.replace(old, new)], on_demand))
+    assert reasons["PLAN1.SKU00"] is reason
