@@ -47,6 +47,7 @@ def _checks() -> list[Check]:
         Check("shell", [str(BIN / "shellcheck"), "-x", "-P", "SCRIPTDIR", *shell]),
         Check("shell format", [str(BIN / "shfmt"), "-d", *shell]),
         Check("C format", [str(BIN / "clang-format"), "--dry-run", "--Werror", *probes]),
+        Check("templates", [str(BIN / "djlint"), "--lint", "--quiet", "frontend/templates"]),
         Check("scripts, styles", [node.node(), BIOME, "ci", "--error-on-warnings"]),
         Check("imports", [str(BIN / "lint-imports"), "--no-logo"]),
         Check(
