@@ -60,7 +60,8 @@ def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
             if benchmark:
                 say(f"serving at {url}/ — now benchmarking this machine")
                 status = stack.run(
-                    [str(PYTHON), str(MANAGE), "benchmark", "local", "--profile", "quick"]
+                    [str(PYTHON), str(MANAGE), "benchmark", "local", "--profile", "quick"],
+                    log_name="benchmark",
                 )
                 if status:
                     say(f"the benchmark failed (status {status}); logs are in {state.logs}")

@@ -208,11 +208,17 @@ class Stack:
         self.state.publish({**self.addresses, **({"PUBLIC_URL": url} if url else {})})
 
     # --- jobs -----------------------------------------------------------------------------------
-    def run(self, argv: list[str], stdout: object = None) -> int:
-        """Run a program in the stack's environment to its end, supervising meanwhile. Its status."""
+    def run(self, argv: list[str], stdout: object = None, log_name: str = "") -> int:
+        """Run a program in the stack's environment to its end, supervising meanwhile. Its status.
+
+        With the name of a log, the terminal gets no log lines of it but warnings.
+        """
+        environment = {**self.environment, "RACKRATE_STATE_DIR": str(self.state.directory)}
+        if log_name:
+            environment["LOG_FILE"] = str(self.state.log(log_name))
         process = subprocess.Popen(
             argv,
-            env={**self.environment, "RACKRATE_STATE_DIR": str(self.state.directory)},
+            env=environment,
             stdout=stdout,  # type: ignore[call-overload]
             stderr=subprocess.STDOUT if stdout is not None else None,
             preexec_fn=die_with_launcher(signal.SIGTERM),  # noqa: PLW1509 - main thread only

@@ -200,6 +200,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+LOG_FILE = env.text("LOG_FILE", "")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -209,8 +210,22 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         },
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "level": "WARNING" if LOG_FILE else "NOTSET",
+        },
+        **(
+            {"file": {"class": "logging.FileHandler", "formatter": "line", "filename": LOG_FILE}}
+            if LOG_FILE
+            else {}
+        ),
+    },
+    "root": {
+        "handlers": ["stderr", *(["file"] if LOG_FILE else [])],
+        "level": env.text("LOG_LEVEL", "INFO"),
+    },
     "loggers": {
         # They tell every address that is called, and that of a webhook may hold a token.
         "httpx": {"level": "WARNING"},

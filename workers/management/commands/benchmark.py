@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
@@ -81,7 +82,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         price = _price(options["price"])
-        if self._is_terminal():  # the bar says what the engine's log would
+        if (
+            self._is_terminal() and not settings.LOG_FILE
+        ):  # the bar says what the engine's log would
             logging.getLogger("workers").setLevel(logging.WARNING)
         try:
             host = self._host(options)
