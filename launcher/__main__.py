@@ -24,6 +24,11 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--port", type=port, default=8000, help="8000 unless given; 0: a free one"
         )
+    sub.add_parser(
+        "user",
+        help="create NAME --role viewer|analyst|operator|admin, link NAME, list",
+        add_help=False,
+    )
     sub.add_parser("stop", help="stop the stack of this checkout")
     sub.add_parser("check", help="format, lint, types, imports, migrations, domain tests")
     test = sub.add_parser("test", help="the whole test suite with real services and a real browser")
@@ -50,6 +55,8 @@ def run(arguments: list[str]) -> int:
     """Run one command; its exit status."""
     if arguments[:1] == ["manage"]:
         return commands.manage(arguments[1:])
+    if arguments[:1] == ["user"]:
+        return commands.user(arguments)
     options, rest = parser().parse_known_args(arguments)
     if rest and options.command != "test":
         parser().error(f"unknown: {' '.join(rest)}")

@@ -69,6 +69,7 @@ def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
                 return status
             say(f"Rackrate serves at {url}/ — Ctrl-C stops it")
             try:
+                stack.create_first_account()
                 stack.supervisor.run_until(lambda: False)
             except KeyboardInterrupt:
                 say("\nstopping")
@@ -126,6 +127,15 @@ def manage(arguments: list[str]) -> int:
             stack.stop()
     finally:
         state.release()
+
+
+def user(arguments: list[str]) -> int:
+    """manage.py user, where its link leads somewhere: the stack that runs, or a named database."""
+    busy = State(state_directory()).holder()
+    is_serving = busy is not None and busy.command in SERVING
+    if not is_serving and chosen("DATABASE_URL") is None:
+        raise Problem("Nothing is running; start it with ./rackrate up, then ask again beside it.")
+    return manage(arguments)
 
 
 def _join(state: State, busy: Busy, command: list[str]) -> int:

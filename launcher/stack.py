@@ -20,6 +20,7 @@ from launcher.valkey import Valkey
 
 LOOPBACK = "127.0.0.1"
 READY_WITHIN_S = 60.0
+FIRST_ACCOUNT = "admin"
 QUEUES = "engine,poll,reap,price,notify"
 
 
@@ -144,6 +145,15 @@ class Stack:
             raise Problem(
                 f"manage.py {command[0]} failed: {(lines or ['no output'])[-1]} (see {log})"
             )
+
+    def create_first_account(self) -> None:
+        """An admin while there is nobody, and how to sign in; straight to the terminal, never
+        into a log. A database that the person named is left alone."""
+        if "DATABASE_URL" not in self.addresses:
+            return
+        command = ["user", "create", FIRST_ACCOUNT, "--role", "admin", "--if-nobody"]
+        if self.run([str(PYTHON), str(MANAGE), *command]) == 0:
+            say(f"another link to sign in: ./rackrate user link {FIRST_ACCOUNT}")
 
     # --- application ----------------------------------------------------------------------------
     def start_application(self, port: int) -> str:

@@ -32,6 +32,15 @@ class Scope(models.TextChoices):
         return order.index(self) >= order.index(needed)
 
 
+ROLES = {
+    "viewer": Scope.READ,
+    "analyst": Scope.WRITE,
+    "operator": Scope.RUN,
+    "admin": Scope.ADMIN,
+}
+"""What people are called by what they may do."""
+
+
 class User(AbstractUser):
     """A person with a role in the default workspace."""
 
@@ -42,6 +51,20 @@ class User(AbstractUser):
     def scope(self) -> Scope:
         """Role of the person; a superuser is an admin."""
         return Scope.ADMIN if self.is_superuser else Scope(self.role)
+
+
+class SignInLink(Identified):
+    """What signs a person in once, without a password; the newest one of the person.
+
+    Only an HMAC of the secret in its address is stored; a used link is a deleted row.
+    """
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="sign_in_link")
+    digest = models.BinaryField(max_length=32, unique=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"link of {self.user}"
 
 
 class ApiToken(Identified):

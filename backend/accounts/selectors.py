@@ -5,9 +5,10 @@ import hashlib
 import hmac
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from backend.accounts.models import ApiToken, CloudAccount, Workspace
+from backend.accounts.models import ApiToken, CloudAccount, SignInLink, Workspace
 from backend.common import clock
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
@@ -41,6 +42,16 @@ def token_found(plaintext: str) -> ApiToken | None:
     if token.revoked_at is not None or token.expires_at <= clock.now():
         return None
     return token
+
+
+def sign_in_links(secret: str) -> QuerySet[SignInLink]:
+    """The link in force that this secret opens, or none; the person must be active.
+
+    The digest is under a key, so what the time of the lookup may tell of it is of no use.
+    """
+    return SignInLink.objects.filter(
+        digest=token_digest(secret), expires_at__gt=clock.now(), user__is_active=True
+    )
 
 
 def checks_due(*, since_s: float) -> list[str]:

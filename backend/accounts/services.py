@@ -1,18 +1,34 @@
-"""Writes of API tokens and of the audit trail."""
+"""Writes of people, API tokens and the audit trail."""
 
 import datetime as dt
 import secrets
 
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 
-from backend.accounts.models import ApiToken, AuditEntry, Scope, Workspace
-from backend.accounts.selectors import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
+from backend.accounts.models import (
+    ROLES,
+    ApiToken,
+    AuditEntry,
+    Scope,
+    SignInLink,
+    User,
+    Workspace,
+)
+from backend.accounts.selectors import (
+    LOOKUP_LENGTH,
+    TOKEN_PREFIX,
+    default_workspace,
+    sign_in_links,
+    token_digest,
+)
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 
 DEFAULT_LIFE = dt.timedelta(days=90)
 SECRET_BYTES = 24
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
+LINK_LIFE = dt.timedelta(hours=24)
 
 
 def audit_record(
@@ -32,6 +48,80 @@ def audit_record(
         object_id=str(target.pk),
         detail=detail or {},
     )
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def user_create(*, name: str, role: str, actor: str = "command") -> User:
+    """A person without a password, who signs in by a link (`sign_in_link_create`).
+
+    An admin also manages people and reads notices in Django's own pages. Raises InvalidValue for
+    a name that is taken or no user name, and for an unknown role.
+    """
+    if role not in ROLES:
+        raise InvalidValue("/role", f"{role!r} is not one of {', '.join(ROLES)}")
+    is_admin = ROLES[role] is Scope.ADMIN
+    user = User(username=name, role=ROLES[role], is_staff=is_admin, is_superuser=is_admin)
+    user.set_unusable_password()
+    try:
+        user.full_clean()
+    except ValidationError as error:
+        raise InvalidValue("/name", " ".join(error.messages)) from error
+    user.save()
+    audit_record(
+        workspace=default_workspace(),
+        actor=actor,
+        action="user_create",
+        target=user,
+        detail={"name": name, "role": role},
+    )
+    return user
+
+
+@transaction.atomic
+def sign_in_link_create(*, user: User, actor: str = "command") -> tuple[SignInLink, str]:
+    """A link for a day, and its secret, which is shown once; the person's earlier link ends.
+
+    Raises InvalidValue for a person who may not sign in.
+    """
+    if not user.is_active:
+        raise InvalidValue("/name", f"{user} is not active")
+    secret = secrets.token_hex(SECRET_BYTES)
+    link, _ = SignInLink.objects.update_or_create(
+        user=user,
+        defaults={"digest": token_digest(secret), "expires_at": clock.now() + LINK_LIFE},
+    )
+    audit_record(
+        workspace=default_workspace(),
+        actor=actor,
+        action="sign_in_link_create",
+        target=user,
+        detail={"name": user.username},
+    )
+    return link, secret
+
+
+@transaction.atomic
+def sign_in_link_use(*, secret: str) -> User | None:
+    """The person whom the link signs in; None when it was used, has expired or never was."""
+    # Of two who come at once the second waits here, and then there is no row any more.
+    link = sign_in_links(secret).select_related("user").select_for_update(of=("self",)).first()
+    if link is None:
+        return None
+    user = link.user
+    link.delete()
+    audit_record(
+        workspace=default_workspace(),
+        actor=user.username,
+        action="sign_in_link_use",
+        target=user,
+    )
+    return user
+
+
+# --- API tokens -----------------------------------------------------------------------------------
 
 
 @transaction.atomic

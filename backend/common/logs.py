@@ -1,16 +1,17 @@
-"""Log lines without secrets: an address may hold the key of a feed."""
+"""Log lines without secrets: an address may hold the key of a feed, or sign somebody in."""
 
 import logging
 import re
 
 FEED_PREFIX = "rf_"
 FEED_PATH = "/feeds/"
-_IN_PATH = re.compile(rf"({FEED_PATH})[^/\s?'\"]+")
+SIGN_IN_PATH = "/accounts/link/"
+_IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH})[^/\s?'\"]+")
 _KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
 
 
 def masked(text: str) -> str:
-    """The text with the keys of feeds and API tokens cut to the part that names them."""
+    """The text with the keys of feeds and API tokens cut to the part that names them, and no secret of a link."""
     return _IN_PATH.sub(r"\1***", _KEY.sub(r"\1***", text))
 
 

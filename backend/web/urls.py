@@ -4,6 +4,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import path
 
 from backend.web.views import (
+    accounts,
     activity,
     campaigns,
     clouds,
@@ -149,5 +150,6 @@ urlpatterns = [
         "accounts/clouds/<uuid:account_id>/delete/", clouds.cloud_delete_form, name="cloud-delete"
     ),
     path("accounts/login/", auth_views.LoginView.as_view(), name="login"),
+    path("accounts/link/<slug:secret>/", accounts.sign_in_link_page, name="sign-in-link"),
     path("accounts/logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]

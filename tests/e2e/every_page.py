@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from backend.accounts.models import User
+from backend.accounts.services import sign_in_link_create
 from backend.benchmarks.models import Evidence, Subscription
 from backend.catalog.models import (
     HardwareModel,
@@ -118,6 +119,7 @@ def everything(admin: User) -> dict[str, list[str]]:
         ],
         "activity": ["/activity/", "/activity/?since=never"],
         "login": ["/accounts/login/"],
+        "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
         "clouds": ["/accounts/clouds/"],
         "cloud-new": ["/accounts/clouds/new/aws/", "/accounts/clouds/new/gcp/"],
         "cloud": [f"/accounts/clouds/{one.pk}/" for one in (clouds.hetzner, clouds.aws)],

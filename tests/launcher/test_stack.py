@@ -86,6 +86,37 @@ def test_no_secret_is_in_any_argument_when_up(up):
             assert not any(secret in argv for secret in secrets), argv
 
 
+def test_first_start_prints_a_link_that_signs_the_admin_in(up):
+    assert wait_until(lambda: "user link admin" in up.output.read_text(), 60)
+    output = up.output.read_text()
+    assert output.endswith("another link to sign in: ./rackrate user link admin\n")
+    assert "admin (admin) signs in once, until " in output
+    link = f"{up.url}accounts/link/"
+    url = link + output.partition(link)[2].split()[0]
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        assert "Sign in as admin" in answer.read().decode()
+    secret = url.split("/")[-2]
+    logs = [file.read_text(errors="replace") for file in (up.state / "log").iterdir()]
+    assert not any(secret in log for log in logs)
+
+
+def test_user_command_joins_the_live_stack_when_called(up):
+    done = rackrate(up.state, "user", "create", "ada", "--role", "analyst", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["login_url"].startswith(f"{up.url}accounts/link/")
+    again = rackrate(up.state, "user", "create", "ada")
+    assert again.returncode == 1
+    assert "'ada': A user with that username already exists." in again.stderr
+
+
+def test_user_command_is_refused_with_one_sentence_when_nothing_runs(tmp_path):
+    done = rackrate(tmp_path / "state", "user", "list")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "rackrate: Nothing is running; start it with ./rackrate up, then ask again beside it.\n"
+    )
+
+
 def test_second_up_is_refused_with_one_sentence_when_the_stack_lives(up):
     done = rackrate(up.state, "up", "--port", "0")
     assert done.returncode == 1
