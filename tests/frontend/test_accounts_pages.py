@@ -115,3 +115,24 @@ def test_link_secret_is_in_no_log_line_and_in_no_cell(client, caplog):
 def test_login_page_says_how_an_account_is_made(client):
     text = client.get("/accounts/login/").content.decode()
     assert "./rackrate user create NAME --role analyst" in text
+
+
+def test_refused_stranger_is_asked_to_sign_in_and_led_back(client):
+    answer = client.get("/hosts/new/?name=a&kind=own")
+    assert answer.status_code == 403
+    text = answer.content.decode()
+    assert (
+        'href="/accounts/login/?next=%2Fhosts%2Fnew%2F%3Fname%3Da%26kind%3Down">Sign in</a>' in text
+    )
+    assert "somebody else" not in text
+
+
+def test_refused_stranger_is_not_led_back_to_what_only_takes_a_form(client):
+    text = client.post("/schedules/").content.decode()
+    assert '<a href="/accounts/login/">Sign in</a> or' in text
+
+
+def test_refused_person_may_sign_in_as_somebody_else(client):
+    client.force_login(factories.user(role="read"))
+    text = client.get("/hosts/new/").content.decode()
+    assert "Sign in as somebody else" in text
