@@ -1,5 +1,6 @@
-"""What the forges run, and what may change packages."""
+"""What the forges run, what may change packages, and what a newcomer reads first."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,11 @@ def test_dependency_updates_cover_each_manifest(ecosystem, manifest):
     (update,) = (one for one in updates if one["package-ecosystem"] == ecosystem)
     folders = update.get("directories") or [update["directory"]]
     assert any((ROOT / folder.lstrip("/") / manifest).is_file() for folder in folders)
+
+
+def test_contributing_names_only_paths_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    folders = "backend|docs|frontend|launcher|requirements|tests|workers"
+    paths = set(re.findall(rf"\b(?:{folders})/[\w./-]*\w", text)) - {"frontend/static"}
+    assert len(paths) > 10
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
