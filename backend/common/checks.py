@@ -29,7 +29,7 @@ def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMes
 def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """Rates can be read, and a lease outlives several ticks."""
     found: list[checks.CheckMessage] = []
-    for name in ("THROTTLE_TOKEN", "THROTTLE_ANONYMOUS"):
+    for name in ("THROTTLE_TOKEN", "THROTTLE_ANONYMOUS", "WORK_RATE_TOKEN", "WORK_RATE_ANONYMOUS"):
         try:
             parsed_rate(getattr(settings, name))
         except ImproperlyConfigured as error:

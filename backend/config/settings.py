@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "backend.common.work.WorkLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -162,6 +163,13 @@ DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "rackrate@localhost")
 
 # --- API ----------------------------------------------------------------------------------------
 THROTTLE_TOKEN = env.text("THROTTLE_TOKEN", "12000/min")
+# In steps of a simulation; seconds and calculations at once are those of one request and process.
+WORK_RATE_TOKEN = env.text("WORK_RATE_TOKEN", "2400000000/min")
+WORK_RATE_ANONYMOUS = env.text("WORK_RATE_ANONYMOUS", "240000000/min")
+WORK_ANONYMOUS_STEPS = env.whole("WORK_ANONYMOUS_STEPS", 30_000_000, at_least=1)
+WORK_SIGNED_IN_S = env.whole("WORK_SIGNED_IN_S", 60, at_least=1)
+WORK_ANONYMOUS_S = env.whole("WORK_ANONYMOUS_S", 10, at_least=1)
+WORK_AT_ONCE = env.whole("WORK_AT_ONCE", 1, at_least=1)
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -5,7 +5,7 @@ flow, which is then served; and the level at which a link is full, which settles
 Rates are those of single flows. Source of the rule: Bertsekas and Gallager, Data Networks, 6.5.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -56,16 +56,21 @@ class Shares:
 
 
 def shares(
-    links: Sequence[Link], flows: Sequence[Flow], *, transfer_bytes: int | None = None
+    links: Sequence[Link],
+    flows: Sequence[Flow],
+    *,
+    transfer_bytes: int | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Shares:
     """Rates of all flows and use of all links, in the order given.
 
     `transfer_s` is the time of `transfer_bytes` at a flow's rate, None at rate 0. Raises
-    InvalidValue with the place as a JSON pointer.
+    InvalidValue with the place as a JSON pointer. What `check` raises ends it; it is called in each
+    round.
     """
     capacities = _checked_links(links)
     _check_flows(flows, capacities)
-    rates, bottlenecks = _filled(capacities, flows)
+    rates, bottlenecks = _filled(capacities, flows, check)
     return Shares(
         flows=tuple(
             FlowShare(flow.name, float(rate), bottleneck, _transfer_s(transfer_bytes, rate))
@@ -109,11 +114,12 @@ def _check_flows(flows: Sequence[Flow], capacities: dict[str, Fraction]) -> None
 
 
 def _filled(
-    capacities: dict[str, Fraction], flows: Sequence[Flow]
+    capacities: dict[str, Fraction], flows: Sequence[Flow], check: Callable[[], None]
 ) -> tuple[list[Fraction], list[str | None]]:
     rates: list[Fraction | None] = [None] * len(flows)
     bottlenecks: list[str | None] = [None] * len(flows)
     while any(rate is None for rate in rates):
+        check()
         full_at = _full_levels(capacities, flows, rates)
         demands = [
             _exact(flow.demand_bytes_per_s)

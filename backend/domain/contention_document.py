@@ -1,5 +1,6 @@
 """The document of shared links as it goes over the wire (schema 1), read strictly."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,10 +16,21 @@ MOST_WORK = 20_000_000
 """Links × flows × the shorter of them: each round fills a link or serves a flow."""
 
 
-def contention(document: object) -> dict[str, Any]:
+def work(document: object) -> int:
+    """Links × flows × the shorter of them; 0 where the document does not say."""
+    values = document if isinstance(document, Mapping) else {}
+    lists = [values.get(name) for name in ("links", "flows")]
+    links, flows = (len(one) if isinstance(one, list) else 0 for one in lists)
+    return links * flows * min(links, flows)
+
+
+def contention(
+    document: object, *, most_work: int = MOST_WORK, check: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """Rates of the flows and use of the links of a document.
 
-    Raises InvalidDocument with every field that is wrong.
+    Raises InvalidDocument with every field that is wrong, and what `check` raises, which is called
+    in each round.
     """
     node = Node(document)
     node.knows("schema", "links", "flows", "transfer_bytes")
@@ -29,11 +41,11 @@ def contention(document: object) -> dict[str, Any]:
     transfer_bytes = node.maybe_whole("transfer_bytes", 0, 10**18 - 1)
     if not flows:
         node.fault("flows", "at least one flow is needed")
-    if len(links) * len(flows) * min(len(links), len(flows)) > MOST_WORK:
+    if work(document) > most_work:
         node.fault("flows", f"{len(flows)} flows over {len(links)} links are too many")
     node.end()
     try:
-        found = shares(links, flows, transfer_bytes=transfer_bytes)
+        found = shares(links, flows, transfer_bytes=transfer_bytes, check=check)
     except InvalidValue as error:
         raise InvalidDocument([(error.field, error.detail)]) from None
     return {

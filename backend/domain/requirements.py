@@ -67,13 +67,21 @@ class Solution:
     floor: Decimal | None = None
 
 
-def solved(servers: Iterable[Server], requirement: Requirement, *, is_mixed: bool) -> Solution:
+def solved(
+    servers: Iterable[Server],
+    requirement: Requirement,
+    *,
+    is_mixed: bool,
+    check: Callable[[], None] = lambda: None,
+) -> Solution:
     """Every fleet of one type that meets the requirement, and with `is_mixed` the mixed ones that
-    are cheaper than all of one type of the same choice. Offers are named once."""
+    are cheaper than all of one type of the same choice. Offers are named once. What `check` raises ends
+    it; it is called for each offer and each choice of offers."""
     fleets: list[Fleet] = []
     failures: list[Failure] = []
     usable: list[Server] = []
     for server in servers:
+        check()
         failure = _unusable(server, requirement)
         if failure is None:
             usable.append(server)
@@ -84,7 +92,7 @@ def solved(servers: Iterable[Server], requirement: Requirement, *, is_mixed: boo
             failures.append(failure)
     floor = None
     if is_mixed and usable:
-        mixed, floor = _mixed(usable, fleets, requirement)
+        mixed, floor = _mixed(usable, fleets, requirement, check)
         fleets += mixed
         members = {offer_id for fleet in mixed for offer_id, _ in fleet.servers}
         failures = [failure for failure in failures if failure.offer_id not in members]
@@ -159,7 +167,10 @@ def _counts_worth_a_look(server: Server, requirement: Requirement, least: int) -
 
 
 def _mixed(
-    usable: Sequence[Server], singles: Iterable[Fleet], requirement: Requirement
+    usable: Sequence[Server],
+    singles: Iterable[Fleet],
+    requirement: Requirement,
+    check: Callable[[], None],
 ) -> tuple[list[Fleet], Decimal | None]:
     """The cheapest mixed fleet of each choice of types, where it beats those of one type, and what
     no fleet costs less than where the cheapest is not proven to be it."""
@@ -167,6 +178,7 @@ def _mixed(
     fleets: dict[tuple[tuple[str, int], ...], Fleet] = {}
     floors: list[Decimal] = []
     for choice in _choices(usable, requirement):
+        check()
         ceiling = min(
             (costs[s.offer_id] for s in choice.servers if s.offer_id in costs), default=None
         )

@@ -15,6 +15,7 @@ from backend.benchmarks.summaries import UNFIT
 from backend.catalog.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors import rate_table
+from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, UnknownRate
 from backend.domain.fleets import Demand, Figure, Fleet, Requirement, Rule, Server, rule_of
 from backend.domain.metrics import METRICS
@@ -29,6 +30,8 @@ from backend.rankings.scores import Score, scores_by_metric
 from backend.rankings.selectors import InvalidParameters, Ranking, RankingRow, query_from, ranking
 
 RAM, DISK_GB = "ram_gib", "disk_gb"
+STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
+"""What an offer and a search take, in steps of a simulation."""
 OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
 """Parameters of a ranking that mean nothing here."""
 
@@ -84,7 +87,9 @@ def requirement_answered(asked: Asked, *, workspace_slug: str = DEFAULT_WORKSPAC
     rows = {row.offer_id: row for row in (*main.rows, *main.unscored)}
     requirement = _requirement(asked)
     servers = _servers(rows, asked, query)
-    solution = solved(servers, requirement, is_mixed=asked.mixed)
+    steps = STEPS_PER_OFFER * len(servers) + (STEPS_MIXED if asked.mixed else 0)
+    with calculation(steps, advice="filter the offers, or mix no types") as check:
+        solution = solved(servers, requirement, is_mixed=asked.mixed, check=check)
     return Answer(
         asked=asked,
         query=query,

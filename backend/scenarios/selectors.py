@@ -13,10 +13,11 @@ from django.db.models import QuerySet
 from backend.accounts.models import Workspace
 from backend.accounts.selectors import DEFAULT_WORKSPACE
 from backend.common import clock
+from backend.common.work import calculation, most_steps
 from backend.domain.scenarios.results import input_sha256
 from backend.domain.scenarios.series import MOST_POINTS, series
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.work import check_work
+from backend.domain.scenarios.work import ADVICE, MOST_WORK, check_work
 from backend.scenarios.models import Scenario
 from backend.scenarios.resolving import resolved
 
@@ -40,13 +41,14 @@ class _Held:
         self._texts: OrderedDict[str, str] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, document: Any) -> dict[str, Any]:
-        """The result of a plain document; InvalidDocument where it has faults."""
+    def get(self, document: Any, steps: int) -> dict[str, Any]:
+        """The result of a plain document of so many steps; InvalidDocument where it has faults."""
         key = input_sha256(document)
         with self._lock:
             text = self._texts.get(key)
         if text is None:
-            text = json.dumps(simulate(document))
+            with calculation(steps, advice=ADVICE) as check:
+                text = json.dumps(simulate(document, check))
             with self._lock:
                 self._texts[key] = text
                 while len(self._texts) > MOST_HELD:
@@ -76,8 +78,8 @@ def simulated(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> S
     are among its assumptions. InvalidDocument names every field that is wrong.
     """
     found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
-    check_work(found.document)
-    result = _held.get(found.document)
+    steps = check_work(found.document, most_steps(MOST_WORK))
+    result = _held.get(found.document, steps)
     result["assumptions"] += found.assumptions
     result["data_version"] = found.data_version
     return Simulated(result, found.document, found.data_version)
@@ -94,7 +96,7 @@ def scenario_result(scenario: Scenario) -> dict[str, Any]:
 def scenario_series(scenario: Scenario, *, most_points: int = MOST_POINTS) -> dict[str, Any]:
     """Its series over time; of a frozen one those of the prices and scores at that time."""
     if scenario.resolved is not None:
-        return series(scenario.resolved, most_points=most_points)
+        return _series(scenario.resolved, most_points)
     slug = scenario.workspace.slug
     return simulated_series(scenario.document, workspace_slug=slug, most_points=most_points)
 
@@ -107,8 +109,13 @@ def simulated_series(
 ) -> dict[str, Any]:
     """Series of a document; InvalidDocument names every field that is wrong."""
     found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
-    check_work(found.document)
-    return series(found.document, most_points=most_points)
+    return _series(found.document, most_points)
+
+
+def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
+    steps = check_work(document, most_steps(MOST_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        return series(document, most_points=most_points, check=check)
 
 
 def storable(value: Any) -> Any:

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.common.work import calculation, most_steps
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.fields import FIELDS
 from backend.domain.scenarios.prices import BILLINGS
 from backend.domain.scenarios.regimes import PRICES, regimes
+from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors import (
     Simulated,
@@ -157,8 +159,12 @@ def _at(values: Any, path: str) -> Any:
 
 
 def map_context(scenario: Scenario) -> dict[str, Any]:
-    """Which option is the cheapest at other prices and shapes; InvalidDocument as `regimes`."""
+    """Which option is the cheapest at other prices and shapes; InvalidDocument for one
+    that has none or is too large."""
     found = scenario_outcome(scenario)
+    steps = check_map_work(found.resolved, most_steps(MOST_MAP_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        lines = regimes(found.resolved, check)
     tones = {one["name"]: n % TONES for n, one in enumerate(found.result["options"])}
     currency = currency_of(found)
     rows = [
@@ -176,7 +182,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 for factor, cell in zip(PRICES, row.cells, strict=True)
             ],
         }
-        for row in regimes(found.resolved)
+        for row in lines
     ]
     return {"heads": [figures.quantity(float(factor)) for factor in PRICES], "rows": rows}
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
 from backend.scenarios.selectors import simulated, simulated_series
 from backend.web.forms.scenarios import ScenarioForm
@@ -38,4 +39,6 @@ def preview(form: ScenarioForm) -> Preview:
         told = simulated_series(document, most_points=MOST_SHOWN)
     except InvalidDocument as error:
         return Preview(None, None, form.tell(error))
+    except WorkRefused as error:
+        return Preview(None, None, [("", f"Not calculated: {error.detail}.")])
     return Preview(found.result, demand_plot(told), [], currency_of(found), is_spread)

@@ -435,3 +435,23 @@ def test_six_thousand_types_are_all_accounted_for():
     found = solved(servers, totals(cmips=90, ram_gib=20, most=40), is_mixed=False)
     assert len(found.fleets) + len(found.failures) == 6000
     assert [f.cost for f in found.fleets] == sorted(f.cost for f in found.fleets)
+
+
+# --- an end to what takes too long ----------------------------------------------------------------
+
+
+class Ended(Exception):
+    """Time is up."""
+
+
+@pytest.mark.parametrize("after", [1, len(PUBLISHED), len(PUBLISHED) + 1])
+def test_search_ends_between_offers_and_choices_when_the_check_says_so(after):
+    calls = []
+
+    def check():
+        calls.append(1)
+        if len(calls) == after:
+            raise Ended
+
+    with pytest.raises(Ended):
+        solved(published(), totals(cmips="16608"), is_mixed=True, check=check)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
@@ -32,8 +33,16 @@ class Allowance:
     name: str
     allowed: int
     window_s: int
-    left: int
+    used: int
     wait_s: int
+
+    @property
+    def left(self) -> int:
+        return max(0, self.allowed - self.used)
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self.used > self.allowed
 
     def headers(self) -> dict[str, str]:
         """As the header fields RateLimit-Policy and RateLimit."""
@@ -60,31 +69,39 @@ class WindowThrottle(BaseThrottle):
         caller = self.caller(request)
         if caller is None:
             return True
-        allowed, window_s = parsed_rate(self.rate())
-        now = clock.now().timestamp()
-        self._wait_s = max(1, math.ceil(window_s - now % window_s))
-        try:
-            made = _counted(f"throttle:{self.name}:{caller}:{int(now // window_s)}")
-        except RedisError as error:
-            logger.warning("requests are not counted: %s", error)
+        allowance = spent(self.name, self.rate(), caller)
+        if allowance is None:
             return True
-        left = max(0, allowed - made)
+        self._wait_s = allowance.wait_s
         # Told by the view in its answer, where the view has a place for it.
-        vars(view)["allowance"] = Allowance(self.name, allowed, window_s, left, self._wait_s)
-        return made <= allowed
+        vars(view)["allowance"] = allowance
+        return not allowance.is_exceeded
 
     def wait(self) -> float:
         """Whole seconds until the next window."""
         return self._wait_s
 
 
-def _counted(key: str) -> int:
+def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None:
+    """What a caller has used of a rate after `count` more; None where it cannot be counted."""
+    allowed, window_s = parsed_rate(rate)
+    now = clock.now().timestamp()
+    wait_s = max(1, math.ceil(window_s - now % window_s))
     try:
-        return cache.incr(key)
+        used = _counted(f"throttle:{name}:{caller}:{int(now // window_s)}", count)
+    except RedisError as error:
+        logger.warning("%s is not counted: %s", name, error)
+        return None
+    return Allowance(name, allowed, window_s, used, wait_s)
+
+
+def _counted(key: str, count: int) -> int:
+    try:
+        return cache.incr(key, count)
     except ValueError:
         # Kept past its window: a late request must not start the count again.
         cache.add(key, 0, timeout=2 * max(WINDOW_S.values()))
-        return cache.incr(key)
+        return cache.incr(key, count)
 
 
 class TokenThrottle(WindowThrottle):
@@ -113,7 +130,7 @@ class AddressThrottle(WindowThrottle):
         return client_address(request)
 
 
-def client_address(request: Request) -> str:
+def client_address(request: Request | HttpRequest) -> str:
     """The peer's address; behind our own proxy (HTTPS_ONLY) the last hop that it reports."""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if settings.HTTPS_ONLY and forwarded:

@@ -37,6 +37,7 @@ def meetings(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Meeting]:
     monthly price costs what it would by the hour."""
     found: list[Meeting] = []
     for a, b in combinations(outcomes, 2):
+        scenario.check()
         found += _prices(scenario, a, b)
         found += _hours(a, b)
     return found

@@ -6,7 +6,7 @@ puts a price and a capacity in their place first.
 
 import calendar
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -23,6 +23,7 @@ from backend.domain.scenarios.model import (
     Part,
     Scenario,
     Uncertainty,
+    unlimited,
 )
 from backend.domain.scenarios.policies import KINDS as POLICIES
 from backend.domain.scenarios.policies import Policy
@@ -68,7 +69,7 @@ EXTRAS = (
 )
 
 
-def scenario_from(document: object) -> Scenario:
+def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Scenario:
     """The scenario that a document describes; InvalidDocument names every field that is wrong."""
     node = Node(document)
     node.knows(*FIELDS)
@@ -96,6 +97,7 @@ def scenario_from(document: object) -> Scenario:
         uncertainty=_uncertainty(node) if node.has("uncertainty") else None,
         assumptions=(*_assumptions(node), *demand.notes),
         document=node.values,
+        check=check,
     )
     _check_currency(node, options)
     node.end()

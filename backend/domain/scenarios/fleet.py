@@ -143,10 +143,11 @@ def _optimal(scenario: Scenario, base: Part, burst: Part) -> int:
             rest = trajectory(scenario, burst, count, base)
             return _bill(burst.price, lives(rest, scenario.steps), horizon)
 
-    return min(
-        range(most + 1),
-        key=lambda count: (base_of(count) + count * setup + burst_of(count), count),
-    )
+    def bill(count: int) -> tuple[Fraction, int]:
+        scenario.check()
+        return base_of(count) + count * setup + burst_of(count), count
+
+    return min(range(most + 1), key=bill)
 
 
 def _check_tries(most: int, work: int) -> None:
@@ -184,7 +185,9 @@ def _reservations(scenario: Scenario, base: Part, burst: Part) -> int:
     wanted = trajectory(scenario, burst, 0, burst)
     used = bills.usage(lives(wanted, scenario.steps), horizon, base.price.terms.minimum_s)
     _check_tries(int(wanted.max()), used.used_s.size)
-    return min(
-        range(int(wanted.max()) + 1),
-        key=lambda k: (covered_cost(base.price, burst.price, used, k, horizon), k),
-    )
+
+    def bill(count: int) -> tuple[Fraction, int]:
+        scenario.check()
+        return covered_cost(base.price, burst.price, used, count, horizon), count
+
+    return min(range(int(wanted.max()) + 1), key=bill)

@@ -1,6 +1,6 @@
 """A scenario as read: what is asked, with every default filled in. Amounts are exact fractions."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +15,10 @@ from backend.domain.scenarios.steps import Steps
 
 PEAK = "peak"
 OPTIMAL = "optimal"
+
+
+def unlimited() -> None:
+    """The check of a calculation that may take as long as it takes."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,8 @@ class Scenario:
     uncertainty: Uncertainty | None = None
     assumptions: tuple[Assumption, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict, hash=False)
+    check: Callable[[], None] = field(default=unlimited, repr=False, compare=False)
+    """Called between the parts of a long calculation; it ends one that takes too long by raising."""
     kept: dict[Hashable, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False, hash=False
     )

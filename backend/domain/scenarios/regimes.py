@@ -3,24 +3,20 @@
 Each cell of the map is reckoned by the engine: a base that asks for its optimum is asked anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Option, Part, Scenario
-from backend.domain.scenarios.policies import pace
+from backend.domain.scenarios.model import Option, Part, Scenario, unlimited
 from backend.domain.scenarios.results import Outcome, outcome
 
 PRICES = tuple(Fraction(n, 10) for n in (2, 3, 5, 7, 10, 14, 20, 30, 50))
 """Factors on every hourly price; prices by the month stay."""
 SHAPES = (0.0, 0.5, 1.0, 1.5, 2.0)
 """How far the demand goes from its mean, of how far it goes as stated."""
-MOST_STEPS = 40_000_000
-"""Of all cells and options together."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +37,12 @@ class Row:
     cells: Sequence[Cell]
 
 
-def regimes(document: object) -> list[Row]:
+def regimes(document: object, check: Callable[[], None] = unlimited) -> list[Row]:
     """The map of a document, flat demand first; its mean is the same in every row.
 
-    Raises InvalidDocument for faults of the document and for more than MOST_STEPS.
+    Raises InvalidDocument for faults of the document; `work.map_steps` says how long it takes.
     """
-    scenario = scenario_from(document)
-    count = scenario.steps.count * len(scenario.options) * len(PRICES) * len(SHAPES)
-    count *= pace(scenario.policy.kind)
-    if count > MOST_STEPS:
-        detail = f"a map of {count:,} steps is beyond {MOST_STEPS:,}: take longer steps"
-        raise InvalidDocument([("/horizon/step_s", detail)])
+    scenario = scenario_from(document, check)
     return [_row(scenario, shape) for shape in SHAPES]
 
 

@@ -38,6 +38,7 @@ class Outcome:
 
 def outcome(scenario: Scenario, option: Option) -> Outcome:
     """One option over the horizon."""
+    scenario.check()
     found = fleet(scenario, option)
     steps = scenario.steps
     return Outcome(

@@ -5,7 +5,7 @@ the largest value among them, so that no peak and no unserved demand is lost.
 """
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from backend.domain.pricing.billing.lifetimes import Horizon, months
 from backend.domain.scenarios.charges import RESERVED, extras_costs
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.fleet import Fleet
-from backend.domain.scenarios.model import Option, Scenario
+from backend.domain.scenarios.model import Option, Scenario, unlimited
 from backend.domain.scenarios.results import Outcome, money, outcome
 from backend.domain.scenarios.service import unserved
 
@@ -25,14 +25,16 @@ Values = NDArray[Any]
 ZERO = Fraction(0)
 
 
-def series(document: object, *, most_points: int = MOST_POINTS) -> dict[str, Any]:
+def series(
+    document: object, *, most_points: int = MOST_POINTS, check: Callable[[], None] = unlimited
+) -> dict[str, Any]:
     """Series of a scenario document; InvalidDocument names every field that is wrong.
 
     `t` has the start of each point, of `point_s` seconds. `demand` and `unserved` are in units,
     `running` and `serving` in servers, `carried` in the units that those in service carry; shares
     are of the time or of the demand, amounts decimal strings.
     """
-    scenario = scenario_from(document)
+    scenario = scenario_from(document, check)
     found = [outcome(scenario, option) for option in scenario.options]
     missing = [_missing(scenario, one.fleet) for one in found]
     steps = scenario.steps
@@ -136,6 +138,7 @@ def _monthly(
     """Up to the end of each month: cost by component, what is prepaid, and what is still owed if
     everything ends then. The last one is the bill of the scenario."""
     for _, end_s in _ends(scenario):
+        scenario.check()
         until = Horizon(scenario.steps.start_s, end_s)
         charges = one.fleet.charges_until(until)
         breakdown = {

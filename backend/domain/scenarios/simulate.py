@@ -1,19 +1,24 @@
 """A scenario document in, its result document out."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from backend.domain.scenarios.break_even import Meeting, meetings
 from backend.domain.scenarios.contracts import told_exposure
 from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.model import unlimited
 from backend.domain.scenarios.results import money, outcome, told
 from backend.domain.scenarios.tornado import Bar, bars
 from backend.domain.scenarios.uncertainty import judged
 
 
-def simulate(document: object) -> dict[str, Any]:
-    """The result of a scenario document; InvalidDocument names every field that is wrong."""
-    scenario = scenario_from(document)
+def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[str, Any]:
+    """The result of a scenario document; InvalidDocument names every field that is wrong.
+
+    What `check` raises ends it; it is called between its parts.
+    """
+    scenario = scenario_from(document, check)
     outcomes = [outcome(scenario, option) for option in scenario.options]
     result = told(scenario, outcomes)
     for told_option, found, more in zip(

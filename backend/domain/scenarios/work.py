@@ -7,23 +7,40 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.billing.lifetimes import DAY_S
 from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.reading import exact
+from backend.domain.scenarios.regimes import PRICES, SHAPES
 from backend.domain.scenarios.uncertainty import GRID
 
 MOST_WORK = 120_000_000
 """Steps of all options and passes; a year of minutes for 200 offers is 105,120,000."""
 
 
-def check_work(document: object) -> None:
-    """Raises InvalidDocument for more work than MOST_WORK."""
+MOST_MAP_WORK = 40_000_000
+"""Steps of all options and cells of a map; each cell has a cost beside its steps."""
+ADVICE = "take longer steps, fewer options or no uncertainty"
+
+
+def check_work(document: object, most: int = MOST_WORK) -> int:
+    """Steps of all options and passes; InvalidDocument for more than `most`."""
     if not isinstance(document, Mapping):
-        return
-    steps, options, passes = _steps(document), _options(document), _passes(document)
-    if steps * options * passes > MOST_WORK:
+        return 0
+    return _checked(document, _passes(document), "passes", most)
+
+
+def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
+    """Steps of all options and cells of a map; InvalidDocument for more than `most`."""
+    return _checked(document, len(PRICES) * len(SHAPES) * _pace(document), "cells", most)
+
+
+def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> int:
+    steps, options = _steps(document), _options(document)
+    work = steps * options * times
+    if work > most:
         detail = (
-            f"{steps:,} steps × {options:,} options × {passes:,} passes are more than "
-            f"{MOST_WORK:,}: take longer steps, fewer options or no uncertainty"
+            f"{steps:,} steps × {options:,} options × {times:,} {name} are more than "
+            f"{most:,}: {ADVICE}"
         )
         raise InvalidDocument([("/horizon/step_s", detail)])
+    return work
 
 
 def _object(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -48,5 +65,9 @@ def _passes(document: Mapping[str, Any]) -> int:
     """How often each option is run: as stated, and on a grid of each input that is uncertain."""
     uncertainty, policy = _object(document, "uncertainty"), _object(document, "policy")
     grids = bool(uncertainty) + bool(uncertainty.get("boot_cv") and policy.get("warmup_s"))
-    kind = policy.get("kind")
-    return (1 + 2 * GRID * grids) * (pace(kind) if isinstance(kind, str) else 1)
+    return (1 + 2 * GRID * grids) * _pace(document)
+
+
+def _pace(document: Mapping[str, Any]) -> int:
+    kind = _object(document, "policy").get("kind")
+    return pace(kind) if isinstance(kind, str) else 1

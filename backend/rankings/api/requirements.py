@@ -146,7 +146,7 @@ class RequirementSolveView(View):
     @extend_schema(
         operation_id="requirements_solve",
         request=RequirementDocument,
-        responses={200: RequirementSolution, 413: Problem},
+        responses={200: RequirementSolution, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """The cheapest fleets in whole servers, and why other offers fail."""

@@ -11,8 +11,12 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.views import View
-from backend.domain.contention_document import contention
+from backend.common.work import calculation, most_steps
+from backend.domain.contention_document import MOST_WORK, contention, work
 from backend.scenarios.api.documents import ContentionDocument, ContentionResult
+
+STEPS_PER_WORK = 10
+"""Exact fractions take ten times as long as the steps of a simulation."""
 
 
 class ContentionView(View):
@@ -25,8 +29,11 @@ class ContentionView(View):
     @extend_schema(
         operation_id="contention_solve",
         request=ContentionDocument,
-        responses={200: ContentionResult, 413: Problem},
+        responses={200: ContentionResult, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each flow gets, and how full each link is."""
-        return Response(contention(request.data))
+        most = most_steps(MOST_WORK * STEPS_PER_WORK) // STEPS_PER_WORK
+        steps = work(request.data) * STEPS_PER_WORK
+        with calculation(steps, advice="take fewer links or flows") as check:
+            return Response(contention(request.data, most_work=most, check=check))

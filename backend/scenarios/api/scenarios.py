@@ -82,7 +82,7 @@ class ScenarioSimulateView(View):
     @extend_schema(
         operation_id="scenarios_simulate",
         request=ScenarioDocument,
-        responses={200: ScenarioResult, 413: Problem},
+        responses={200: ScenarioResult, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each option costs and what it leaves unserved."""
@@ -152,7 +152,10 @@ class ScenarioView(View):
 class ScenarioResultView(View):
     """What a kept scenario comes to: now, or when it was frozen."""
 
-    @extend_schema(operation_id="scenarios_result", responses={200: ScenarioResult, 409: Problem})
+    @extend_schema(
+        operation_id="scenarios_result",
+        responses={200: ScenarioResult, 409: Problem, 422: Problem, 503: Problem},
+    )
     def get(self, request: Request, slug: str) -> Response:
         scenario = found(request, slug)
         try:

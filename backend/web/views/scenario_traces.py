@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
 from backend.common.bodies import takes_files
+from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
 from backend.domain.scenarios.templates import TEMPLATES
@@ -61,7 +62,10 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
     form = TraceForm(request.POST or None, request.FILES or None, initial={"template": "startup"})
     if request.method == "POST" and form.is_valid():
         try:
-            scenario, gaps = _kept(form.cleaned_data, request.user.get_username())
+            # What a line of a recording takes to read is what some forty steps do.
+            steps = form.cleaned_data["file"].size
+            with calculation(steps, advice="leave points out, or take longer steps"):
+                scenario, gaps = _kept(form.cleaned_data, request.user.get_username())
         except InvalidDocument as error:
             for field, detail in error.errors:
                 form.add_error(None, f"{field.removeprefix('/')}: {detail}")

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.regimes import PRICES, SHAPES, Cell, regimes
 from tests.domain.scenarios.documents import all_of, hybrid, price, startup
 
@@ -55,15 +54,6 @@ def test_map_tells_what_the_cheapest_leaves_unserved() -> None:
     # 10 of 20 for 5 of 24 hours: 50 of 157 unit-hours a day
     assert row.cells[0].option == "all cloud"
     assert row.cells[0].unserved_share == pytest.approx(50 / 157)
-
-
-@pytest.mark.parametrize("policy", [{"kind": "perfect"}, {"kind": "step"}])
-def test_map_is_refused_when_it_takes_too_many_steps(policy: dict[str, str]) -> None:
-    days = 365 if policy["kind"] == "perfect" else 30
-    document = startup(*OPTIONS, policy=policy)
-    document["horizon"] = {**document["horizon"], "days": days}
-    with pytest.raises(InvalidDocument, match=r"/horizon/step_s: a map of .* take longer steps"):
-        regimes(document)
 
 
 def test_map_is_flat_when_there_is_no_demand() -> None:

@@ -9,7 +9,10 @@ import pytest
 
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.work import check_work
+from backend.domain.scenarios.work import check_map_work, check_work
+
+STRANGERS_STEPS = 30_000_000
+"""WORK_ANONYMOUS_STEPS, as it is by default."""
 
 
 @cache
@@ -23,7 +26,8 @@ def costs(key: str) -> list[Decimal]:
 
 @pytest.mark.parametrize("key", TEMPLATES)
 def test_template_has_a_result_with_intervals_and_unserved_demand(key: str) -> None:
-    check_work(TEMPLATES[key].document)
+    document = TEMPLATES[key].document
+    assert check_work(document) + check_map_work(document) < STRANGERS_STEPS
     for option in result(key)["options"]:
         assert option["unserved_share"] is not None
         assert option["interval"] is not None

@@ -1,18 +1,25 @@
 """Too much work is refused before any is done."""
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
 
+from backend.domain.contention_document import contention
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.work import MOST_WORK, check_work
-from tests.domain.scenarios.documents import Document, all_of, price, startup
+from backend.domain.scenarios.regimes import regimes
+from backend.domain.scenarios.series import series
+from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios.work import MOST_MAP_WORK, MOST_WORK, check_map_work, check_work
+from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
+FLOWS = [{"name": f"f{n}", "demand_bytes_per_s": n} for n in (1, 2)]
 YEAR = {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60}
 
 
-def options(count: int) -> list[Document]:
-    return [all_of(f"option {n}", price("0.4")) for n in range(count)]
+def options(most: int) -> list[Document]:
+    return [all_of(f"option {n}", price("0.4")) for n in range(most)]
 
 
 def test_two_hundred_offers_over_a_year_of_minutes_are_reckoned() -> None:
@@ -56,3 +63,56 @@ def test_months_count_as_their_longest() -> None:
 )
 def test_what_cannot_be_read_is_left_to_the_reader(document: object) -> None:
     check_work(document)
+
+
+# --- maps -----------------------------------------------------------------------------------------
+
+
+def test_map_has_the_steps_of_all_its_cells() -> None:
+    # 43,200 steps × 2 options × 9 prices × 5 shapes
+    assert check_map_work(startup(*options(2))) == 3_888_000
+
+
+@pytest.mark.parametrize(("days", "kind"), [(365, "perfect"), (30, "step")])
+def test_map_is_refused_when_it_takes_too_many_steps(days: int, kind: str) -> None:
+    document = startup(*options(3), horizon={**YEAR, "days": days}, policy={"kind": kind})
+    with pytest.raises(InvalidDocument, match="cells are more than 40,000,000: take longer steps"):
+        check_map_work(document)
+    assert check_map_work(document, 3 * MOST_MAP_WORK) > MOST_MAP_WORK
+
+
+# --- an end to what takes too long ----------------------------------------------------------------
+
+BASE = {**price("100", "monthly")}
+RESERVED = price("0.2", "reserved", term_months=12)
+ENDED_BY: dict[str, tuple[Callable[..., Any], object, int]] = {
+    "options": (simulate, startup(*options(3)), 3),
+    "draws": (
+        simulate,
+        startup(*options(1), uncertainty={"draws": 10, "demand_growth_cv": "0.1"}),
+        5,
+    ),
+    "pairs": (simulate, startup(*options(3)), 6),
+    "the best base": (simulate, startup(hybrid("h", BASE, price("0.4"))), 20),
+    "reservations": (simulate, startup(hybrid("h", RESERVED, price("0.4"))), 20),
+    "cells": (regimes, startup(*options(1)), 45),
+    "months": (series, startup(*options(1)), 2),
+    "rounds": (contention, {"schema": 1, "links": [], "flows": FLOWS}, 2),
+}
+
+
+class Ended(Exception):
+    """Time is up."""
+
+
+@pytest.mark.parametrize("part", ENDED_BY)
+def test_calculation_ends_between_its_parts_when_the_check_says_so(part: str) -> None:
+    calculate, document, after = ENDED_BY[part]
+    calls = count(1)
+
+    def check() -> None:
+        if next(calls) == after:
+            raise Ended
+
+    with pytest.raises(Ended):
+        calculate(document, check=check)

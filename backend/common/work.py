@@ -1,0 +1,153 @@
+"""What one caller may have calculated: how much in a request and a minute, how long, how many at once.
+
+Pages and API calculate inside `calculation`. Who calls is known from the request that is being
+answered, so that no service has to hand it on; commands and workers answer none and have no limits.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from http import HTTPStatus
+from threading import BoundedSemaphore
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from rest_framework.exceptions import APIException
+
+from backend.common.rest.throttles import client_address, spent
+
+Check = Callable[[], None]
+"""Called between the parts of a calculation; raises WorkRefused when there is no more time."""
+WAIT_S = 2
+"""How long a request waits for the calculation before it."""
+RETRY_S = 5
+
+_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+_check: ContextVar[Check | None] = ContextVar("check", default=None)
+
+
+class WorkRefused(APIException):
+    """A calculation that is not begun or not ended; `wait` is when to try again, in seconds."""
+
+    default_code = "work_refused"
+
+    def __init__(self, status: HTTPStatus, detail: str, wait_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.status_code = status
+        self.wait = wait_s
+
+
+class _Room:
+    """Few calculate at once and as few wait; whoever comes then is sent away without waiting, so
+    that the other threads of the process go on serving pages."""
+
+    def __init__(self, seats: int) -> None:
+        self._seats = BoundedSemaphore(seats)
+        self._door = BoundedSemaphore(2 * seats)
+
+    @contextmanager
+    def seat(self) -> Iterator[None]:
+        if not self._door.acquire(blocking=False):
+            raise _busy()
+        try:
+            if not self._seats.acquire(timeout=WAIT_S):
+                raise _busy()
+            try:
+                yield
+            finally:
+                self._seats.release()
+        finally:
+            self._door.release()
+
+
+_rooms = {is_known: _Room(settings.WORK_AT_ONCE) for is_known in (False, True)}
+"""Strangers do not keep those who have signed in waiting."""
+
+
+def most_steps(most: int) -> int:
+    """How many steps the caller may have calculated in one request, of the most that anybody may."""
+    request = _request.get()
+    if request is None or request.user.is_authenticated:
+        return most
+    return min(most, settings.WORK_ANONYMOUS_STEPS)
+
+
+@contextmanager
+def calculation(steps: int, *, advice: str) -> Iterator[Check]:
+    """Room and time for so many steps, a step being what the simulation of one takes (about 50 ns).
+
+    `advice` says what to ask less of. Raises WorkRefused: 429 for a caller whose minute is used up,
+    503 where others calculate, 422 from the check when it takes too long. Inside another one it is
+    a part of it.
+    """
+    request, outer = _request.get(), _check.get()
+    if request is None or outer is not None:
+        yield outer or _unlimited
+        return
+    is_known = bool(request.user.is_authenticated)
+    _count(request, steps, is_known=is_known)
+    limit_s = settings.WORK_SIGNED_IN_S if is_known else settings.WORK_ANONYMOUS_S
+    with _rooms[is_known].seat():
+        check = _deadline(limit_s, advice)
+        token = _check.set(check)
+        try:
+            yield check
+        finally:
+            _check.reset(token)
+
+
+def _unlimited() -> None:
+    pass
+
+
+def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
+    rate = settings.WORK_RATE_TOKEN if is_known else settings.WORK_RATE_ANONYMOUS
+    caller = str(request.user.pk) if is_known else client_address(request)
+    allowance = spent("work", rate, caller, steps)
+    if allowance is not None and allowance.is_exceeded:
+        detail = f"more than {allowance.allowed:,} steps were asked for in {allowance.window_s} s"
+        raise WorkRefused(HTTPStatus.TOO_MANY_REQUESTS, detail, allowance.wait_s)
+
+
+def _deadline(limit_s: int, advice: str) -> Check:
+    until = time.monotonic() + limit_s
+
+    def check() -> None:
+        if time.monotonic() > until:
+            detail = f"this takes longer than {limit_s} s: {advice}"
+            raise WorkRefused(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+
+    return check
+
+
+def _busy() -> WorkRefused:
+    detail = "others are calculating at the moment; try again in a few seconds"
+    return WorkRefused(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_S)
+
+
+class WorkLimit:
+    """Middleware that makes the request known to `calculation`, and a page of its refusals."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        token = _request.set(request)
+        try:
+            return self.get_response(request)
+        finally:
+            _request.reset(token)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        """The page for a refusal; the API makes its own answer."""
+        if not isinstance(error, WorkRefused):
+            return None
+        response = render(
+            request, "refused.html", {"detail": error.detail}, status=error.status_code
+        )
+        if error.wait is not None:
+            response["Retry-After"] = str(math.ceil(error.wait))
+        return response

@@ -1,0 +1,153 @@
+"""What strangers may have calculated ends in time, and leaves room for everybody else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from backend.common import work
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.selectors import _held, simulated
+from backend.scenarios.services import scenario_create
+from tests import factories
+from tests.backend.conftest import API, fields
+from tests.domain.scenarios.documents import Document, all_of, price, startup
+
+pytestmark = pytest.mark.django_db
+SIMULATE = f"{API}/scenarios/simulate"
+CONTENTION = {
+    "schema": 1,
+    "links": [{"name": "nas", "capacity_bytes_per_s": 1}],
+    "flows": [{"name": "a", "path": ["nas"]}],
+}
+CALCULATIONS: dict[str, tuple[str, Any]] = {
+    "simulate": (SIMULATE, startup(all_of("cloud", price("0.4")))),
+    "contention": (f"{API}/contention", CONTENTION),
+    "requirements": (f"{API}/requirements/solve", {"ram_gib": 64}),
+}
+PAGES = ("/scenarios/kept/", "/scenarios/kept/map/", "/requirements/?ram_gib=64")
+
+
+@pytest.fixture(autouse=True)
+def _public(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.PUBLIC_READ = True
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+    monkeypatch.setattr(work, "WAIT_S", 0)
+    # What another test has calculated takes no work.
+    _held._texts.clear()
+
+
+@pytest.fixture
+def kept() -> None:
+    document = startup(all_of("cloud", price("0.4"))) | {"name": "kept"}
+    scenario_create(workspace=factories.workspace(), document=document, actor="test")
+    _held._texts.clear()
+    factories.offer("box", memory_bytes=2**33)
+
+
+def posted(client: Client, name: str) -> Any:
+    address, document = CALCULATIONS[name]
+    return client.post(address, document, content_type="application/json")
+
+
+def wide(options: int) -> Document:
+    """A year of minutes; 57 options are nearly 30 million steps."""
+    horizon = {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60}
+    return startup(*(all_of(f"{n}", price("0.4")) for n in range(options)), horizon=horizon)
+
+
+def test_stranger_may_ask_for_less_in_a_request_than_a_known_caller(
+    client: Client, caller: Callable[..., Client], settings: LazySettings
+) -> None:
+    settings.WORK_ANONYMOUS_STEPS = 2_000_000
+    refused = client.post(SIMULATE, wide(4), content_type="application/json")
+    assert refused.status_code == 400
+    assert fields(refused) == ["/horizon/step_s"]
+    assert "more than 2,000,000" in refused.json()["errors"][0]["detail"]
+    known = caller("read").post(SIMULATE, wide(4), content_type="application/json")
+    assert known.status_code == 200
+
+
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_calculation_ends_at_its_deadline(
+    client: Client, caller: Callable[..., Client], kept: None, settings: LazySettings, name: str
+) -> None:
+    settings.WORK_ANONYMOUS_S = -1
+    refused = posted(client, name)
+    assert (refused.status_code, refused["Content-Type"]) == (422, "application/problem+json")
+    assert "takes longer than -1 s: " in refused.json()["detail"]
+    assert posted(caller("read"), name).status_code == 200
+
+
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_stranger_is_sent_away_when_others_calculate(
+    client: Client, caller: Callable[..., Client], kept: None, name: str
+) -> None:
+    with work._rooms[False].seat():
+        refused = posted(client, name)
+        assert posted(caller("read"), name).status_code == 200
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert refused["Content-Type"] == "application/problem+json"
+
+
+def test_only_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "WAIT_S", 60)
+    room = work._Room(1)
+    with room.seat():
+        assert room._door.acquire(blocking=False)  # one waits
+        with pytest.raises(work.WorkRefused), room.seat():
+            pass
+        room._door.release()
+    with room.seat():
+        pass
+
+
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_minute_of_a_stranger_is_used_up(
+    client: Client, caller: Callable[..., Client], kept: None, settings: LazySettings, name: str
+) -> None:
+    settings.WORK_RATE_ANONYMOUS = "0/min"
+    refused = posted(client, name)
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= 60
+    assert posted(caller("read"), name).status_code == 200
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address: str) -> None:
+    with work._rooms[False].seat():
+        refused = client.get(address)
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert b"others are calculating" in refused.content
+    assert client.get(address).status_code == 200
+
+
+def test_preview_says_so_in_its_place(client: Client) -> None:
+    with work._rooms[False].seat():
+        shown = client.get("/scenarios/new/")
+    assert shown.status_code == 200
+    assert b"others are calculating" in shown.content
+
+
+def test_result_that_is_stored_takes_no_work(client: Client) -> None:
+    assert posted(client, "simulate").status_code == 200
+    with work._rooms[False].seat():
+        assert posted(client, "simulate").status_code == 200
+
+
+def test_commands_have_no_limits(settings: LazySettings) -> None:
+    settings.WORK_ANONYMOUS_STEPS, settings.WORK_ANONYMOUS_S = 1, -1
+    settings.WORK_RATE_ANONYMOUS = "0/min"
+    assert simulated(startup(all_of("cloud", price("0.4")))).result["options"]
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_editor_of_every_template_is_calculated_for_strangers(client: Client, key: str) -> None:
+    shown = client.get(f"/scenarios/new/?template={key}")
+    assert shown.status_code == 200
+    assert b"Not calculated" not in shown.content
