@@ -12,7 +12,7 @@ WORKDIR /build
 COPY requirements/build.txt requirements/
 RUN pip install --no-cache-dir --require-hashes --target .tools/zig -r requirements/build.txt
 COPY workers workers
-RUN python -m workers.probes.build --arch all
+RUN python -m workers.remote.probes.build --arch all
 
 FROM python:3.11-slim-bookworm AS packages
 COPY requirements/runtime.txt .
@@ -44,7 +44,7 @@ COPY backend backend
 COPY frontend/templates frontend/templates
 COPY --from=pages /build/frontend/static frontend/static
 COPY workers workers
-COPY --from=probes /build/workers/probes/native/build workers/probes/native/build
+COPY --from=probes /build/workers/remote/probes/native/build workers/remote/probes/native/build
 USER rackrate
 # collectstatic loads the settings; none of these stand-ins stays in the image's environment.
 RUN DATABASE_URL=postgresql://none@none/none REDIS_URL=redis://none SECRET_KEY=none TOKEN_PEPPER=none \

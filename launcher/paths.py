@@ -14,7 +14,7 @@ PYTHON = BIN / "python"
 TOOLS = ROOT / ".tools"
 LOCKS = ROOT / "requirements"
 MANAGE = ROOT / "manage.py"
-NATIVE = ROOT / "workers/probes/native"
+NATIVE = ROOT / "workers/remote/probes/native"
 STATE_VARIABLE = "RACKRATE_STATE_DIR"
 
 

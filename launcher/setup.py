@@ -236,7 +236,7 @@ def _probe_steps(every_architecture: bool) -> list[Step]:
 
 
 def _build_probes(architecture: str) -> None:
-    build = [sys.executable, "-m", "workers.probes.build", "--arch", architecture]
+    build = [sys.executable, "-m", "workers.remote.probes.build", "--arch", architecture]
     tool(f"probes {architecture}", build)
 
 

@@ -1,45 +1,48 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
 from backend.config.celery import app
-from workers import accounts, engine, fetching, notices, poller, reaper, scan, scheduler
-from workers.leases import Claim
+from workers.engine import dispatch, host_scan, periodic, poller
+from workers.engine.leases import Claim
+from workers.notifications import delivery
+from workers.pricelists import fetching
+from workers.rentals import account_access, reaper
 
 
 @app.task(name="workers.tick")
 def tick() -> None:
     """Send every due step to the workers, and start campaigns that are due."""
-    engine.tick()
-    scheduler.tick()
+    dispatch.tick()
+    periodic.tick()
 
 
 @app.task(name="workers.run_step")
 def run_step(step_id: int, token: int) -> None:
     """Do one step of a run, if the claim still holds."""
-    engine.run_step(Claim(step_id, token), engine.to_queue)
+    dispatch.run_step(Claim(step_id, token), dispatch.to_queue)
 
 
 @app.task(name="workers.poll_steps")
 def poll_steps() -> None:
     """Follow the running runs that nobody follows."""
-    poller.follow(engine.to_queue)
+    poller.follow(dispatch.to_queue)
 
 
 @app.task(name="workers.scan_host")
 def scan_host(host_id: str) -> None:
     """Look at the key that a host presents."""
-    scan.scan_host(host_id)
+    host_scan.scan_host(host_id)
 
 
 @app.task(name="workers.send_notices")
 def send_notices() -> None:
     """Deliver the notices that are due."""
-    notices.deliver_due()
+    delivery.deliver_due()
 
 
 @app.task(name="workers.check_account")
 def check_account(account_id: str) -> None:
     """Ask a cloud who it says we are."""
-    accounts.check(account_id)
+    account_access.check(account_id)
 
 
 @app.task(name="workers.reap")

@@ -31,7 +31,7 @@ MAX_ATTEMPTS = 10
 FIRST_BACKOFF_S = 60
 MAX_BACKOFF_S = 6 * 3600
 LEASE = dt.timedelta(minutes=2)
-"""Longer than a delivery may take (workers.notices)."""
+"""Longer than a delivery may take (workers.notifications.delivery)."""
 
 
 # --- subscriptions --------------------------------------------------------------------------------

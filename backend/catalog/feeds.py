@@ -31,7 +31,7 @@ from backend.domain.price_feeds import (
 )
 
 LEASE = dt.timedelta(minutes=30)
-"""Longer than a fetch may take (workers.fetching)."""
+"""Longer than a fetch may take (workers.pricelists.fetching)."""
 PAYLOADS_KEPT = dt.timedelta(days=90)
 STALE_AFTER = dt.timedelta(hours=48)
 MIN_EVERY_S, MAX_EVERY_S = 600, 30 * 86_400

@@ -1,6 +1,6 @@
 """What a run may measure: probes with their series, profiles, and the parameters a person sets.
 
-How each series is measured (commands, parsers, binaries) is in workers.probes.registry.
+How each series is measured (commands, parsers, binaries) is in workers.remote.probes.registry.
 """
 
 import re

@@ -41,24 +41,6 @@ def packages(folder):
     } - {f"{folder}.{folder}"}
 
 
-def test_django_free_modules_of_the_workers_are_in_the_contracts_when_they_exist():
-    names = [
-        "driver",
-        "drivers",
-        "ssh",
-        "probes",
-        "pipeline",
-        "readings",
-        "scripts",
-        "registry",
-        "verdicts",
-    ]
-    free = {f"workers.{name}" for name in names} & packages("workers")
-    for number in ("5a", "5b"):
-        contract = next(entry for entry in contracts() if entry["name"].startswith(number))
-        assert set(contract["source_modules"]) - {"backend.providers"} == free
-
-
 def test_everything_but_the_domain_is_forbidden_to_drivers_when_listed():
     contract = next(entry for entry in contracts() if entry["name"].startswith("5b"))
     assert set(contract["forbidden_modules"]) == packages("backend") - {

@@ -36,10 +36,10 @@ def loaded(program: str) -> str:
         f"{DJANGO}; from django.core.management import call_command; call_command('check')",
         f"{DJANGO}; import backend.urls",
         f"{DJANGO}; import backend.config.wsgi",
-        f"{DJANGO}; import workers.tasks, workers.engine, workers.reaper",
-        "import workers.registry",
+        f"{DJANGO}; import workers.tasks, workers.engine.dispatch, workers.rentals.reaper",
+        "import workers.remote.registry",
         "from backend.providers.machines import Access\n"
-        "from workers.registry import cloud\n"
+        "from workers.remote.registry import cloud\n"
         "for slug in ('fake', 'gcp', 'hetzner'): cloud(slug, Access('token'))",
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.probes import READERS
-from workers.probes.registry import PROBES
+from workers.remote.probes.registry import PROBES
 
 
 def test_every_probe_of_a_run_can_be_read_again():

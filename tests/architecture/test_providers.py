@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.registry import CLOUDS, SOURCES
+from workers.remote.registry import CLOUDS, SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/add-a-provider.md").read_text()

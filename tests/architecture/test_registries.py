@@ -4,8 +4,8 @@ from importlib import import_module
 
 import pytest
 
-from workers.probes.registry import PROBES
-from workers.registry import CLOUDS, MACHINES, SOURCES
+from workers.remote.probes.registry import PROBES
+from workers.remote.registry import CLOUDS, MACHINES, SOURCES
 
 
 @pytest.mark.parametrize("path", sorted([*MACHINES.values(), *CLOUDS.values(), *SOURCES.values()]))

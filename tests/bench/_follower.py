@@ -25,11 +25,11 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 django.setup()
 
-from workers import poller
-from workers.connections import Connections
-from workers.followed import Followed
-from workers.pipeline import Snapshot
-from workers.progress import Progress, progress_write
+from workers.engine import poller
+from workers.engine.followed_run import Followed
+from workers.engine.progress import Progress, progress_write
+from workers.remote.connections import Connections
+from workers.remote.pipeline import Snapshot
 
 SETTLE_S = 10
 """The first seconds are for logging in."""

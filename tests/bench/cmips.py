@@ -22,7 +22,7 @@ from backend.domain.cmips import is_disturbed, score
 from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
 from backend.domain.stats import StoppingRule, half_width_ratio, is_settled
-from workers.probes import build
+from workers.remote.probes import build
 
 QUIET_BUDGET_S = 30
 ROUNDS = 9

@@ -43,8 +43,8 @@ from backend.config.celery import app
 from tests import factories
 from tests.bench._farm import BOOT_ID
 from tests.fakes.sshd import FakeSshd
-from workers import engine
-from workers.pump import Pump
+from workers.engine import dispatch
+from workers.engine.pump import Pump
 
 RUNS = 5
 QUEUED = 10_000
@@ -186,10 +186,10 @@ def figures(directory: Path) -> dict[str, Any]:
     sshd.stop()
     farm = followed()
     queue_runs()
-    idle_s = [timed(engine.tick)[0] for _ in range(5)]
+    idle_s = [timed(dispatch.tick)[0] for _ in range(5)]
     ends_s = finishes()
     Step.objects.filter(finished_at=None).update(next_due_at=Now())
-    ticks = [timed(engine.tick) for _ in range(5)]
+    ticks = [timed(dispatch.tick) for _ in range(5)]
     return {
         "overhead_local_s": {"median": statistics.median(local), "max": max(local)},
         "overhead_ssh_s": {"median": statistics.median(remote), "max": max(remote)},

@@ -20,7 +20,7 @@ from tests.e2e.browser import browser
 from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
 from tests.e2e.stack import Database, Stack
 from tests.fakes.sshd import FakeSshd
-from workers.probes import build
+from workers.remote.probes import build
 
 __all__ = ["browser"]
 

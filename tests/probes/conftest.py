@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.probes import build
+from workers.remote.probes import build
 
 SHELLS = {"dash": ["dash"], "bash": ["bash"], "busybox": ["busybox", "sh"]}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.probes.elf import INTERPRETER_SEGMENT, Elf
-from workers.probes import build
+from workers.remote.probes import build
 
 
 def _hashes(bundle: build.Bundle) -> dict[str, str]:
@@ -25,7 +25,7 @@ def test_build_gives_the_same_bytes_when_the_checkout_is_elsewhere(compiler, tmp
         build.ROOT / "workers", copy / "workers", ignore=shutil.ignore_patterns("build", "*.pyc")
     )
     subprocess.run(
-        [sys.executable, "-m", "workers.probes.build", "--arch", arch],
+        [sys.executable, "-m", "workers.remote.probes.build", "--arch", arch],
         cwd=copy,
         env={**os.environ, "ZIG": str(compiler), "PYTHONPATH": str(copy)},
         check=True,
@@ -86,7 +86,9 @@ def test_binaries_are_refused_when_one_is_not_what_was_built(compiler, tmp_path)
 
 
 def test_binaries_say_what_to_run_when_nothing_is_built(tmp_path):
-    with pytest.raises(build.BuildError, match=r"python -m workers.probes.build --arch x86_64"):
+    with pytest.raises(
+        build.BuildError, match=r"python -m workers.remote.probes.build --arch x86_64"
+    ):
         build.binaries("x86_64", tmp_path)
 
 
@@ -135,7 +137,7 @@ def test_build_command_fails_with_the_reason_when_there_is_no_compiler(tmp_path,
 
 def test_build_loads_no_framework_when_imported():
     code = (
-        "import sys, workers.probes.build;"
+        "import sys, workers.remote.probes.build;"
         "assert not {'django', 'celery', 'numpy'} & {name.split('.')[0] for name in sys.modules}"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(build.ROOT), capture_output=True)

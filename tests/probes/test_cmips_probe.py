@@ -14,7 +14,7 @@ import pytest
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import cmips, sustained
-from workers.probes import build
+from workers.remote.probes import build
 
 NOBODY = 65534
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.probes.elf import Elf
-from workers.probes import build
+from workers.remote.probes import build
 
 # Kernel version 1. A change here makes scores incomparable and needs a new version.
 LOOPS = {

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from workers.probes import build
+from workers.remote.probes import build
 
 
 @pytest.fixture

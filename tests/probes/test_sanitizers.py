@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from backend.domain.parsing import cmips, memory, observe, small_files
-from workers.probes import build
+from workers.remote.probes import build
 
 FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DPROBE_HOSTED"]
 CHECKED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

@@ -18,9 +18,9 @@ from backend.providers.http import Patience
 from tests import factories
 from tests.fakes.price_servers import PriceServer
 from tests.fakes.sshd import FakeSshd
-from workers import fetching
-from workers.probes import build
-from workers.pump import Pump
+from workers.engine.pump import Pump
+from workers.pricelists import fetching
+from workers.remote.probes import build
 
 TINY = {"seconds": 0.2, "repeats": 2, "quiet_budget_s": 0}
 

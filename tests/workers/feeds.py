@@ -11,7 +11,7 @@ from backend.catalog.feeds import feed_enable
 from backend.catalog.models import PriceFeed, PriceObservation
 from backend.common import clock
 from tests import factories
-from workers import fetching
+from workers.pricelists import fetching
 
 TOKEN = "canary-token-7f3a9c"
 KEY = "canary-api-key-51d2e8"

@@ -27,8 +27,9 @@ from backend.providers.machines import Resource as Found
 from tests import factories
 from tests.fakes.fake.cloud import FakeCloud, moment, now_ms
 from tests.workers.clouds import REGION, rented_run
-from workers import reaper, registry
-from workers.accounts import access_of
+from workers.remote import registry
+from workers.rentals import reaper
+from workers.rentals.account_access import access_of
 
 HOUR = dt.timedelta(hours=1)
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

@@ -10,8 +10,10 @@ from backend.domain.errors import DriverError, Reason
 from tests.backend.clouds import TOKEN, account
 from tests.fakes.fake.cloud import FakeCloud, Fault
 from tests.fakes.fake.driver import FakeDriver
-from workers import accounts, registry, tasks
-from workers.accounts import access_of, check
+from workers import tasks
+from workers.remote import registry
+from workers.rentals import account_access
+from workers.rentals.account_access import access_of, check
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 
@@ -88,7 +90,7 @@ def test_check_tells_no_secret_when_the_driver_quotes_it(held, monkeypatch, capl
         async def whoami(self) -> str:
             raise error
 
-    monkeypatch.setattr(accounts, "cloud", lambda _, access: Quoting(access))
+    monkeypatch.setattr(account_access, "cloud", lambda _, access: Quoting(access))
     with caplog.at_level(logging.DEBUG):
         found = checked(held)
     assert TOKEN not in found.check_error + caplog.text

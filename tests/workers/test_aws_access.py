@@ -74,7 +74,7 @@ async def test_what_a_role_lends_is_in_no_log_when_everything_is_logged(aws, cap
 
 def test_library_is_loaded_only_when_an_account_is_used():
     program = (
-        "import sys, workers.registry as r; assert 'boto3' not in sys.modules; "
+        "import sys, workers.remote.registry as r; assert 'boto3' not in sys.modules; "
         "r._loaded(r.CLOUDS['aws']); assert 'boto3' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -33,9 +33,9 @@ from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET
 from tests.fakes.fake.cloud import Fault
 from tests.workers.clouds import TINY, rented_run
 from tests.workers.conftest import hurry
-from workers import engine
-from workers.leases import claim_due
-from workers.pump import Pump
+from workers.engine import dispatch
+from workers.engine.leases import claim_due
+from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PRICES = {"c6a.large": Decimal("0.0765"), "c6a.xlarge": Decimal("0.153")}
@@ -125,7 +125,7 @@ def step_until(run: Run, state: RunState, *, calls: int = 0) -> None:
         steps = Step.objects.filter(run=run, finished_at=None)
         steps.update(next_due_at=Now(), lease_until=None)
         for claim in claim_due(is_polling=False):
-            engine.run_step(claim, lambda claim: None)
+            dispatch.run_step(claim, lambda claim: None)
     raise AssertionError(f"still {run.state}")
 
 

@@ -23,8 +23,8 @@ from tests.workers.aws_account import (
     launched,
     owner,
 )
-from workers import ssh
-from workers.driver import Target
+from workers.remote import ssh
+from workers.remote.driver import Target
 
 __all__ = ["aws", "driver", "owner"]
 

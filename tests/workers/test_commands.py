@@ -23,10 +23,10 @@ from backend.common import clock
 from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
 from tests.workers.conftest import tiny_run
-from workers import engine, report
+from workers.engine import dispatch, report
+from workers.engine.in_process import is_worker_alive, pumped
+from workers.engine.pump import Pump
 from workers.management.commands import benchmark
-from workers.pump import Pump
-from workers.standin import is_worker_alive, pumped
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -283,7 +283,7 @@ def test_pump_does_not_pretend_to_be_a_worker(ssh_host):
     tiny_run(ssh_host, probes=["inventory"])
     Pump().once()
     assert not Tick.objects.exists()
-    engine.tick()
+    dispatch.tick()
     assert Tick.objects.exists()
 
 

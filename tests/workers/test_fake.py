@@ -15,8 +15,8 @@ from backend.domain.errors import DriverError, Reason
 from backend.providers.machines import Access, LaunchSpec, Resource, ResourceKind, ResourceState
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
-from workers import registry, ssh
-from workers.driver import Target
+from workers.remote import registry, ssh
+from workers.remote.driver import Target
 
 TAG = "workspace-1"
 KEY = asyncssh.generate_private_key("ssh-ed25519")

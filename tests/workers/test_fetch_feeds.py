@@ -27,8 +27,8 @@ from tests.workers.feeds import (
     gcp_account,
     published,
 )
-from workers import fetching
-from workers.registry import SOURCES, source
+from workers.pricelists import fetching
+from workers.remote.registry import SOURCES, source
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 OFFER_FILE = "/offers/v1.0/aws/AmazonEC2/20260101000000/eu-west-1/index.json"

@@ -15,7 +15,7 @@ from backend.catalog.models import PriceFeed, PriceObservation
 from backend.common import clock
 from tests.fakes.price_faults import slow
 from tests.workers.feeds import enable
-from workers import fetching
+from workers.pricelists import fetching
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
@@ -23,7 +23,7 @@ import os
 os.environ["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
 import django
 django.setup()
-from workers.fetching import fetch_due
+from workers.pricelists.fetching import fetch_due
 fetch_due()
 """
 

@@ -41,7 +41,8 @@ from tests.workers.feeds import (
     fetched,
     gcp_account,
 )
-from workers import fetching, tasks
+from workers import tasks
+from workers.pricelists import fetching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 AZURE = "/api/retail/prices"

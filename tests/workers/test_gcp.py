@@ -27,8 +27,8 @@ from backend.providers.machines import (
 from tests.fakes.gcp import Gce
 from tests.fakes.machines import Machines
 from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
-from workers import ssh
-from workers.driver import Target
+from workers.remote import ssh
+from workers.remote.driver import Target
 
 ROLE = Path(__file__).resolve().parents[2] / "docs/policies/gcp-role.yaml"
 TOKEN = "3f0f6f0e-6f9c-4a3c-9f5a-0d8b6a0c1e2f"

@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import RunState, Step
 from backend.common import clock
 from tests import factories
-from workers import engine
-from workers.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
+from workers.engine import dispatch
+from workers.engine.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -137,8 +137,8 @@ def test_message_that_comes_twice_moves_the_run_once():
     made = step()
     (claim,) = claim_due(is_polling=False)
     passed_on: list[Claim | None] = []
-    engine.run_step(claim, passed_on.append)
-    engine.run_step(claim, passed_on.append)
+    dispatch.run_step(claim, passed_on.append)
+    dispatch.run_step(claim, passed_on.append)
     made.run.refresh_from_db()
     assert made.run.state == RunState.REACHABLE
     following = made.run.steps.get(state=RunState.REACHABLE)
@@ -149,7 +149,7 @@ def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
     made = step()
     (late,) = claim_due(is_polling=False)
     Step.objects.filter(pk=made.pk).update(lease_token=2)
-    engine.run_step(late, never)
+    dispatch.run_step(late, never)
     made.run.refresh_from_db()
     assert made.run.state == RunState.QUEUED
 
@@ -157,7 +157,7 @@ def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
 def test_message_for_a_running_run_is_dropped_and_leaves_it_to_the_poller():
     made = step(state=RunState.RUNNING)
     (claim,) = claim_due(is_polling=True)
-    engine.run_step(claim, never)
+    dispatch.run_step(claim, never)
     made.refresh_from_db()
     assert (made.lease_token, made.finished_at, made.last_error) == (claim.token, None, "")
     assert made.lease_until > clock.now()
@@ -172,7 +172,7 @@ def test_two_workers_with_the_same_claim_move_the_run_once():
     @apart
     def worker(_):
         gate.wait()
-        engine.run_step(claim, passed_on.append)
+        dispatch.run_step(claim, passed_on.append)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(worker, range(2)))
@@ -182,13 +182,13 @@ def test_two_workers_with_the_same_claim_move_the_run_once():
 
 def test_tick_sends_due_steps_once_and_asks_for_a_poller(queued):
     made, running = step(), step(RunState.RUNNING)
-    assert engine.tick() == 1
+    assert dispatch.tick() == 1
     assert queued == [
         ("workers.run_step", {"step_id": made.pk, "token": 1}),
         ("workers.poll_steps", {}),
     ]
     queued.clear()
-    assert engine.tick() == 0  # the first is leased; the poller has not come yet
+    assert dispatch.tick() == 0  # the first is leased; the poller has not come yet
     assert queued == [("workers.poll_steps", {})]
     running.refresh_from_db()
     assert running.lease_until is None

@@ -23,7 +23,8 @@ from backend.common import clock
 from backend.config.environment import Mail, mail
 from tests import factories
 from tests.fakes.receivers import mail_server, web_server
-from workers import notices, tasks
+from workers import tasks
+from workers.notifications import delivery as notices
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 

@@ -14,9 +14,10 @@ from backend.domain.profiles import PROBE_SERIES
 from tests import factories
 from tests.fakes.sshd import FakeSshd, processes_in
 from tests.workers.conftest import driven, hurry, tiny_run
-from workers import pipeline, poller, steps
-from workers.probes import plan as plans
-from workers.pump import Pump
+from workers.engine import poller, steps
+from workers.engine.pump import Pump
+from workers.remote import pipeline
+from workers.remote.probes import plan as plans
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

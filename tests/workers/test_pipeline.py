@@ -16,14 +16,14 @@ import pytest
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
-from workers import pipeline, scripts
-from workers.driver import Output, Target
-from workers.drivers.local import LocalTransport
-from workers.pipeline import RawResult, Snapshot
-from workers.probes import build
-from workers.probes.plan import plan, plan_script
-from workers.readings import reading
-from workers.registry import driver
+from workers.remote import pipeline, scripts
+from workers.remote.driver import Output, Target
+from workers.remote.local import LocalTransport
+from workers.remote.pipeline import RawResult, Snapshot
+from workers.remote.probes import build
+from workers.remote.probes.plan import plan, plan_script
+from workers.remote.readings import reading
+from workers.remote.registry import driver
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
 PARAMETERS = {"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0}

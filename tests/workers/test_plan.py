@@ -7,8 +7,8 @@ import pytest
 
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PROBE_SERIES, PROFILES
-from workers.probes.plan import plan, plan_script, seconds_of
-from workers.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
+from workers.remote.probes.plan import plan, plan_script, seconds_of
+from workers.remote.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
 
 
 def steps(made):

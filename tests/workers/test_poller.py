@@ -14,15 +14,15 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.profiles import PROFILES
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
-from workers import engine, poller
-from workers.connections import connections
-from workers.drivers.static import StaticDriver
-from workers.followed import UNCHANGED_S, taken_up
-from workers.leases import Claim, release
-from workers.pipeline import RawResult, Snapshot
-from workers.progress import Progress, progress_write
-from workers.pump import Pump
-from workers.readings import Reading
+from workers.engine import dispatch, poller
+from workers.engine.followed_run import UNCHANGED_S, taken_up
+from workers.engine.leases import Claim, release
+from workers.engine.progress import Progress, progress_write
+from workers.engine.pump import Pump
+from workers.remote.connections import connections
+from workers.remote.pipeline import RawResult, Snapshot
+from workers.remote.readings import Reading
+from workers.remote.static import StaticDriver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -279,7 +279,7 @@ def test_defect_of_ours_in_a_reading_ends_the_run_as_a_bug(running, monkeypatch,
     monkeypatch.setattr(poller.Window, "_after_reading", poison)
     run = driven(running)
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
-    assert run.steps.get(state=RunState.RUNNING).attempt == engine.MAX_ATTEMPTS
+    assert run.steps.get(state=RunState.RUNNING).attempt == dispatch.MAX_ATTEMPTS
     assert list(sshd.temporary.iterdir()) == []
 
 

@@ -26,7 +26,7 @@ from tests.workers.reaping import (
     machines,
     until_clean,
 )
-from workers import reaper
+from workers.rentals import reaper
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

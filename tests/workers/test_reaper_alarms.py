@@ -20,8 +20,9 @@ from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
-from workers import reaper, tasks
-from workers.pump import Pump
+from workers import tasks
+from workers.engine.pump import Pump
+from workers.rentals import reaper
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.providers.machines import Resource, ResourceKind, ResourceState
-from workers.verdicts import MARGIN, Launch, verdicts
+from workers.rentals.orphans import MARGIN, Launch, verdicts
 
 NOW = dt.datetime(2026, 11, 2, 12, tzinfo=dt.UTC)
 SETTLE = dt.timedelta(minutes=5)

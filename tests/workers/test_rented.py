@@ -21,9 +21,10 @@ from tests.fakes.fake.driver import FakeDriver
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
-from workers import engine, poller, ssh
-from workers.leases import claim_due
-from workers.pump import Pump
+from workers.engine import dispatch, poller
+from workers.engine.leases import claim_due
+from workers.engine.pump import Pump
+from workers.remote import ssh
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ON_THE_WAY = (
@@ -69,7 +70,7 @@ def stepped(run, until):
             poller.follow(lambda claim: None, window_s=1)
         else:
             for claim in claim_due(is_polling=False):
-                engine.run_step(claim, lambda claim: None)
+                dispatch.run_step(claim, lambda claim: None)
     raise AssertionError(f"still {run.state}: {list(run.steps.values_list('last_error'))}")
 
 
@@ -180,7 +181,7 @@ def test_run_waits_while_its_account_holds_all_its_machines(provider):
     first = stepped(rented_run(of, probes=["inventory"]), RunState.BOOTING)
     second = rented_run(of, probes=["inventory"])
     (claim,) = _made_due(second)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     second.refresh_from_db()
     assert second.state == RunState.QUEUED
     assert second.steps.get().last_error == (
@@ -228,7 +229,7 @@ def test_throttled_calls_are_made_again_later(provider, run):
     provider.cloud.fault(Fault.THROTTLED, times=3)
     stepped(run, RunState.BUDGET_RESERVED)
     (claim,) = claim_due(is_polling=False) or _made_due(run)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     step = run.steps.get(state="budget_reserved")
     assert step.last_error == "quota: too many calls, try again"
     assert step.attempt == 0  # it is not our attempts that are counted
@@ -247,7 +248,7 @@ def test_empty_bucket_of_calls_is_waited_for(provider, run):
     later = clock.now() + dt.timedelta(hours=1)
     CloudAccount.objects.update(calls_left=0.5, calls_at=later)
     (claim,) = _made_due(run)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     step = run.steps.get(state="budget_reserved")
     assert step.last_error == "no call of the provider is left for 0.1 s"
     assert step.next_due_at > clock.now()
@@ -335,7 +336,7 @@ def test_key_pair_that_is_not_let_in_yet_is_waited_for(provider, run):
     allowed, server._allowed = server._allowed, set()
     for _ in range(20):  # a slow machine may not have come so far at the first look
         (claim,) = _made_due(run)
-        engine.run_step(claim, lambda claim: None)
+        dispatch.run_step(claim, lambda claim: None)
         step = run.steps.get(state="booting")
         if "refuses the key" in step.last_error:
             break
@@ -390,7 +391,7 @@ def test_silent_machine_that_lives_is_waited_for_and_its_provider_asked_seldom(p
     handed = []
     poller.follow(handed.append, window_s=2)
     (claim,) = [claim for claim in handed if claim is not None]
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     measuring.refresh_from_db()
     assert measuring.state == RunState.RUNNING
     assert calls(provider).count("describe") == before + 1
@@ -408,7 +409,7 @@ def test_machine_taken_away_under_a_step_fails_the_run_at_once(provider, run, st
     provider.cloud.interrupt(machines(provider)[0]["number"])
     provider.look()
     (claim,) = _made_due(run)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (RunState.TEARING_DOWN, "interrupted")
     assert over(run).state == RunState.FAILED
@@ -418,7 +419,7 @@ def test_runner_is_given_up_before_its_machine_ends_itself(provider):
     account(provider)
     run = stepped(rented_run(offer(), parameters={"lifetime_s": 200}), RunState.RUNNING)
     step = run.steps.get(state="running")
-    assert step.deadline_at == run.resource.expires_at - dt.timedelta(seconds=engine.EXPIRY_S)
+    assert step.deadline_at == run.resource.expires_at - dt.timedelta(seconds=dispatch.EXPIRY_S)
 
 
 # --- cancelled --------------------------------------------------------------------------------------
@@ -441,7 +442,7 @@ def test_run_cancelled_after_a_launch_without_an_answer_finds_its_machine(provid
     provider.cloud.fault(Fault.LATE, times=1, seconds=0.5)
     stepped(run, RunState.LAUNCHING)
     (claim,) = _made_due(run)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     assert Resource.objects.get(run=run).state == ResourceState.CALLED
     run_cancel(run=run, actor="tester")
     over(run)
@@ -517,7 +518,7 @@ def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider,
     stepped(run, RunState.TEARING_DOWN)
     provider.cloud.fault(Fault.TERMINATE_FAILED, probability=1)
     step = run.steps.get(state="tearing_down")
-    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - engine.lost_after())
+    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - dispatch.lost_after())
     over(run)
     assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
     assert lines(run)[-1].startswith(f"fake.small {run.resource.provider_id} created may remain")
@@ -537,7 +538,7 @@ def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider,
 
 def stepped_once(run):
     for claim in _made_due(run):
-        engine.run_step(claim, lambda claim: None)
+        dispatch.run_step(claim, lambda claim: None)
     time.sleep(0.05)
 
 
@@ -553,7 +554,7 @@ def test_refused_access_at_the_end_is_told_at_once(provider, run, monkeypatch):
 
 def test_secret_in_a_refusal_is_not_passed_on(provider, monkeypatch):
     from backend.providers.machines import Access
-    from workers import provider as calling
+    from workers.rentals import provider_calls as calling
 
     secret = "s3cr3t-value-of-a-token"
     monkeypatch.setattr(

@@ -14,9 +14,9 @@ from backend.domain.errors import Reason
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.runner_status import RunnerStatus
 from tests import factories
-from workers.pipeline import RawResult, Snapshot
-from workers.readings import Reading, reading
-from workers.results import readings_store, run_failure
+from workers.engine.results import readings_store, run_failure
+from workers.remote.pipeline import RawResult, Snapshot
+from workers.remote.readings import Reading, reading
 
 pytestmark = pytest.mark.django_db
 

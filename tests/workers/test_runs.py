@@ -13,9 +13,9 @@ from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
 from backend.benchmarks.services import host_private_key_replace, run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
-from workers import engine, poller
-from workers.probes import plan as plans
-from workers.pump import Pump
+from workers.engine import dispatch, poller
+from workers.engine.pump import Pump
+from workers.remote.probes import plan as plans
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -306,7 +306,7 @@ def collecting(ssh_host, sshd):
 
 
 def test_host_that_is_silent_when_results_are_collected_is_waited_for(collecting, sshd):
-    for _ in range(engine.MAX_ATTEMPTS + 1):
+    for _ in range(dispatch.MAX_ATTEMPTS + 1):
         hurry(collecting)
         Pump().steps(wait_s=0)
         collecting.refresh_from_db()
@@ -318,7 +318,7 @@ def test_host_that_is_silent_when_results_are_collected_is_waited_for(collecting
 
 def test_host_that_stays_silent_when_results_are_collected_is_lost(collecting, sshd):
     began = collecting.steps.get(state=RunState.COLLECTING)
-    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - engine.lost_after())
+    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - dispatch.lost_after())
     hurry(collecting)
     Pump().steps(wait_s=0)
     collecting.refresh_from_db()

@@ -15,8 +15,9 @@ from backend.benchmarks.schedules import schedule_create
 from backend.common import clock
 from tests import factories
 from tests.backend.campaigns import campaign
-from workers import scheduler, tasks
-from workers.pump import Pump
+from workers import tasks
+from workers.engine import periodic
+from workers.engine.pump import Pump
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queued")]
 
@@ -50,7 +51,7 @@ def test_due_time_starts_one_round_when_many_ticks_race():
     def tick():
         try:
             barrier.wait(10)
-            scheduler.tick()
+            periodic.tick()
         finally:
             connection.close()
 
@@ -75,7 +76,7 @@ def test_schedule_that_fails_does_not_keep_others_waiting(monkeypatch, caplog):
 
     monkeypatch.setattr(schedules, "campaign_start", started)
     with caplog.at_level(logging.ERROR):
-        assert scheduler.start_due() == 1
+        assert periodic.start_due() == 1
     assert str(broken.pk) in caplog.text
     sound.refresh_from_db()
     broken.refresh_from_db()
@@ -84,16 +85,16 @@ def test_schedule_that_fails_does_not_keep_others_waiting(monkeypatch, caplog):
 
 
 def test_tick_takes_up_many_schedules_in_turns(monkeypatch):
-    monkeypatch.setattr(scheduler, "MAX_STARTS", 2)
+    monkeypatch.setattr(periodic, "MAX_STARTS", 2)
     for _ in range(3):
         due(campaign(factories.host()))
-    assert scheduler.start_due() == 2
-    assert scheduler.start_due() == 1
-    assert scheduler.start_due() == 0
+    assert periodic.start_due() == 2
+    assert periodic.start_due() == 1
+    assert periodic.start_due() == 0
 
 
 def test_tick_asks_for_delivery_only_when_something_is_due(queued):
-    scheduler.tick()
+    periodic.tick()
     assert queued == []
     subscription_create(
         workspace=factories.workspace(), channel="webhook", address="https://hooks.example/",
@@ -104,7 +105,7 @@ def test_tick_asks_for_delivery_only_when_something_is_due(queued):
         document={"title": "", "detail": "", "url": ""},
     )  # fmt: skip
     queued.clear()
-    scheduler.tick()
+    periodic.tick()
     assert [name for name, _ in queued] == ["workers.send_notices"]
 
 

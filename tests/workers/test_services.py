@@ -35,9 +35,9 @@ from backend.benchmarks.services import (
 from backend.catalog.services import PriceInput
 from backend.domain.errors import InvalidValue
 from tests import factories
-from workers import engine
-from workers.leases import claim_due
-from workers.scan import scan_host
+from workers.engine import dispatch
+from workers.engine.host_scan import scan_host
+from workers.engine.leases import claim_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -294,7 +294,7 @@ def test_cancel_that_races_with_the_first_step_wins_or_is_honoured_next():
     todo: list[Any] = []
     (claim,) = claim_due(is_polling=False)
     run_cancel(run=run, actor="tester")
-    engine.run_step(claim, todo.append)  # finds its step closed
+    dispatch.run_step(claim, todo.append)  # finds its step closed
     assert todo == []
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED
@@ -304,10 +304,10 @@ def test_cancel_before_anything_was_sent_goes_through_the_teardown():
     run = run_on(factories.host())
     todo: list[Any] = []
     (claim,) = claim_due(is_polling=False)
-    engine.run_step(claim, todo.append)  # queued -> reachable
+    dispatch.run_step(claim, todo.append)  # queued -> reachable
     run_cancel(run=run, actor="tester")
     while todo:
-        engine.run_step(todo.pop(), todo.append)
+        dispatch.run_step(todo.pop(), todo.append)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (RunState.CANCELLED, "")
     states = list(run.steps.values_list("state", flat=True))
@@ -318,21 +318,21 @@ def test_step_that_always_crashes_ends_in_bug_after_four_attempts(monkeypatch):
     run = run_on(factories.host())
     todo: list[Any] = []
     (claim,) = claim_due(is_polling=False)
-    engine.run_step(claim, todo.append)
+    dispatch.run_step(claim, todo.append)
 
     def crash(run, step):
         raise ZeroDivisionError("poison")
 
-    monkeypatch.setitem(engine.HANDLERS, RunState.REACHABLE, crash)
+    monkeypatch.setitem(dispatch.HANDLERS, RunState.REACHABLE, crash)
     attempts = 0
     while todo:
         attempts += todo[0].step_id == run.steps.get(state=RunState.REACHABLE).pk
-        engine.run_step(todo.pop(), todo.append)
+        dispatch.run_step(todo.pop(), todo.append)
         run.refresh_from_db()
         if not todo and not run.is_finished:
             run.steps.filter(finished_at=None).update(next_due_at="2020-01-01T00:00:00Z")
             todo += claim_due(is_polling=False)
-    assert attempts == engine.MAX_ATTEMPTS
+    assert attempts == dispatch.MAX_ATTEMPTS
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
     assert run.failure_detail == "ZeroDivisionError: poison"
 
@@ -341,10 +341,10 @@ def test_worker_that_dies_in_the_same_step_again_and_again_ends_the_run():
     run = run_on(factories.host())
     todo: list[Any] = []
     (claim,) = claim_due(is_polling=False)
-    engine.run_step(claim, todo.append)
-    run.steps.filter(finished_at=None).update(attempt=engine.MAX_ATTEMPTS + 1)
+    dispatch.run_step(claim, todo.append)
+    run.steps.filter(finished_at=None).update(attempt=dispatch.MAX_ATTEMPTS + 1)
     while todo:
-        engine.run_step(todo.pop(), todo.append)
+        dispatch.run_step(todo.pop(), todo.append)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
     assert "gave up after 4 attempts" in run.failure_detail

@@ -7,8 +7,8 @@ import pytest
 
 from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
-from workers import ssh
-from workers.driver import HostKeyChanged, Target
+from workers.remote import ssh
+from workers.remote.driver import HostKeyChanged, Target
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from backend.benchmarks.models import Campaign, HostState, Run, RunState, Step
 from backend.benchmarks.services import run_cancel, run_create, run_finish
 from backend.domain.errors import InvalidValue
 from tests import factories
-from workers import engine
-from workers.leases import claim_due
+from workers.engine import dispatch
+from workers.engine.leases import claim_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -162,7 +162,7 @@ def test_run_whose_host_lost_its_trust_ends_before_anything_is_done():
     b.state = HostState.KEY_CHANGED
     b.save()
     (claim,) = claim_due(is_polling=False)
-    engine.run_step(claim, lambda claim: None)
+    dispatch.run_step(claim, lambda claim: None)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
     assert b.name in run.failure_detail
@@ -233,7 +233,7 @@ def test_cancel_and_first_step_of_the_same_run_do_not_wait_for_each_other():
         @apart
         def begin(claim=claim, gate=gate):
             gate.wait()
-            engine.run_step(claim, lambda claim: None)
+            dispatch.run_step(claim, lambda claim: None)
 
         @apart
         def cancel(run=run, gate=gate):

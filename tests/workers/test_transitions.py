@@ -5,8 +5,8 @@ import pytest
 from backend.benchmarks.models import TERMINAL_STATES, Run, RunState
 from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
 from tests import factories
-from workers import rented
-from workers.engine import HANDLERS
+from workers.engine import rented_steps
+from workers.engine.dispatch import HANDLERS
 
 
 def reachable_from(state):
@@ -43,7 +43,7 @@ def test_every_state_on_the_way_of_a_standing_machine_has_a_handler():
 
 def test_every_state_on_the_way_of_a_rented_machine_has_a_handler():
     # A running one is followed, and worked on when its host falls silent.
-    assert set(rented.HANDLERS) == set(RunState) - set(TERMINAL_STATES)
+    assert set(rented_steps.HANDLERS) == set(RunState) - set(TERMINAL_STATES)
 
 
 @pytest.mark.django_db

@@ -22,7 +22,7 @@ class Host(Identified):
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hosts")
     name = models.CharField(max_length=100)
     driver = models.CharField(max_length=20)
-    """Slug in workers.registry: `local` or `static`."""
+    """Slug in workers.remote.registry: `local` or `static`."""
     is_rented = models.BooleanField(default=False)
     """Started for one run and ended with it."""
     address = models.CharField(max_length=255, blank=True)

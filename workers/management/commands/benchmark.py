@@ -28,9 +28,9 @@ from backend.catalog.models import Kind
 from backend.catalog.services import PriceInput, price_observation_create
 from backend.domain.errors import DomainError
 from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROBE_SERIES, PROFILES
-from workers import report
-from workers.scan import scan_host
-from workers.standin import StandIn
+from workers.engine import report
+from workers.engine.host_scan import scan_host
+from workers.engine.in_process import StandIn
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"

@@ -16,7 +16,7 @@ from backend.benchmarks.costs import Cost, shown
 from backend.benchmarks.matrix import CampaignView, campaign_view
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, RunState
 from backend.domain.errors import DomainError
-from workers.standin import StandIn
+from workers.engine.in_process import StandIn
 
 ACTOR = "command"
 LOOK_S = 1.0

@@ -13,7 +13,7 @@ from backend.domain.errors import InvalidValue
 from backend.providers.ecb import rates as ecb
 from backend.providers.ecb.fetch import rates_text
 from backend.providers.http import FetchError
-from workers.fetching import rates_now
+from workers.pricelists.fetching import rates_now
 
 LARGEST_FILE = 64 * 2**20
 

@@ -21,8 +21,8 @@ from backend.domain.errors import DomainError
 from backend.domain.parsing.prices.collected import Collected
 from backend.providers.http import FetchError
 from backend.providers.spool import Spool
-from workers.fetching import fetch_now
-from workers.price_files import FORMS, PriceList, Reading, lists, results
+from workers.pricelists.fetching import fetch_now
+from workers.pricelists.files import FORMS, PriceList, Reading, lists, results
 
 TOLD_EVERY_S = 5.0
 MB = 1_000_000

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from workers.pump import Pump
+from workers.engine.pump import Pump
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workers.reaper import Look, ReapReport, reap
+from workers.rentals.reaper import Look, ReapReport, reap
 
 
 class Command(BaseCommand):

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from workers.leases import Claim, fenced_all
-from workers.readings import Reading
-from workers.results import readings_store
+from workers.engine.leases import Claim, fenced_all
+from workers.engine.results import readings_store
+from workers.remote.readings import Reading
 
 WRITE = """
 UPDATE benchmarks_run AS run

@@ -11,9 +11,9 @@ from backend.accounts.models import CloudAccount
 from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason
 from backend.providers.machines import ProviderDriver
-from workers.accounts import access_of
-from workers.registry import cloud
-from workers.steps import step_seconds
+from workers.remote.registry import cloud
+from workers.rentals.account_access import access_of
+from workers.time_limits import step_seconds
 
 T = TypeVar("T")
 CALL_S = 30

@@ -6,9 +6,12 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.db import connection
 
-from workers import fetching, notices, poller, reaper, scheduler
-from workers.engine import run_step
-from workers.leases import Claim, claim_due
+from workers.engine import periodic, poller
+from workers.engine.dispatch import run_step
+from workers.engine.leases import Claim, claim_due
+from workers.notifications import delivery
+from workers.pricelists import fetching
+from workers.rentals import reaper
 
 IDLE_S = 0.25
 
@@ -51,14 +54,14 @@ class Pump:
     def once(self) -> None:
         """One pass: what is due, with running runs followed to their end or for one window."""
         if self._has_schedules:
-            scheduler.start_due()
+            periodic.start_due()
         self.steps(wait_s=0)
         poller.follow(self._dispatch)
         self.steps(wait_s=0)
         if self._has_schedules:
-            scheduler.check_due()
+            periodic.check_due()
             reaper.reap()
-            notices.deliver_due()
+            delivery.deliver_due()
             fetching.fetch_due()
 
     def steps(self, *, wait_s: float) -> None:
@@ -89,9 +92,9 @@ class Pump:
     def _attend(self) -> None:
         try:
             while not self._stop.is_set():
-                scheduler.start_due()
-                scheduler.check_due()
-                notices.deliver_due(is_wanted=lambda: not self._stop.is_set())
+                periodic.start_due()
+                periodic.check_due()
+                delivery.deliver_due(is_wanted=lambda: not self._stop.is_set())
                 self._stop.wait(settings.TICK_S)
         finally:
             connection.close()

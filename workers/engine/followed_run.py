@@ -14,16 +14,16 @@ from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.stats import is_settled
-from workers import pipeline
-from workers.connections import Connections
-from workers.driver import MachineDriver, Target, Transport
-from workers.leases import RELATED, Claim
-from workers.probes.plan import Plan
-from workers.probes.registry import series
-from workers.readings import Reading
-from workers.registry import driver
-from workers.results import CACHED, DISTURBED, flags_of
-from workers.steps import plan_of, target_of
+from workers.engine.leases import RELATED, Claim
+from workers.engine.results import CACHED, DISTURBED, flags_of
+from workers.engine.steps import plan_of, target_of
+from workers.remote import pipeline
+from workers.remote.connections import Connections
+from workers.remote.driver import MachineDriver, Target, Transport
+from workers.remote.probes.plan import Plan
+from workers.remote.probes.registry import series
+from workers.remote.readings import Reading
+from workers.remote.registry import driver
 
 LIVE_PERIOD_S = 3.0
 """How often the series of the running repeat is read for the page that shows it."""

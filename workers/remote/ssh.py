@@ -13,7 +13,7 @@ import asyncssh
 
 from backend.domain.addresses import checked_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
-from workers.driver import HostKeyChanged, Output, Target, read_capped
+from workers.remote.driver import HostKeyChanged, Output, Target, read_capped
 
 CONNECT_TIMEOUT_S = 10
 KEEPALIVE_S = 15

@@ -8,7 +8,7 @@ from django.db import connection
 
 from backend.benchmarks.models import Tick
 from backend.common import clock
-from workers.pump import Pump
+from workers.engine.pump import Pump
 
 TICKS_OF_SILENCE = 3
 """A worker that missed this many ticks is not there; the command then works by itself."""

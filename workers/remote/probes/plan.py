@@ -15,7 +15,7 @@ from backend.domain.profiles import (
     Value,
 )
 from backend.domain.stats import StoppingRule
-from workers.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
+from workers.remote.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
 
 LEAST_BYTES_PER_DISK_S = 32 * 2**20
 """A file size that a person asked for is copied whole unless the disk is slower than this."""

@@ -42,12 +42,14 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.rentals import next_zone
 from backend.providers import machines
 from backend.providers.machines import LaunchSpec
-from workers import ssh, steps
-from workers.driver import HostKeyChanged, Transport
-from workers.leases import Claim, fenced
-from workers.provider import NoCallLeft, Provider
-from workers.results import boot_store
-from workers.steps import Move, Wait, failed, jittered, step_seconds
+from workers.engine import steps
+from workers.engine.leases import Claim, fenced
+from workers.engine.results import boot_store
+from workers.engine.steps import Move, Wait, failed, jittered
+from workers.remote import ssh
+from workers.remote.driver import HostKeyChanged, Transport
+from workers.rentals.provider_calls import NoCallLeft, Provider
+from workers.time_limits import step_seconds
 
 QUOTA_RETRY_S = 10
 LOOK_S = (1.0, 10.0)

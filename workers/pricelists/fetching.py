@@ -44,8 +44,8 @@ from backend.providers.http import FetchError, NotModified, Patience, Unwanted, 
 from backend.providers.machines import Access
 from backend.providers.source import Wanted
 from backend.providers.spool import Spool
-from workers.accounts import access_of
-from workers.registry import source
+from workers.remote.registry import source
+from workers.rentals.account_access import access_of
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from functools import cache
 from typing import Any, TypeVar
 
-from workers.driver import MachineDriver, Target, Transport
+from workers.remote.driver import MachineDriver, Target, Transport
 
 T = TypeVar("T")
 CONNECTS = 16

@@ -8,7 +8,7 @@ from backend.benchmarks.campaigns import campaign_watch_budget
 from backend.benchmarks.notices import has_due_notices
 from backend.benchmarks.schedules import schedule_fire, schedules_due
 from backend.common.queue import Task, enqueue
-from workers import accounts
+from workers.rentals import account_access
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,6 @@ def check_due() -> None:
     """Check the accounts for which that was asked, in this process."""
     for account_id in checks_due(since_s=0):
         try:
-            accounts.check(account_id)
+            account_access.check(account_id)
         except Exception:  # as above
             log.exception("the check of account %s failed", account_id)

@@ -25,8 +25,8 @@ from backend.benchmarks.resources import ledger_record, resource_created, resour
 from backend.domain.errors import DriverError, Reason
 from backend.providers import machines
 from backend.providers.machines import ProviderDriver, ResourceKind
-from workers.provider import NoCallLeft, Provider
-from workers.verdicts import Launch, Verdict, verdicts
+from workers.rentals.orphans import Launch, Verdict, verdicts
+from workers.rentals.provider_calls import NoCallLeft, Provider
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

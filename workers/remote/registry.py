@@ -5,11 +5,11 @@ from typing import Any
 
 from backend.providers.machines import Access, ProviderDriver
 from backend.providers.source import Source
-from workers.driver import MachineDriver
+from workers.remote.driver import MachineDriver
 
 MACHINES = {
-    "local": "workers.drivers.local:LocalDriver",
-    "static": "workers.drivers.static:StaticDriver",
+    "local": "workers.remote.local:LocalDriver",
+    "static": "workers.remote.static:StaticDriver",
 }
 """Machines that are simply there: how to log in (Host.driver)."""
 CLOUDS = {

@@ -21,15 +21,15 @@ from backend.benchmarks.transitions import StaleState
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
-from workers import engine
-from workers.connections import Connections, connections
-from workers.followed import Followed, taken_up
-from workers.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release_all
-from workers.pipeline import Snapshot
-from workers.progress import Progress, progress_write
-from workers.readings import Reading, reading
-from workers.results import readings_store
-from workers.steps import Move, failed
+from workers.engine import dispatch as engine
+from workers.engine.followed_run import Followed, taken_up
+from workers.engine.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release_all
+from workers.engine.progress import Progress, progress_write
+from workers.engine.results import readings_store
+from workers.engine.steps import Move, failed
+from workers.remote.connections import Connections, connections
+from workers.remote.pipeline import Snapshot
+from workers.remote.readings import Reading, reading
 
 log = logging.getLogger(__name__)
 

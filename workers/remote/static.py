@@ -1,7 +1,7 @@
 """Dedicated, rented and on-premises hosts over SSH."""
 
-from workers import ssh
-from workers.driver import Target, Transport
+from workers.remote import ssh
+from workers.remote.driver import Target, Transport
 
 
 class StaticDriver:

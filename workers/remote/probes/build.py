@@ -1,6 +1,6 @@
 """Builds the native probes: one static binary per probe and architecture, by a pinned compiler.
 
-`python -m workers.probes.build [--arch x86_64|aarch64|host|all] [--zig PATH]` writes
+`python -m workers.remote.probes.build [--arch x86_64|aarch64|host|all] [--zig PATH]` writes
 `native/build/<arch>/{cmips,memory,observe,small_files}` and `manifest.json`. The same sources and
 compiler give the same bytes from any checkout. Standard library only, so that the launcher can run
 it before any virtualenv exists.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 PROBES = ("cmips", "memory", "observe", "small_files")
 ARCHITECTURES = ("x86_64", "aarch64")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NATIVE = Path(__file__).resolve().parent / "native"
 BUILD_DIR = NATIVE / "build"
 DEFAULT_ZIG = ROOT / ".tools" / "zig" / "ziglang" / "zig"
@@ -139,7 +139,7 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
     except FileNotFoundError as error:
         raise BuildError(
             f"the probes for {arch} are not built ({error.filename} is missing): "
-            f"run python -m workers.probes.build --arch {arch}"
+            f"run python -m workers.remote.probes.build --arch {arch}"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise BuildError(f"{manifest_path} is damaged: {error!r}") from error
@@ -207,7 +207,7 @@ def _run(command: Sequence[str | os.PathLike[str]]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Builds what is asked and writes one line per binary; 1 with the reason when it cannot."""
     parser = argparse.ArgumentParser(
-        prog="python -m workers.probes.build", description="Build the native probes."
+        prog="python -m workers.remote.probes.build", description="Build the native probes."
     )
     parser.add_argument("--arch", choices=[*ARCHITECTURES, "host", "all"], default="all")
     parser.add_argument("--zig", help="the zig binary (default: $ZIG, then .tools/zig)")

@@ -9,8 +9,8 @@ from backend.domain.errors import ProbeError, Reason
 from backend.domain.parsing import ParsedSample, observe
 from backend.domain.parsing.inventory import HostFacts
 from backend.domain.parsing.observe import Conditions
-from workers.pipeline import RawResult, text_of
-from workers.probes.registry import PROBES
+from workers.remote.pipeline import RawResult, text_of
+from workers.remote.probes.registry import PROBES
 
 # Exit codes of the scripts and probes on the target (native/probe.h).
 EXIT_DISK_FULL = 5

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from backend.domain.errors import DriverError, Reason
-from workers.driver import Output, Target, Transport, read_capped
+from workers.remote.driver import Output, Target, Transport, read_capped
 
 KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from backend.benchmarks.models import Host
 from backend.benchmarks.services import host_scan_record
 from backend.domain.errors import DriverError
-from workers import ssh
+from workers.remote import ssh
 
 
 def scan_host(host_id: str) -> None:

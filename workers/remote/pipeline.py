@@ -17,9 +17,9 @@ from pathlib import Path
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import runner_status
 from backend.domain.parsing.runner_status import RunnerStatus
-from workers import scripts
-from workers.driver import Transport
-from workers.probes import build
+from workers.remote import scripts
+from workers.remote.driver import Transport
+from workers.remote.probes import build
 
 SCRIPT_TIMEOUT_S = 20
 TEARDOWN_TIMEOUT_S = 75
@@ -32,7 +32,7 @@ MAX_RESULTS = 60
 MAX_FILE_BYTES = 2 * 2**20
 MAX_READ_BYTES = 6 * 2**20
 """After this many no further result is begun: with its four files it stays under what a command
-may answer (workers.driver)."""
+may answer (workers.remote.driver)."""
 PORTS = (20_000, 32_000)
 """Below the range from which kernels take the ports of outgoing connections."""
 

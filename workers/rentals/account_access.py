@@ -10,7 +10,7 @@ from backend.common.crypto import SealBroken
 from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason
 from backend.providers.machines import Access
-from workers.registry import CLOUDS, cloud
+from workers.remote.registry import CLOUDS, cloud
 
 log = logging.getLogger(__name__)
 

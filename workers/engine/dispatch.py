@@ -18,9 +18,8 @@ from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
-from workers import rented
-from workers.driver import HostKeyChanged
-from workers.leases import (
+from workers.engine import rented_steps
+from workers.engine.leases import (
     Claim,
     LeaseLost,
     claim_due,
@@ -30,7 +29,8 @@ from workers.leases import (
     release,
     renewed,
 )
-from workers.steps import HANDLERS, Move, Wait, distrust, failed, jittered, plan_of
+from workers.engine.steps import HANDLERS, Move, Wait, distrust, failed, jittered, plan_of
+from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
 Dispatch = Callable[[Claim | None], None]
@@ -86,7 +86,7 @@ def _worked(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
     if step.state != run.state and not run.is_finished:
         raise StaleState(f"step {step.state} of a run in {run.state}")
-    handlers = rented.HANDLERS if run.host.is_rented else HANDLERS
+    handlers = rented_steps.HANDLERS if run.host.is_rented else HANDLERS
     if state not in handlers:
         raise StaleState(f"a {state} run is followed, not worked on")
     if state in CANCELLABLE and run.is_cancel_requested:
@@ -105,7 +105,7 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
     if state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
     if state in LOGGED_IN and run.host.is_rented and error.retryable and error.reason != Reason.BUG:
-        why = rented.why_ended(run)
+        why = rented_steps.why_ended(run)
         if why is not None:
             return _given_up(step, Reason.INTERRUPTED, why)
     if state == RunState.COLLECTING and error.retryable and error.reason != Reason.BUG:

@@ -15,17 +15,13 @@ from backend.benchmarks.services import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.profiles import NETWORK, PROFILES
-from workers import pipeline
-from workers.driver import HostKeyChanged, Target, Transport
-from workers.probes.plan import Plan, plan, plan_script
-from workers.readings import reading
-from workers.registry import driver
-from workers.results import (
-    offer_facts_record,
-    readings_store,
-    run_failure,
-    unavailable_note,
-)
+from workers.engine.results import offer_facts_record, readings_store, run_failure, unavailable_note
+from workers.remote import pipeline
+from workers.remote.driver import HostKeyChanged, Target, Transport
+from workers.remote.probes.plan import Plan, plan, plan_script
+from workers.remote.readings import reading
+from workers.remote.registry import driver
+from workers.time_limits import step_seconds
 
 T = TypeVar("T")
 BUSY_RETRY_S = 2
@@ -63,11 +59,6 @@ class Wait:
 
 
 # --- the machines of a run ----------------------------------------------------------------------
-
-
-def step_seconds() -> float:
-    """How long one step may work: well within its lease."""
-    return 0.75 * settings.LEASE_S
 
 
 def jittered(seconds: float) -> float:

@@ -14,9 +14,9 @@ from backend.domain.errors import Reason
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.probes import STDERR_MARK
-from workers.pipeline import Snapshot, text_of
-from workers.probes.registry import INVENTORY, PACKAGES, PROBES
-from workers.readings import Reading
+from workers.remote.pipeline import Snapshot, text_of
+from workers.remote.probes.registry import INVENTORY, PACKAGES, PROBES
+from workers.remote.readings import Reading
 
 DISTURBED = "disturbed"
 CACHED = "cached"

@@ -1,0 +1,8 @@
+"""How long the pieces of work may take."""
+
+from django.conf import settings
+
+
+def step_seconds() -> float:
+    """How long one step may work: well within its lease."""
+    return 0.75 * settings.LEASE_S
