@@ -3,35 +3,30 @@
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from backend.web.views import (
-    accounts,
-    activity,
-    campaigns,
-    clouds,
-    compare,
-    data,
-    evidence,
-    frontier,
-    hardware,
-    hosts,
-    imports,
-    metrics,
-    offers,
-    prices,
-    ranking,
-    reports,
-    requirements,
-    run_list,
-    runs,
-    samples,
-    saved_views,
-    scenario_editor,
-    scenario_traces,
-    scenarios,
-    schedules,
-    storage,
-    tokens,
-)
+from backend.web.accounts import views as accounts
+from backend.web.activity import views as activity
+from backend.web.campaigns import views as campaigns
+from backend.web.clouds import views as clouds
+from backend.web.compare import views as compare
+from backend.web.data import views as data
+from backend.web.frontier import views as frontier
+from backend.web.hardware import views as hardware
+from backend.web.hosts import views as hosts
+from backend.web.imports import views as imports
+from backend.web.metrics import views as metrics
+from backend.web.offers import views as offers
+from backend.web.prices import views as prices
+from backend.web.ranking import views as ranking
+from backend.web.reports import views as reports
+from backend.web.requirements import views as requirements
+from backend.web.runs import evidence_views, list_views, sample_views
+from backend.web.runs import views as runs
+from backend.web.saved_views import views as saved_views
+from backend.web.scenarios import editor_views, trace_views
+from backend.web.scenarios import views as scenarios
+from backend.web.schedules import views as schedules
+from backend.web.storage import views as storage
+from backend.web.tokens import views as tokens
 
 urlpatterns = [
     path("", ranking.ranking_page, name="ranking"),
@@ -40,13 +35,15 @@ urlpatterns = [
     path("frontier/", frontier.frontier_page, name="frontier"),
     path("offers/<slug:slug>/", offers.offer_page, name="offer"),
     path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
-    path("runs/", run_list.runs_page, name="runs"),
+    path("runs/", list_views.runs_page, name="runs"),
     path("runs/<uuid:run_id>/", runs.run_page, name="run"),
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),
     path("runs/<uuid:run_id>/cancel/", runs.run_cancel_form, name="run-cancel"),
-    path("runs/<uuid:run_id>/evidence/<int:n>/", evidence.evidence_page, name="evidence"),
-    path("evidence/<int:evidence_id>/", evidence.imported_page, name="imported-evidence"),
-    path("samples/<int:sample_id>/exclude/", samples.sample_exclude_form, name="sample-exclude"),
+    path("runs/<uuid:run_id>/evidence/<int:n>/", evidence_views.evidence_page, name="evidence"),
+    path("evidence/<int:evidence_id>/", evidence_views.imported_page, name="imported-evidence"),
+    path(
+        "samples/<int:sample_id>/exclude/", sample_views.sample_exclude_form, name="sample-exclude"
+    ),
     path("metrics/", metrics.metrics_page, name="metrics"),
     path("metrics/<slug:key>/", metrics.metric_page, name="metric"),
     path("hosts/", hosts.hosts_page, name="hosts"),
@@ -106,14 +103,14 @@ urlpatterns = [
     path("reports/<slug:slug>/", reports.report_page, name="report"),
     path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),
     path("scenarios/", scenarios.scenarios_page, name="scenarios"),
-    path("scenarios/new/", scenario_editor.scenario_new, name="scenario-new"),
-    path("scenarios/preview/", scenario_editor.scenario_preview, name="scenario-preview"),
-    path("scenarios/new/offers/", scenario_editor.scenario_offers, name="scenario-offers"),
-    path("scenarios/trace/", scenario_traces.scenario_trace, name="scenario-trace"),
+    path("scenarios/new/", editor_views.scenario_new, name="scenario-new"),
+    path("scenarios/preview/", editor_views.scenario_preview, name="scenario-preview"),
+    path("scenarios/new/offers/", editor_views.scenario_offers, name="scenario-offers"),
+    path("scenarios/trace/", trace_views.scenario_trace, name="scenario-trace"),
     path("scenarios/compare/", scenarios.scenarios_compare, name="scenarios-compare"),
     path("scenarios/<slug:slug>/", scenarios.scenario_page, name="scenario"),
     path("scenarios/<slug:slug>/map/", scenarios.scenario_map, name="scenario-map"),
-    path("scenarios/<slug:slug>/edit/", scenario_editor.scenario_edit, name="scenario-edit"),
+    path("scenarios/<slug:slug>/edit/", editor_views.scenario_edit, name="scenario-edit"),
     path("scenarios/<slug:slug>/copy/", scenarios.scenario_copy_form, name="scenario-copy"),
     path("scenarios/<slug:slug>/freeze/", scenarios.scenario_freeze_form, name="scenario-freeze"),
     path("scenarios/<slug:slug>/delete/", scenarios.scenario_delete_form, name="scenario-delete"),

@@ -20,7 +20,7 @@ from playwright.sync_api import expect
 from backend.catalog.services import data_version_bump
 from backend.common import clock
 from backend.rankings.query import RankingQuery
-from backend.web.frontier import Frontier, frontier
+from backend.web.frontier.page import Frontier, frontier
 from tests import factories
 from tests.e2e.browser import opened
 from tests.e2e.test_decision_pages import texts_of
@@ -85,7 +85,7 @@ def wild(query: RankingQuery) -> Frontier:
 def test_check_31_interval_that_reaches_zero_on_a_log_axis_is_drawn_and_marked(
     browser, site, market, monkeypatch
 ):
-    monkeypatch.setattr("backend.web.views.frontier.frontier", wild)
+    monkeypatch.setattr("backend.web.frontier.views.frontier", wild)
     with opened(browser, site) as page:  # fails on an exception and on an error of the console
         page.goto("/frontier/", wait_until="networkidle")
         data = json.loads(page.locator("#chart-json").text_content() or "")

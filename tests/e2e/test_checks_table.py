@@ -34,7 +34,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from backend.web.figures import money
+from backend.web.shared.figures import money
 from tests import factories
 from tests.backend.test_spreadsheets import opened as workbook
 from tests.backend.test_spreadsheets import printed_cells

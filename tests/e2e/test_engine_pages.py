@@ -10,7 +10,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from backend.benchmarks.models import Campaign, CampaignState, Host, HostState, Run, RunState
-from backend.web.figures import figure
+from backend.web.shared.figures import figure
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations
 from tests.frontend import engine_rows

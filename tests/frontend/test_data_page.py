@@ -16,7 +16,7 @@ from backend.rankings.columns import COLUMNS
 from backend.rankings.feeds import feed_key_create, feed_key_found
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.views import view_create, view_params
-from backend.web.formulas import Source, curl, excel_text, formulas, m_text, py_text
+from backend.web.data.formulas import Source, curl, excel_text, formulas, m_text, py_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.metrics import metric
-from backend.web import figures, lines, words
+from backend.web.shared import figures, lines, words
 
 # The tests of the scripts read the same cases: charts and tables must write a number alike.
 CASES = json.loads((Path(__file__).parents[2] / "frontend/tests/figure_cases.json").read_text())

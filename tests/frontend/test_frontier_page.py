@@ -10,7 +10,8 @@ from backend.catalog.services import data_version_bump
 from backend.domain.metrics import METRICS
 from backend.rankings.query import Filter
 from backend.rankings.selectors import RankingQuery
-from backend.web import figures, frontier
+from backend.web.frontier import page as frontier
+from backend.web.shared import figures
 from tests import factories
 from tests.frontend.rows import published
 

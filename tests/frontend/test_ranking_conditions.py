@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.rankings.columns import COLUMNS
-from backend.web.conditions import SIGNS, conditions
-from backend.web.folding import folded
+from backend.web.ranking.conditions import SIGNS, conditions
+from backend.web.ranking.folding import folded
 
 NUMERIC = [column.name for column in COLUMNS if column.kind.is_numeric]
 NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=6)

@@ -10,7 +10,7 @@ from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.stored import prices_refresh
 from backend.rankings.columns import COLUMNS_V1
 from backend.rankings.selectors import ranking
-from backend.web.views.ranking import asked
+from backend.web.ranking.views import asked
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.test_pages import Tags, html

@@ -9,12 +9,13 @@ import pytest
 from backend.benchmarks.models import Run, RunState
 from backend.benchmarks.summaries import summaries_refresh
 from backend.catalog.stored import prices_refresh
-from backend.web import plots, series_plots
-from backend.web.disk_plots import disk_plots
-from backend.web.figures import figure
-from backend.web.plots import Axis, Mark, Plot, Row
-from backend.web.run_plots import run_plots, run_strips
-from backend.web.spreads import spreads
+from backend.web.runs import series_plots
+from backend.web.runs.disk_plots import disk_plots
+from backend.web.runs.plots import run_plots, run_strips
+from backend.web.runs.spreads import spreads
+from backend.web.shared import plots
+from backend.web.shared.figures import figure
+from backend.web.shared.plots import Axis, Mark, Plot, Row
 from tests import factories
 from tests.frontend import engine_rows
 

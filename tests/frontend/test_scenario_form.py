@@ -10,9 +10,9 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.fields import FIELDS
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.web.forms.document_values import told, typed
-from backend.web.forms.scenario_layout import EVERY
-from backend.web.forms.scenarios import ScenarioForm, is_editable
+from backend.web.scenarios.document_values import told, typed
+from backend.web.scenarios.form_layout import EVERY
+from backend.web.scenarios.forms import ScenarioForm, is_editable
 
 WITHOUT_FIELD = {"/schema", "/demand/points"}
 """Always 1; shown as lines of demand/csv."""

@@ -14,7 +14,7 @@ from backend.accounts.selectors import default_workspace
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.services import scenario_create, scenario_freeze
-from backend.web.forms.scenarios import ScenarioForm
+from backend.web.scenarios.forms import ScenarioForm
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,9 @@ from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.selectors import scenario_series
 from backend.scenarios.services import scenario_create
-from backend.web import scenario_decisions as decisions
-from backend.web import scenario_plots as plots
-from backend.web.scenario_figures import marked, share
-from backend.web.scenario_span import spanned
+from backend.web.scenarios import decisions, plots
+from backend.web.scenarios.figures import marked, share
+from backend.web.scenarios.span import spanned
 
 
 def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The URL is the state: links change one thing and keep the rest."""
 
-from backend.web import state
+from backend.web.shared import state
 
 
 def test_cleaned_drops_empties_and_defaults_and_joins_lists():

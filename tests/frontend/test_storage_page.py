@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from backend.web.storage_examples import EXAMPLES
+from backend.web.storage.examples import EXAMPLES
 
 pytestmark = pytest.mark.django_db
 PAGE = "/storage/"

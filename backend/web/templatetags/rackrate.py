@@ -8,7 +8,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.benchmarks.selectors import STAGES
-from backend.web import figures, scenario_figures, words
+from backend.web.scenarios import figures as scenario_figures
+from backend.web.shared import figures, words
 
 register = template.Library()
 register.filter("figure", figures.figure)

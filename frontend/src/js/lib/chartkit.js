@@ -51,7 +51,7 @@ export function applyTheme() {
   });
 }
 
-/** Number with as many decimals as its size deserves, written as in the tables (backend/web/figures.py). */
+/** Number with as many decimals as its size deserves, written as in the tables (backend/web/shared/figures.py). */
 export function figure(value) {
   const size = Math.abs(value);
   // Two digits in the exponent, and halves to the even neighbour, because Python does so.

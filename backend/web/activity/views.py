@@ -1,0 +1,119 @@
+"""Who did what: the audit trail, newest first."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from backend.accounts.models import AuditEntry, Scope
+from backend.accounts.selectors import default_workspace
+from backend.web.shared.access import demand, readable
+from backend.web.shared.forms import text
+
+PER_PAGE = 50
+# Pages of the objects that the trail names.
+PAGES = {
+    "run": "run",
+    "host": "host",
+    "campaign": "campaign",
+    "cloudaccount": "cloud",
+    "priceobservation": "price",
+    "hardwaremodel": "hardware-model",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry as it reads: `facts` are the names and values of what changed."""
+
+    entry: AuditEntry
+    action: str
+    url: str
+    facts: list[tuple[str, str]]
+
+
+class ActivityForm(forms.Form):
+    """What the trail is narrowed to; all of it is in the address."""
+
+    actor = text("Who", required=False, placeholder="name")
+    action = forms.ChoiceField(label="Did", required=False)
+    about = text("Object", required=False, placeholder="identifier or kind")
+    since = forms.DateField(
+        label="Since", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+    until = forms.DateField(
+        label="Until", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+
+    def __init__(self, data: Mapping[str, Any], entries: QuerySet[AuditEntry]) -> None:
+        super().__init__(data, auto_id="%s", label_suffix="")
+        self.entries = entries
+        known = entries.order_by("action").values_list("action", flat=True).distinct()
+        choices = [("", "anything"), *((action, _words(action)) for action in known)]
+        self.fields["action"].choices = choices  # type: ignore[attr-defined]
+
+    def kept(self) -> QuerySet[AuditEntry]:
+        """The entries that pass; a field in error narrows nothing."""
+        self.full_clean()
+        wanted = {
+            "actor__icontains": self.cleaned_data.get("actor"),
+            "action": self.cleaned_data.get("action"),
+            "at__date__gte": self.cleaned_data.get("since"),
+            "at__date__lte": self.cleaned_data.get("until"),
+        }
+        entries = self.entries.filter(**{name: value for name, value in wanted.items() if value})
+        about = self.cleaned_data.get("about")
+        if not about:
+            return entries
+        return entries.filter(object_id__icontains=about) | entries.filter(
+            object_type__icontains=about
+        )
+
+
+@readable
+@require_safe
+def activity_page(request: HttpRequest) -> HttpResponse:
+    """Every write with its author and what it changed, fifty a page; for analysts and above."""
+    demand(request, Scope.WRITE)
+    form = ActivityForm(request.GET, AuditEntry.objects.filter(workspace=default_workspace()))
+    page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
+    wanted = {name: v for name in form.fields if (v := request.GET.get(name, ""))}
+    step = {"earlier": page.number - 1, "further": page.number + 1}
+    exists = {"earlier": page.has_previous(), "further": page.has_next()}
+    context = {
+        "form": form,
+        "page": page,
+        "lines": [_line(entry) for entry in page.object_list],
+        "is_narrowed": bool(wanted),
+        **{
+            name: f"?{urlencode({**wanted, 'page': number})}" if exists[name] else ""
+            for name, number in step.items()
+        },
+    }
+    return render(request, "activity/page.html", context)
+
+
+def _words(action: str) -> str:
+    return action.replace("_", " ")
+
+
+def _line(entry: AuditEntry) -> Line:
+    page = PAGES.get(entry.object_type)
+    return Line(
+        entry=entry,
+        action=_words(entry.action),
+        url=reverse(page, args=[entry.object_id]) if page else "",
+        facts=[
+            (_words(name), value if isinstance(value, str) else json.dumps(value))
+            for name, value in entry.detail.items()
+        ],
+    )

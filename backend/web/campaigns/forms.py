@@ -1,0 +1,97 @@
+"""A campaign: hosts and offers to rent, what is measured on them, and what it may cost."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
+from backend.web.runs.parameter_forms import ParameterForm
+from backend.web.runs.rental_form import PURCHASE_WORDS
+
+PAIR_WORDS: dict[str, str] = {
+    NetworkPairs.NONE: "no network tests",
+    NetworkPairs.RING: "each host to the next",
+    NetworkPairs.ALL: "each host to every other",
+}
+
+
+class CampaignForm(ParameterForm):
+    """Create a campaign; nothing runs before it is started."""
+
+    name = forms.CharField(
+        label="Name", max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    hosts = forms.MultipleChoiceField(
+        label="Hosts", required=False, widget=forms.CheckboxSelectMultiple
+    )
+    offers = forms.CharField(
+        label="Offers to rent",
+        required=False,
+        help_text="Their identifiers, separated by blanks or one a line, as in the address of an"
+        " offer's page. Each run rents a machine of its own and ends it; a budget is needed.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none"}),
+    )
+    purchase_model = forms.ChoiceField(
+        label="Machines to rent are bought",
+        choices=list(PURCHASE_WORDS.items()),
+        initial=ResourcePurchase.ON_DEMAND,
+        required=False,
+    )
+    repeats = forms.IntegerField(
+        label="Runs of each", initial=1, min_value=1, help_text="Host or offer, in one round."
+    )
+    concurrency = forms.IntegerField(
+        label="At once", initial=4, min_value=1, help_text="Runs active at the same time."
+    )
+    network_pairs = forms.ChoiceField(
+        label="Network between the hosts",
+        choices=list(PAIR_WORDS.items()),
+        initial=NetworkPairs.NONE,
+    )
+    budget_amount = forms.DecimalField(
+        label="Budget", required=False, min_value=Decimal(0), help_text="Empty: no limit."
+    )
+    budget_currency = forms.RegexField(
+        r"^[A-Za-z]{3}\Z",
+        label="Currency",
+        initial="USD",
+        required=False,
+        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
+    )
+    install_tools = forms.BooleanField(
+        label="Install fio and iperf3 for a run where they are missing, and remove them after it",
+        required=False,
+    )
+
+    pointers = {
+        **ParameterForm.pointers,
+        "/budget": "budget_amount",
+        "/budget/amount": "budget_amount",
+        "/budget/currency": "budget_currency",
+        "/parameters/purchase_model": "purchase_model",
+    }
+
+    def __init__(self, *args: Any, hosts: Sequence[Host], **given: Any) -> None:
+        super().__init__(*args, **given)
+        self.fields["hosts"].choices = [  # type: ignore[attr-defined]
+            (str(host.pk), host.name) for host in hosts if host.state == HostState.TRUSTED
+        ]
+        self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
+
+    def clean_offers(self) -> list[str]:
+        return re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
+
+    def chosen_parameters(self) -> dict[str, object]:
+        found = super().chosen_parameters()
+        if self.cleaned_data["offers"] and self.cleaned_data["purchase_model"]:
+            found["purchase_model"] = self.cleaned_data["purchase_model"]
+        return found
+
+    def budget(self) -> tuple[Decimal, str] | None:
+        """Amount and currency typed; None for no limit."""
+        amount = self.cleaned_data["budget_amount"]
+        currency = (self.cleaned_data["budget_currency"] or "USD").upper()
+        return None if amount is None else (amount, currency)

@@ -1,0 +1,212 @@
+"""Campaigns: their list, making one, and one while it goes on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.benchmarks.campaigns import (
+    campaign_cancel,
+    campaign_create,
+    campaign_retry_failed,
+    campaign_start,
+)
+from backend.benchmarks.costs import Cost, shown
+from backend.benchmarks.matrix import (
+    NOT_DONE,
+    CampaignView,
+    Cell,
+    campaign_view,
+    campaigns_visible,
+    target_name,
+)
+from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
+from backend.benchmarks.schedules import schedule_times
+from backend.benchmarks.selectors import hosts_visible
+from backend.benchmarks.services import ARCHIVE_DRIVER
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.rentals import Budget
+from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm
+from backend.web.shared import figures, machines, words
+from backend.web.shared.access import demand, may, readable
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One target with a cell, or none, for each probe."""
+
+    target: str
+    cells: Sequence[Cell | None]
+
+
+@readable
+@require_safe
+def campaigns_page(request: HttpRequest) -> HttpResponse:
+    """All campaigns, newest first."""
+    context = {
+        "campaigns": campaigns_visible(default_workspace()),
+        "may_run": may(request, Scope.RUN),
+    }
+    return render(request, "campaigns/list.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def campaign_new(request: HttpRequest) -> HttpResponse:
+    """The form; a good one makes a campaign in draft and shows it."""
+    demand(request, Scope.RUN)
+    standing = hosts_visible(default_workspace()).filter(is_rented=False)
+    hosts = list(standing.exclude(driver=ARCHIVE_DRIVER))
+    form = CampaignForm(
+        request.POST if request.method == "POST" else None,
+        hosts=hosts,
+        initial={
+            "hosts": request.GET.getlist("host"),
+            "offers": "\n".join(request.GET.getlist("offer")),
+            "profile": "standard",
+        },
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            campaign = _created(form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The campaign is ready. Nothing runs before it is started.")
+            return HttpResponseRedirect(reverse("campaign", args=[campaign.pk]))
+    return render(request, "campaigns/new.html", {"form": form})
+
+
+def _created(form: CampaignForm, actor: str) -> Campaign:
+    data = form.cleaned_data
+    budget = form.budget()
+    return campaign_create(
+        workspace=default_workspace(),
+        name=data["name"],
+        hosts=[UUID(host) for host in data["hosts"]],
+        offers=data["offers"],
+        profile=data["profile"],
+        probes=form.chosen_probes(),
+        parameters=form.chosen_parameters(),
+        repeats=data["repeats"],
+        concurrency=data["concurrency"],
+        budget=Budget(*budget) if budget else None,
+        install_tools=data["install_tools"],
+        network_pairs=data["network_pairs"],
+        actor=actor,
+    )
+
+
+def _campaign(campaign_id: UUID) -> Campaign:
+    with_workspace = Campaign.objects.select_related("workspace")
+    return get_object_or_404(with_workspace, pk=campaign_id, workspace__slug=DEFAULT_WORKSPACE)
+
+
+def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+    view = campaign_view(campaign)
+    is_over = all(run.state in TERMINAL_STATES for run in view.runs)
+    return {
+        "campaign": campaign,
+        "view": view,
+        "is_live": campaign.state == CampaignState.RUNNING or not is_over,
+        "finished_count": sum(run.state in TERMINAL_STATES for run in view.runs),
+        "failed_count": sum(run.state in NOT_DONE for run in view.runs),
+        "rows": _rows(view),
+        "targets": [(run, target_name(run)) for run in view.runs],
+        "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
+        "cell_words": words.CELLS,
+        "estimate": _cost_words(view.cost_estimate),
+        "so_far": _cost_words(view.cost_so_far) if campaign.round else "",
+        "may_run": may(request, Scope.RUN),
+    }
+
+
+def _rows(view: CampaignView) -> list[MatrixRow]:
+    cells = {(cell.target, cell.probe): cell for cell in view.matrix}
+    targets = dict.fromkeys(cell.target for cell in view.matrix)
+    return [
+        MatrixRow(target, [cells.get((target, probe)) for probe in view.probes])
+        for target in targets
+    ]
+
+
+def _cost_words(cost: Cost) -> str:
+    if cost.unknown and not cost.known:
+        return "not known: no price"
+    told = f"{figures.figure(cost.known)} {cost.currency}"
+    return f"{told} and more" if cost.unknown else told
+
+
+@readable
+@require_safe
+def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """One campaign; while it goes on it asks for its fragment every two seconds."""
+    campaign = _campaign(campaign_id)
+    schedules = [(one, schedule_times(one, 1)) for one in campaign.schedules.all()]
+    context = _context(request, campaign) | {
+        "schedules": schedules,
+        "parameters": _parameters(campaign),
+        "pairs": PAIR_WORDS.get(campaign.network_pairs, campaign.network_pairs),
+        "budget": campaign.budget_amount
+        and f"{shown(campaign.budget_amount)} {campaign.budget_currency}",
+    }
+    return render(request, "campaigns/page.html", context)
+
+
+def _parameters(campaign: Campaign) -> list[tuple[str, str]]:
+    return [
+        (words.run_parameter(name), words.run_value(name, value))
+        for name, value in campaign.parameters.items()
+    ]
+
+
+@readable
+@require_safe
+def campaign_progress(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """The fragment; of a finished round it comes without the trigger."""
+    context = _context(request, _campaign(campaign_id)) | {"is_partial": True}
+    return render(request, "campaigns/_progress.html", context)
+
+
+def _act(
+    request: HttpRequest, campaign_id: UUID, action: Callable[..., Any], done: str
+) -> HttpResponse:
+    demand(request, Scope.RUN)
+    campaign = _campaign(campaign_id)
+    try:
+        action(campaign=campaign, actor=request.user.get_username())
+    except DomainError as error:
+        detail = error.detail if isinstance(error, InvalidValue) else str(error)
+        messages.error(request, f"Not done: {detail}.")
+    else:
+        messages.success(request, done)
+    return HttpResponseRedirect(reverse("campaign", args=[campaign_id]))
+
+
+@readable
+@require_POST
+def campaign_start_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """Begins the next round."""
+    return _act(request, campaign_id, campaign_start, "The round has begun.")
+
+
+@readable
+@require_POST
+def campaign_cancel_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """Ends the round early; what was measured is kept."""
+    return _act(request, campaign_id, campaign_cancel, "The round was asked to stop.")
+
+
+@readable
+@require_POST
+def campaign_retry_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """Does again what failed or was cancelled."""
+    return _act(request, campaign_id, campaign_retry_failed, "What failed is done again.")

@@ -1,0 +1,281 @@
+"""Accounts at clouds: their list, making one, and one with its limits, login and machines."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.cloud_accounts import (
+    AccountInUse,
+    MonthlyBudget,
+    account_check,
+    account_create,
+    account_delete,
+    account_secret_replace,
+    account_update,
+    accounts_visible,
+    secret_age_days,
+)
+from backend.accounts.models import AccessKind, CloudAccount, Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.costs import Cost
+from backend.benchmarks.spending import account_month, machines_rented
+from backend.domain.cloud_accounts import CLOUDS, is_static_key
+from backend.domain.errors import InvalidValue
+from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
+from backend.web.shared import figures, machines
+from backend.web.shared.access import demand, readable
+
+MACHINES_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class AccountLine:
+    """An account as the list and its own page show it."""
+
+    account: CloudAccount
+    access: str
+    is_static: bool
+    secret_age: int | None
+    month: str
+    is_renting: bool
+
+
+def _line(account: CloudAccount) -> AccountLine:
+    has_secret = account.sealed_secret is not None
+    cloud = CLOUDS.get(account.provider)
+    return AccountLine(
+        account=account,
+        access=AccessKind(account.access).label,
+        is_static=is_static_key(account.provider, account.access, has_secret=has_secret),
+        secret_age=secret_age_days(account),
+        month=_month_words(account, account_month(account)),
+        is_renting=cloud is None or cloud.is_renting,
+    )
+
+
+def _month_words(account: CloudAccount, cost: Cost) -> str:
+    told = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
+    told += f" and more in {', '.join(cost.unknown)}" if cost.unknown else ""
+    if account.budget_amount is None:
+        return f"{told}, no limit"
+    return f"{told} of {figures.plain(account.budget_amount)} {account.budget_currency}"
+
+
+def _account(account_id: UUID) -> CloudAccount:
+    return get_object_or_404(accounts_visible(default_workspace()), pk=account_id)
+
+
+def _providers() -> list[str]:
+    return [
+        name for name, cloud in CLOUDS.items() if settings.CLOUD_ENDPOINTS or not cloud.is_internal
+    ]
+
+
+@readable
+@require_safe
+def clouds_page(request: HttpRequest) -> HttpResponse:
+    """All accounts with what they have spent, and how to make another one."""
+    demand(request, Scope.ADMIN)
+    found = accounts_visible(default_workspace()).order_by("created_at")
+    context = {"lines": [_line(account) for account in found], "providers": _providers()}
+    return render(request, "clouds/list.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
+    """The form of a provider; a good one makes the account and asks who we are."""
+    demand(request, Scope.ADMIN)
+    if provider not in _providers():
+        return HttpResponseRedirect(reverse("clouds"))
+    form = AccountForm(
+        request.POST if request.method == "POST" else None,
+        provider=provider,
+        are_endpoints_allowed=settings.CLOUD_ENDPOINTS,
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            account = _created(form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The account is made. The provider is asked who we are now.")
+            return HttpResponseRedirect(reverse("cloud", args=[account.pk]))
+    return render(request, "clouds/new.html", {"form": form, "provider": provider})
+
+
+def _created(form: AccountForm, actor: str) -> CloudAccount:
+    return account_create(
+        workspace=default_workspace(),
+        name=form.cleaned_data["name"],
+        provider=form.provider,
+        access=form.cleaned_data["access"],
+        settings=_way_settings(form, form.typed_settings()),
+        secret=form.secret(),
+        **form.limits(),
+        actor=actor,
+    )
+
+
+def _way_settings(form: LoginForm, typed: dict[str, object]) -> dict[str, object]:
+    """Without what only the ways in need that were not chosen."""
+    ways = form.cloud.ways
+    mine = ways[form.cleaned_data["access"]].settings
+    others = {name for way in ways.values() for name in way.settings} - set(mine)
+    return {name: value for name, value in typed.items() if name not in others}
+
+
+# --- one account ----------------------------------------------------------------------------------
+
+
+def _state_context(account: CloudAccount) -> dict[str, Any]:
+    return {
+        "account": account,
+        "line": _line(account),
+        "is_checking": account.check_requested_at is not None,
+    }
+
+
+def _limits_form(account: CloudAccount, data: Any = None) -> LimitsForm:
+    return LimitsForm(data, provider=account.provider, initial=initial_of(account))
+
+
+def _login_form(account: CloudAccount, data: Any = None) -> LoginForm:
+    return LoginForm(
+        data,
+        provider=account.provider,
+        are_endpoints_allowed=settings.CLOUD_ENDPOINTS,
+        initial=initial_of(account),
+    )
+
+
+def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResponse:
+    context = _state_context(account) | {
+        "limits": _limits_form(account),
+        "login": _login_form(account),
+        "machines": [machines.line(one) for one in machines_rented(account)[:MACHINES_SHOWN]],
+        **given,
+    }
+    return render(request, "clouds/page.html", context)
+
+
+@readable
+@require_safe
+def cloud_page(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """One account: who we are there, its limits, its login, its machines."""
+    demand(request, Scope.ADMIN)
+    return _page(request, _account(account_id))
+
+
+@readable
+@require_safe
+def cloud_state(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """The part about who we are; while the provider is asked it asks for itself again."""
+    demand(request, Scope.ADMIN)
+    return render(request, "clouds/_state.html", _state_context(_account(account_id)))
+
+
+@readable
+@require_POST
+def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """Other places and limits."""
+    demand(request, Scope.ADMIN)
+    account = _account(account_id)
+    form = _limits_form(account, request.POST)
+    if form.is_valid():
+        names = form.setting_names()
+        kept = {name: value for name, value in account.settings.items() if name not in names}
+        try:
+            account_update(
+                account=account,
+                name=form.cleaned_data["name"],
+                settings=kept | form.typed_settings(),
+                **form.limits(),
+                is_enabled=account.is_enabled,
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The limits are in force.")
+            return HttpResponseRedirect(reverse("cloud", args=[account_id]))
+    return _page(request, account, limits=form)
+
+
+@readable
+@require_POST
+def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """Another secret, perhaps another way in."""
+    demand(request, Scope.ADMIN)
+    account = _account(account_id)
+    form = _login_form(account, request.POST)
+    if form.is_valid():
+        names = form.setting_names()
+        kept = {name: value for name, value in account.settings.items() if name not in names}
+        try:
+            account_secret_replace(
+                account=account,
+                access=form.cleaned_data["access"],
+                settings=_way_settings(form, kept | form.typed_settings()),
+                secret=form.secret(),
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The login is replaced. The provider is asked who we are.")
+            return HttpResponseRedirect(reverse("cloud", args=[account_id]))
+    return _page(request, account, login=form)
+
+
+@readable
+@require_POST
+def cloud_check_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """Asks a worker who the provider says we are."""
+    demand(request, Scope.ADMIN)
+    account_check(account=_account(account_id), actor=request.user.get_username())
+    return HttpResponseRedirect(reverse("cloud", args=[account_id]))
+
+
+@readable
+@require_POST
+def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """Rents nothing there from now on, or again; machines that live go on."""
+    demand(request, Scope.ADMIN)
+    account = _account(account_id)
+    amount = account.budget_amount
+    is_enabled = request.POST.get("enabled") == "1"
+    try:
+        account_update(
+            account=account,
+            name=account.name,
+            settings=account.settings,
+            max_machines=account.max_machines,
+            budget=None if amount is None else MonthlyBudget(amount, account.budget_currency),
+            is_enabled=is_enabled,
+            actor=request.user.get_username(),
+        )
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    return HttpResponseRedirect(reverse("cloud", args=[account_id]))
+
+
+@readable
+@require_POST
+def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
+    """Gives the account up: nothing is rented there, and its secret is forgotten."""
+    demand(request, Scope.ADMIN)
+    try:
+        account_delete(account=_account(account_id), actor=request.user.get_username())
+    except AccountInUse as error:
+        messages.error(request, f"Not done: {error}.")
+    else:
+        messages.success(request, "The account is given up and its secret forgotten.")
+    return HttpResponseRedirect(reverse("cloud", args=[account_id]))

@@ -1,0 +1,201 @@
+"""A comparison as its page shows it: cells in words, links that change it, and small charts."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from backend.rankings.compare import COST, FACTS, METRIC, Cell, Comparison, Item
+from backend.rankings.selectors import RankingRow
+from backend.web.shared import charts, figures, lines, state, words
+
+GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}
+UNKNOWN = {FACTS: "not stated", COST: "unknown", METRIC: "not measured"}
+MOST_CHARTS = 24
+WORDS: Mapping[str, Callable[[str], str]] = {
+    "provider": words.provider,
+    "kind": words.kind,
+    "price_term": words.term,
+    "price_basis": words.holds,
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One cell: text, the full figure for its title, and the difference from the baseline."""
+
+    text: str
+    unknown: str = ""
+    """Words in place of the text where nothing is known."""
+    title: str = ""
+    interval: str = ""
+    delta: str = ""
+    verdict: str = ""
+    """better or worse; `not distinguishable` where the intervals overlap."""
+    tone: str = ""
+    told: str = ""
+    url: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table."""
+
+    key: str
+    label: str
+    unit: str
+    is_metric: bool
+    cells: Sequence[Shown]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One offer at the head of the table, with the links that move, remove and choose it."""
+
+    row: RankingRow
+    label: str
+    is_base: bool
+    base_url: str
+    left_url: str
+    right_url: str
+    without_url: str
+
+
+def columns(found: Comparison, params: state.Params, path: str) -> list[Column]:
+    """The heads; `params` are those of the page, so that links keep all but what they change."""
+    slugs = [row.offer_id for row in found.rows]
+
+    def url(order: Sequence[str], base: str = found.base) -> str:
+        kept = base if base in order else None
+        return path + state.query(params, o=",".join(order) or None, base=kept)
+
+    def swapped(n: int, other: int) -> str:
+        order = list(slugs)
+        order[n], order[other] = order[other], order[n]
+        return url(order)
+
+    return [
+        Column(
+            row=row,
+            label=charts.row_label(row),
+            is_base=row.offer_id == found.base,
+            base_url=url(slugs, row.offer_id),
+            left_url=swapped(n, n - 1) if n else "",
+            right_url=swapped(n, n + 1) if n + 1 < len(slugs) else "",
+            without_url=url([slug for slug in slugs if slug != row.offer_id]),
+        )
+        for n, row in enumerate(found.rows)
+    ]
+
+
+def groups(items: Sequence[Item]) -> list[tuple[str, list[Line]]]:
+    """The lines under the words of their group."""
+    found = [
+        (words_of, [_line(item) for item in items if item.group == group])
+        for group, words_of in GROUPS.items()
+    ]
+    return [(words_of, shown) for words_of, shown in found if shown]
+
+
+def _line(item: Item) -> Line:
+    known = [cell.value for cell in item.cells if cell.value is not None]
+    scale = figures.scale(item.unit, known)
+    return Line(
+        key=item.key,
+        label=item.label,
+        unit=scale.unit,
+        is_metric=item.group == METRIC,
+        cells=[_shown(cell, item, scale) for cell in item.cells],
+    )
+
+
+def _shown(cell: Cell, item: Item, scale: figures.Scale) -> Shown:
+    if cell.value is None:
+        unknown = "" if cell.text is not None else UNKNOWN[item.group]
+        return Shown(WORDS.get(item.key, str)(cell.text or ""), unknown)
+    figure = figures.figure if item.is_estimate or item.key == "price" else figures.quantity
+    low, high = (scale.shown(end) for end in (cell.ci95_low, cell.ci95_high))
+    verdict, tone = _verdict(cell, item)
+    return Shown(
+        text=figure(scale.shown(cell.value)),
+        title=f"{figures.plain(cell.value)} {item.unit}".strip(),
+        interval="" if low is None else f"{figures.figure(low)} – {figures.figure(high)}",
+        delta=_percent(cell.delta_ratio),
+        verdict=verdict,
+        tone=tone,
+        told=_origin(cell),
+        url=lines.own_path(cell.result_url),
+        flags=cell.flags,
+    )
+
+
+def _percent(ratio: Decimal | None) -> str:
+    if not ratio:
+        return "" if ratio is None else "±0 %"
+    return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
+
+
+def _verdict(cell: Cell, item: Item) -> tuple[str, str]:
+    """The difference in a word, and the tone of its mark."""
+    if cell.delta_ratio is None or not item.better:
+        return "", ""
+    if cell.is_distinguishable is False:
+        return ("not distinguishable", "") if item.is_estimate else ("", "")
+    is_better = (cell.delta_ratio > 0) == (item.better == "higher")
+    word, tone = ("better", "good") if is_better else ("worse", "bad")
+    return (word, tone) if cell.is_distinguishable else (f"{word}, spread unknown", "")
+
+
+def _origin(cell: Cell) -> str:
+    if cell.source is None:
+        return ""
+    day = f" {cell.measured_at:%Y-%m-%d}" if cell.measured_at else ""
+    count = f", n = {cell.n_instances} × {cell.n_repeats}" if cell.n_instances else ""
+    return f"{cell.source}{day}{count}"
+
+
+# --- small charts -----------------------------------------------------------------------------
+
+
+def small_charts(found: Comparison, items: Sequence[Item]) -> list[dict[str, Any]]:
+    """A bar for each offer and metric that at least two of them have; data of the page's script."""
+    drawn = [item for item in items if item.is_estimate and len(list(_known(item))) > 1]
+    return [_chart(item, found) for item in drawn[:MOST_CHARTS]]
+
+
+def _known(item: Item) -> Iterator[Cell]:
+    return (cell for cell in item.cells if cell.value is not None)
+
+
+def _chart(item: Item, found: Comparison) -> dict[str, Any]:
+    scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
+    are_types_distinct = len({row.offer for row in found.rows}) == len(found.rows)
+    bars: list[dict[str, Any]] = [
+        {
+            "offer": row.offer_id,
+            "label": row.offer if are_types_distinct else charts.row_label(row),
+            "provider": row.provider,
+            "providerName": words.provider(row.provider),
+            "value": scale.shown(cell.value),
+            "low": scale.shown(cell.ci95_low),
+            "high": scale.shown(cell.ci95_high),
+        }
+        for row, cell in zip(found.rows, item.cells, strict=True)
+        if cell.value is not None
+    ]
+    bars = charts.distinct_labels(bars)
+    base = next(
+        cell for row, cell in zip(found.rows, item.cells, strict=True) if row.offer_id == found.base
+    )
+    told = [(bar["label"], figures.figure(bar["value"])) for bar in bars]
+    said = "; ".join(f"{label} {value}" for label, value in told)
+    return {
+        "id": f"small-{item.key}",
+        "title": item.label,
+        "unit": scale.unit,
+        "bars": bars,
+        "median": scale.shown(base.value),
+        "medianLabel": "",
+        "summary": f"Bars of {item.label} in {scale.unit}, {item.better} is better: {said}.",
+    }

@@ -1,0 +1,136 @@
+"""Offers side by side: two to six of them against one, each state of the page a URL."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.catalog.selectors import currencies, offers_visible
+from backend.domain.metrics import METRICS
+from backend.rankings.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
+from backend.rankings.filters import has_words
+from backend.rankings.query import DEFAULT_SORT, RankingQuery
+from backend.rankings.selectors import RankingRow, ranking
+from backend.web.compare import page as shown
+from backend.web.ranking.views import Asked, asked
+from backend.web.shared import charts, state
+from backend.web.shared.access import readable
+from backend.web.shared.basis import basis_words, picture
+from backend.web.shared.basis_form import BasisForm
+
+OWN = frozenset({"o", "add", "differences"})
+MATCHES_SHOWN = 12
+MOST_READ = 50
+
+
+@readable
+@require_safe
+def compare_page(request: HttpRequest) -> HttpResponse:
+    """The offers in `o` against `base`; `add` looks for one more."""
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    basis = {name: values for name, values in given.items() if name not in OWN}
+    wanted = asked(basis, reader=request.user.get_username())
+    slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
+    base = request.GET.get("base", "").strip()
+    if base and base not in slugs:
+        notes.append(f"The baseline {base[:80]!r} is not among the offers compared.")
+        base = ""
+    params = _params(wanted, slugs, base)
+    if request.GET.get("differences") == "1":
+        params["differences"] = ["1"]
+    words = request.GET.get("add", "").strip()
+    matches = _matches(words, slugs, wanted.query) if words and len(slugs) < MOST_OFFERS else []
+    if len(matches) == 1 or (words and words in [row.offer_id for row in matches]):
+        added = words if len(matches) > 1 else matches[0].offer_id
+        return HttpResponseRedirect(request.path + state.query(params, o=_joined(slugs, added)))
+    context = {
+        "notes": notes,
+        "add": words,
+        "matches": [
+            (charts.row_label(row), row.provider, _with(request, params, slugs, row))
+            for row in matches[:MATCHES_SHOWN]
+        ],
+        "more_matches": len(matches) - MATCHES_SHOWN,
+        "is_full": len(slugs) >= MOST_OFFERS,
+        "own": [(name, value) for name, values in params.items() for value in values],
+        "warnings": wanted.warnings,
+    }
+    if slugs:
+        found = comparison(slugs, wanted.query, base=base)
+        context |= _comparison(request.path, params, wanted, found)
+    return render(request, "compare/page.html", context)
+
+
+def _visible(slugs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The first six slugs that are offers, and a sentence about each of the others."""
+    sound = [slug for slug in slugs if "\0" not in slug]
+    known = set(offers_visible().filter(slug__in=sound).values_list("slug", flat=True))
+    notes = [f"There is no offer {slug[:80]!r}." for slug in slugs if slug not in known]
+    found = [slug for slug in slugs if slug in known]
+    if len(found) > MOST_OFFERS:
+        beyond = ", ".join(found[MOST_OFFERS:])
+        notes.append(f"At most {MOST_OFFERS} offers stand side by side; left out: {beyond}.")
+    return found[:MOST_OFFERS], notes
+
+
+def _params(wanted: Asked, slugs: Sequence[str], base: str) -> state.Params:
+    """The parameters of the page's links: the basis of the prices, and the offers."""
+    kept = state.SELECTORS | state.QUESTION
+    params = {name: values for name, values in wanted.sound.items() if name in kept}
+    params |= {"o": [",".join(slugs)]} if slugs else {}
+    return params | ({"base": [base]} if base else {})
+
+
+def _joined(slugs: Sequence[str], added: str) -> str:
+    return ",".join([*slugs, added])
+
+
+def _with(request: HttpRequest, params: state.Params, slugs: Sequence[str], row: RankingRow) -> str:
+    return request.path + state.query(params, o=_joined(slugs, row.offer_id))
+
+
+def _matches(words: str, slugs: Sequence[str], query: RankingQuery) -> list[RankingRow]:
+    """Offers whose slug, name, provider or region hold all the words, those with a rank first."""
+    everyone = ranking(RankingQuery(metric=query.metric, sort=DEFAULT_SORT))
+    return [
+        row
+        for row in (*everyone.rows, *everyone.unscored)
+        if row.offer_id not in slugs
+        and has_words(
+            f"{row.offer_id} {row.offer} {row.provider} {row.region or ''}".lower(), words
+        )
+    ]
+
+
+def _comparison(
+    path: str, params: state.Params, wanted: Asked, found: Comparison
+) -> dict[str, Any]:
+    differences = [item for item in found.items if item.is_difference]
+    is_short = "differences" in params
+    items = differences if is_short else found.items
+    basis = basis_words(params, found.rows)
+    heads = shown.columns(found, params, path)
+    base = next(column.label for column in heads if column.is_base)
+    told = picture("compare", {}, basis, found.data_version)
+    told["subtitle"] = " · ".join([f"against {base}", *basis])
+    form = BasisForm(params, currencies=sorted(currencies()), errors=wanted.errors)
+    alike = len(found.items) - len(differences)
+    return {
+        "found": found,
+        "columns": heads,
+        "groups": shown.groups(items),
+        "small_charts": {"charts": shown.small_charts(found, items), "picture": told},
+        "basis": basis,
+        "metric": found.metric,
+        "is_measured": found.metric.key in METRICS,
+        "form": form,
+        "hidden": [(k, v) for k, vs in params.items() if k not in form.fields for v in vs],
+        "is_short": is_short,
+        "alike_count": alike,
+        "differences_url": path + state.query(params, differences=None if is_short else "1"),
+        "exports": {
+            kind: f"/api/v1/compare.{kind}{state.query(params)}" for kind in ("csv", "xlsx", "json")
+        },
+    }

@@ -1,0 +1,80 @@
+"""What the pages print for a list: its addresses and the formulas that read it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from backend.rankings.columns import COLUMN
+from backend.rankings.models import SavedView
+from backend.rankings.selectors import RankingQuery
+from backend.rankings.views import Opened, shortened
+from backend.web.data.formulas import LONGEST_ADDRESS, Formula, Source, formulas
+
+FORMATS = ("csv", "tsv", "xlsx", "json")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A list as the data page prints it."""
+
+    urls: Mapping[str, str]
+    """Format to address."""
+    formulas: Sequence[Formula]
+    needs_token: bool
+    is_feed: bool
+
+    @property
+    def csv_url(self) -> str:
+        """The address that the formulas hold."""
+        return self.urls["csv"]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether some program would cut the address."""
+        return len(self.csv_url) > LONGEST_ADDRESS
+
+
+def query_string(params: Mapping[str, Sequence[str]]) -> str:
+    """Parameters as in an address, with the `?`; empty without any."""
+    text = urlencode(params, doseq=True, safe=",")
+    return f"?{text}" if text else ""
+
+
+def api_list(request: HttpRequest, found: Opened, query: RankingQuery) -> Printed:
+    """The list over the API: by the slug of a shared view, else by all its parameters.
+
+    A private view has no meaning for a token, which is another reader than its owner.
+    """
+    params = found.params
+    if found.view and not found.view.is_private:
+        params = shortened(found.params, found.kept, found.view.slug)
+    asked = query_string(params)
+    urls = {
+        kind: request.build_absolute_uri(
+            reverse("api:rankings-as", kwargs={"format": kind}) + asked
+        )
+        for kind in FORMATS
+    }
+    value = request.build_absolute_uri(reverse("api:value") + asked)
+    source = Source(
+        csv_url=urls["csv"],
+        columns=[COLUMN[name] for name in query.cols],
+        value_url=value + ("&" if asked else "?"),
+        needs_token=not settings.PUBLIC_READ,
+    )
+    return Printed(urls, formulas(source), source.needs_token, is_feed=False)
+
+
+def feed_list(request: HttpRequest, view: SavedView, key: str, query: RankingQuery) -> Printed:
+    """The list as the feed that the key opens."""
+    urls = {kind: request.build_absolute_uri(_feed_path(key, view.slug, kind)) for kind in FORMATS}
+    source = Source(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
+    return Printed(urls, formulas(source), needs_token=False, is_feed=True)
+
+
+def _feed_path(key: str, slug: str, kind: str) -> str:
+    return reverse("feed", kwargs={"key": key, "slug": slug, "format": kind})

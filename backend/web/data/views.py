@@ -1,0 +1,80 @@
+"""The data page: addresses and formulas of a list, a try of them, and what the columns mean."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.common.rest.views import SCHEMA_VERSION
+from backend.rankings.columns import COLUMNS
+from backend.rankings.query import RankingQuery
+from backend.rankings.selectors import InvalidParameters, query_from
+from backend.rankings.views import Opened, keepable, opened, views_visible
+from backend.web.data.feed_trial import trial
+from backend.web.data.feeds import api_list, query_string
+from backend.web.shared import state
+from backend.web.shared.access import may, readable
+
+SCHEMA_CHANGES = (
+    (SCHEMA_VERSION, "The columns above. Names and order stay; new ones are added at the end."),
+)
+
+
+@readable
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def data_page(request: HttpRequest) -> HttpResponse:
+    """The page for the ranking that the address asks for; a POST tries an address."""
+    found, query, errors = asked(request)
+    kept, unknown = keepable(found.params)
+    shown = api_list(request, Opened(kept, found.view), query)
+    reader = request.user.get_username()
+    context = {
+        "shown": shown,
+        "view": found.view,
+        "views": views_visible(DEFAULT_WORKSPACE, reader),
+        "chips": state.chips(state.cleaned(kept), ""),
+        "errors": errors,
+        "unknown": unknown,
+        "here": query_string(dict(request.GET.lists())),
+        "params": query_string(kept),
+        "columns": COLUMNS,
+        "changes": SCHEMA_CHANGES,
+        "may_write": may(request, Scope.WRITE),
+        **_tried(request, shown.csv_url),
+    }
+    return render(request, "data/page.html", context)
+
+
+def asked(request: HttpRequest) -> tuple[Opened, RankingQuery, list[tuple[str, str]]]:
+    """What the address asks for, as far as it can be answered, and what is wrong with the rest."""
+    given = dict(request.GET.lists())
+    reader = request.user.get_username()
+    errors: list[tuple[str, str]] = []
+    try:
+        found = opened(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+    except InvalidParameters as error:
+        errors += error.errors
+        found = Opened({name: values for name, values in given.items() if name != "view"})
+    try:
+        return found, query_from(found.params)[0], errors
+    except InvalidParameters as error:
+        errors += error.errors
+        wrong = {name for name, _ in error.errors}
+        params = {name: values for name, values in found.params.items() if name not in wrong}
+        return Opened(params, found.view), query_from(params)[0], errors
+
+
+def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:
+    """What came of trying the address that was posted."""
+    if request.method != "POST":
+        return {"address": csv_url}
+    address = request.POST.get("address", "").strip()
+    try:
+        return {"address": address, "trial": trial(address, request)}
+    except ValueError as error:
+        return {"address": address, "refusal": f"Not tried: {error}."}

@@ -1,0 +1,241 @@
+"""The price-performance chart as plain data: points, the line that nothing beats, and limits."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from backend.domain.metrics import Metric
+from backend.rankings.query import Filter, RankingQuery
+from backend.rankings.selectors import RankingRow, ranking
+from backend.web.shared import charts, figures, words
+
+MOST_POINTS = 500
+"""Points with a name and an interval; a browser draws no more of them fluently."""
+MOST_DOTS = 1000
+CELLS_ACROSS, CELLS_DOWN = 160, 100
+"""Beyond MOST_POINTS one dot stands for all offers within one cell of this grid."""
+MARGIN_RATIO = 0.06
+LIMITS = {
+    ("price", "__lte"): "price at most",
+    ("price", "__gte"): "price at least",
+    ("score", "__gte"): "score at least",
+    ("score", "__lte"): "score at most",
+}
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Offers with a price and a score: within the limits best value first, and those beyond."""
+
+    metric: Metric
+    within: Sequence[RankingRow]
+    beyond: Sequence[RankingRow]
+    limits: Sequence[Filter]
+    left_out_count: int
+    """Offers that the filters keep and that have no place: no price, or an unfit result."""
+    data_version: int
+
+    @property
+    def line(self) -> list[RankingRow]:
+        """The offers that nothing beats, cheapest first."""
+        found = [row for row in self.within if row.pareto]
+        return sorted(found, key=lambda row: (row.price or Decimal(), row.offer_id))
+
+
+def frontier(query: RankingQuery) -> Frontier:
+    """The offers under a query. Limits on price and score only set apart what is beyond them:
+    whatever beats an offer within a budget and a demand is within them too."""
+    limits = [one for one in query.filters if (one.column, one.operator) in LIMITS]
+    found = ranking(query)
+    within = [row for row in found.rows if _has_place(row)]
+    beyond: list[RankingRow] = []
+    left_out_count = found.count - len(within)
+    if limits:
+        everyone = ranking(replace(query, filters=_others(query.filters, limits)))
+        kept = {row.offer_id for row in within}
+        placed = [row for row in everyone.rows if _has_place(row)]
+        beyond = [row for row in placed if row.offer_id not in kept]
+        left_out_count = everyone.count - len(placed)
+    return Frontier(
+        metric=found.metric,
+        within=within,
+        beyond=beyond,
+        limits=limits,
+        left_out_count=left_out_count,
+        data_version=found.data_version,
+    )
+
+
+def _others(filters: Iterable[Filter], limits: Sequence[Filter]) -> tuple[Filter, ...]:
+    return tuple(one for one in filters if one not in limits)
+
+
+def _has_place(row: RankingRow) -> bool:
+    return row.price is not None and row.value_per_cost is not None
+
+
+def frontier_chart(
+    found: Frontier, scale: figures.Scale, cost: str, picture: dict[str, str]
+) -> dict[str, Any]:
+    """What the page's script draws; prices in `cost`, scores in the scale's unit.
+
+    Both axes are logarithmic, so an interval that reaches to zero or below is cut at a floor
+    under everything drawn, and marked `isCut`.
+    """
+    line = found.line
+    names = {row.offer_id for row in line}
+    ordered = [*line, *(row for row in found.within if row.offer_id not in names)]
+    marked = ordered[:MOST_POINTS]
+    bounds = _Bounds.of([*found.within, *found.beyond], found.limits)
+    dots = _thinned([*ordered[MOST_POINTS:], *found.beyond], marked, bounds)
+    beyond = {row.offer_id for row in found.beyond}
+    return {
+        "title": f"{found.metric.label}: price and score",
+        "isHigherBetter": found.metric.is_higher_better,
+        "x": {"label": f"Price, {cost}", "unit": cost, **_axis(bounds.prices)},
+        "y": {"label": f"Score, {scale.unit}", "unit": scale.unit}
+        | _axis([scale.shown(score) or 0 for score in bounds.scores]),
+        "points": [_point(row, scale, bounds) for row in marked],
+        "dots": [_dot(row, scale, is_beyond=row.offer_id in beyond) for row in dots],
+        "providers": {row.provider: words.provider(row.provider) for row in (*marked, *dots)},
+        "line": [[_drawn(_price(row)), _drawn(scale.shown(row.score))] for row in line],
+        "limits": [_limit(one, scale, cost) for one in found.limits if one.values[0] > 0],
+        "thinned": len(ordered) + len(beyond) - len(marked) - len(dots),
+        "summary": _summary(found, line, scale, cost),
+        "picture": picture,
+    }
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Extremes of what is drawn; all above zero."""
+
+    prices: Sequence[float]
+    scores: Sequence[float]
+    floor: float
+
+    @classmethod
+    def of(cls, rows: Sequence[RankingRow], limits: Iterable[Filter]) -> "_Bounds":
+        """Bounds of the rows with their intervals and of the limits above zero."""
+        prices = [_price(row) for row in rows]
+        scores = [row.score for row in rows if row.score is not None]
+        ends = [
+            end
+            for row in rows
+            for end in (row.score_ci95_low, row.score_ci95_high)
+            if end is not None
+        ]
+        for one in limits:
+            (prices if one.column == "price" else scores).append(float(one.values[0]))
+        positive = [value for value in (*scores, *ends) if value > 0]
+        floor = min(positive, default=1.0) / 2
+        is_cut = any(value <= 0 for value in ends)
+        prices = [value for value in prices if value > 0] or [1.0]
+        return cls(
+            prices=(min(prices), max(prices)),
+            scores=(floor if is_cut else min(positive, default=1.0), max(positive, default=1.0)),
+            floor=floor,
+        )
+
+
+def _axis(ends: Sequence[float]) -> dict[str, float]:
+    """Ends of a logarithmic axis with room beside the outermost points."""
+    low, high = math.log10(min(ends)), math.log10(max(ends))
+    room = max((high - low) * MARGIN_RATIO, 0.05)
+    return {"min": 10 ** (low - room), "max": 10 ** (high + room)}
+
+
+def _price(row: RankingRow) -> float:
+    return float(row.price or 0)
+
+
+def _point(row: RankingRow, scale: figures.Scale, bounds: _Bounds) -> dict[str, Any]:
+    low, high = row.score_ci95_low, row.score_ci95_high
+    is_cut = low is not None and low <= 0
+    return {
+        "offer": row.offer_id,
+        "label": charts.row_label(row),
+        "provider": row.provider,
+        "x": _drawn(_price(row)),
+        "y": _drawn(scale.shown(row.score)),
+        "low": _drawn(scale.shown(bounds.floor if is_cut else low)),
+        "high": _drawn(scale.shown(high)),
+        "isCut": is_cut,
+        "isFrontier": bool(row.pareto),
+    }
+
+
+def _dot(row: RankingRow, scale: figures.Scale, *, is_beyond: bool) -> list[Any]:
+    """The same without an interval, as a list: offer, label, provider, x, y, whether beyond."""
+    x, y = _drawn(_price(row)), _drawn(scale.shown(row.score))
+    return [row.offer_id, charts.row_label(row), row.provider, x, y, is_beyond]
+
+
+def _drawn(value: float | None) -> float | None:
+    """Seven digits: finer than any screen, and a quarter of the page's weight less."""
+    return None if value is None else float(f"{value:.7g}")
+
+
+def _thinned(
+    rows: Sequence[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds
+) -> list[RankingRow]:
+    """Rows that lie apart from what is drawn before them, in the finest grid that keeps to
+    MOST_DOTS."""
+    kept: list[RankingRow] = []
+    for coarseness in (1, 1.5, 2, 3, 4, 6):
+        kept = _one_a_cell(rows, marked, bounds, coarseness)
+        if len(kept) <= MOST_DOTS:
+            return kept
+    return kept[:MOST_DOTS]
+
+
+def _one_a_cell(
+    rows: Iterable[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds, coarseness: float
+) -> list[RankingRow]:
+    x_of = _cell_of(bounds.prices, CELLS_ACROSS / coarseness)
+    y_of = _cell_of(bounds.scores, CELLS_DOWN / coarseness)
+    taken = {(x_of(_price(row)), y_of(row.score or 1.0)) for row in marked}
+    kept = []
+    for row in rows:
+        cell = x_of(_price(row)), y_of(row.score or 1.0)
+        if cell not in taken:
+            taken.add(cell)
+            kept.append(row)
+    return kept
+
+
+def _cell_of(ends: Sequence[float], count: float) -> Callable[[float], int]:
+    low, high = math.log(ends[0]), math.log(ends[1])
+    width = (high - low) / count or 1.0
+    return lambda value: int((math.log(value) - low) / width)
+
+
+def _limit(one: Filter, scale: figures.Scale, cost: str) -> dict[str, Any]:
+    value = one.values[0]
+    is_price = one.column == "price"
+    shown = float(value) if is_price else scale.shown(value)
+    unit = cost if is_price else scale.unit
+    return {
+        "axis": "x" if is_price else "y",
+        "value": shown,
+        "label": f"{LIMITS[one.column, one.operator]} {figures.quantity(shown)} {unit}",
+    }
+
+
+def _summary(found: Frontier, line: Sequence[RankingRow], scale: figures.Scale, cost: str) -> str:
+    if not line:
+        return f"{found.metric.label}: nothing to draw."
+    first, last = line[0], line[-1]
+
+    def told(row: RankingRow) -> str:
+        score = figures.figure(scale.shown(row.score))
+        return f"{charts.row_label(row)} at {figures.figure(row.price)} {cost} with {score}"
+
+    return (
+        f"Scatter chart of {len(found.within)} offers, price in {cost} against "
+        f"{found.metric.label} in {scale.unit}, both axes logarithmic. {len(line)} of them are on "
+        f"the line that nothing beats, from {told(first)} to {told(last)} {scale.unit}. "
+        "The table below holds the same figures."
+    )

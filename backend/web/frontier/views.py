@@ -1,0 +1,131 @@
+"""The frontier page: offers by price and score, and the line that nothing beats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from backend.catalog.selectors import currencies
+from backend.domain.metrics import METRICS
+from backend.rankings.selectors import RankingRow
+from backend.web.frontier.page import Frontier, frontier, frontier_chart
+from backend.web.ranking.views import Asked, asked
+from backend.web.shared import charts, figures, state
+from backend.web.shared.access import readable
+from backend.web.shared.basis import basis_words, picture
+from backend.web.shared.basis_form import BasisForm
+
+ROWS_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class Line:
+    """One offer of the table, its figures as the chart shows them."""
+
+    row: RankingRow
+    label: str
+    price: str
+    score: str
+    interval: str
+    value: str
+
+
+@readable
+@require_safe
+def frontier_page(request: HttpRequest) -> HttpResponse:
+    """Chart, and the table of the offers on the line with the best of the others."""
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    wanted = asked(given, reader=request.user.get_username())
+    context = _context(request.path, wanted, frontier(wanted.query))
+    return render(request, "frontier/page.html", context)
+
+
+def _context(path: str, wanted: Asked, found: Frontier) -> dict[str, Any]:
+    address = wanted.address(path)
+    params = address.params
+    scale = figures.scale(found.metric.unit, (row.score or 0 for row in found.within))
+    cost = state.cost(params)
+    basis = basis_words(params, found.within)
+    told = picture(f"frontier-{found.metric.key}", params, basis, found.data_version)
+    form = _form(wanted, found, cost)
+    line = found.line
+    others = _others(found, line)
+    listed = {row.offer_id for row in (*line, *others)}
+    picked = state.values(params, "o")
+    chart = frontier_chart(found, scale, cost, told)
+    return {
+        "found": found,
+        "metric": found.metric,
+        "is_measured": found.metric.key in METRICS,
+        "basis": basis,
+        "cost": cost,
+        "units": (scale.unit, figures.value_scale(scale, found.metric, cost).unit),
+        "chart": chart,
+        "has_small_dots": not all(is_beyond for *_, is_beyond in chart["dots"]),
+        "form": form,
+        "hidden": [(k, v) for k, vs in params.items() if k not in form.fields for v in vs],
+        "carried": [
+            (k, v) for k, vs in params.items() if k in state.SELECTORS | state.QUESTION for v in vs
+        ],
+        "picked": picked,
+        "picked_beside": [slug for slug in picked if slug not in listed],
+        "chips": address.chips(),
+        "clear_url": address.without_filters(),
+        "ranking_url": reverse("ranking") + state.query(params, page=None),
+        "tables": [
+            ("On the line that nothing beats", _lines(line, found, scale, cost)),
+            ("Others, best value first", _lines(others, found, scale, cost)),
+        ],
+        "more_count": len(found.within) - len(line) - ROWS_SHOWN,
+        "warnings": wanted.warnings,
+    }
+
+
+def _form(wanted: Asked, found: Frontier, cost: str) -> BasisForm:
+    is_higher_better, unit = found.metric.is_higher_better, found.metric.unit
+    limit = "score__gte" if is_higher_better else "score__lte"
+    bound = "at least" if is_higher_better else "at most"
+    number = {"inputmode": "decimal"}
+    return BasisForm(
+        wanted.params,
+        currencies=sorted(currencies()),
+        more={
+            "price__lte": (f"Budget ({cost})", number),
+            limit: (f"Score {bound} ({unit})", number),
+            "q": ("Search", {"type": "search"}),
+        },
+        errors=wanted.errors,
+    )
+
+
+def _others(found: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
+    on_line = {row.offer_id for row in line}
+    return [row for row in found.within if row.offer_id not in on_line][:ROWS_SHOWN]
+
+
+def _lines(
+    rows: Sequence[RankingRow], found: Frontier, scale: figures.Scale, cost: str
+) -> list[Line]:
+    value = figures.value_scale(scale, found.metric, cost)
+    return [
+        Line(
+            row=row,
+            label=charts.row_label(row),
+            price=figures.money(row.price, row.period),
+            score=figures.figure(scale.shown(row.score)),
+            interval=_interval(row, scale),
+            value=figures.figure(value.shown(row.value_per_cost)),
+        )
+        for row in rows
+    ]
+
+
+def _interval(row: RankingRow, scale: figures.Scale) -> str:
+    if row.score_ci95_low is None or row.score_ci95_high is None:
+        return ""
+    ends = (scale.shown(row.score_ci95_low), scale.shown(row.score_ci95_high))
+    return " – ".join(map(figures.figure, ends))

@@ -1,0 +1,116 @@
+"""The document of own hardware as a form; the domain judges every value."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
+from backend.web.shared import figures
+from backend.web.shared.forms import WriteForm, text
+
+LABELS: Mapping[str, str] = {
+    "life_months": "Life",
+    "residual_ratio": "Residual value",
+    "discount_rate_per_year": "Discount rate",
+    "pue": "PUE",
+    "energy_price_per_kwh": "Energy price",
+    "rack_units": "Rack units",
+    "rack_price_per_unit_month": "Price of a rack unit",
+    "support_ratio_per_year": "Support contract",
+    "staff_hours_per_month": "Staff hours",
+    "staff_price_per_hour": "Staff price",
+    "network_price_per_month": "Network",
+    "annual_failure_rate": "Failure rate",
+    "repair_days": "Repair time",
+}
+ITEM_LABELS: Mapping[str, str] = {
+    "name": "Item",
+    "count": "Pieces in all",
+    "unit_price": "Price of one",
+    "watts": "Mean watts of one",
+}
+EMPTY_ROWS = 3
+
+
+def described(assumption: Assumption) -> str:
+    """Unit and range of an assumption, in words."""
+    low, high = (figures.quantity(end) for end in (assumption.low, assumption.high))
+    return f"{assumption.unit}; {low} to {high}"
+
+
+class ItemForm(forms.Form):
+    """A line of the bill of materials; an empty one is left out."""
+
+    name = text(ITEM_LABELS["name"], required=False, maxlength=100)
+    count = text(ITEM_LABELS["count"], required=False, inputmode="numeric")
+    unit_price = text(ITEM_LABELS["unit_price"], required=False, inputmode="decimal")
+    watts = text(ITEM_LABELS["watts"], required=False, inputmode="decimal")
+
+
+class HardwareForm(WriteForm):
+    """Name, servers and assumptions; the bill of materials is `items`, a set of forms beside it."""
+
+    name = text("Name", maxlength=100, help_text="A known name makes its next version.")
+    currency = text("Currency", maxlength=3, help_text="As bought: EUR, USD, …")
+    servers = text("Servers", inputmode="numeric", help_text="That the whole set holds.")
+
+    def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
+        """With what was typed, or with a document to begin from."""
+        initial = dict(document or {})
+        items = initial.pop("items", ())
+        super().__init__(data, initial=initial)
+        for name, assumption in ASSUMPTIONS.items():
+            self.fields[name] = text(
+                LABELS[name],
+                required=False,
+                help_text=described(assumption),
+                inputmode="decimal",
+                placeholder=figures.plain(assumption.default),
+            )
+        made = forms.formset_factory(ItemForm, extra=EMPTY_ROWS)
+        self.items = made(data, initial=list(items) or None, prefix="items", auto_id="%s")
+
+    @property
+    def assumptions(self) -> list[forms.BoundField]:
+        """The fields that have a default."""
+        return [self[name] for name in ASSUMPTIONS]
+
+    def document(self) -> dict[str, Any]:
+        """What was typed as a document; lines and assumptions left empty are left out."""
+        self.full_clean()
+        self._rows: list[int] = []
+        items = []
+        for place, form in enumerate(self.items.forms):
+            form.full_clean()
+            typed = _typed(form.cleaned_data, ITEM_FIELDS)
+            if typed:
+                self._rows.append(place)
+                items.append(typed)
+        names = ("name", "currency", "servers", *ASSUMPTIONS)
+        return {**_typed(self.cleaned_data, names), "items": items}
+
+    def tell(self, error: InvalidDocument | InvalidValue) -> None:
+        """Puts each refusal beside the field that it names."""
+        errors = (
+            error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
+        )
+        for pointer, detail in errors:
+            parts = pointer.removeprefix("/").split("/")
+            if len(parts) == 3 and parts[0] == "items":
+                self.items.forms[self._rows[int(parts[1])]].add_error(parts[2], detail)
+                self.add_error(None, f"Item {int(parts[1]) + 1}, {parts[2]}: {detail}")
+            elif pointer.removeprefix("/") not in self.errors:
+                self.refuse(InvalidValue(pointer, detail))
+
+
+def _typed(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The values that were typed; whole numbers as such where the document wants them."""
+    found = {name: str(values.get(name) or "").strip() for name in names}
+    return {
+        name: int(value) if name in WHOLE and value.isdecimal() and len(value) < 10 else value
+        for name, value in found.items()
+        if value
+    }

@@ -1,0 +1,76 @@
+"""What own hardware costs a month as stacked bars: one bar for each cost model or version."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from backend.catalog.models import HardwareModel
+from backend.domain.errors import UnknownRate
+from backend.domain.money import RateTable
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot
+
+BANDS = (
+    ("purchase and spares", ("capital", "spares", "residual")),
+    ("energy", ("energy",)),
+    ("space", ("space",)),
+    ("support", ("support",)),
+    ("staff", ("staff",)),
+    ("network", ("network",)),
+)
+"""What is drawn as one band: the residual value lowers what the purchase costs."""
+MOST_BARS = 12
+
+
+def hardware_plot(
+    models: Sequence[HardwareModel], labels: Sequence[str], rates: RateTable
+) -> Plot | None:
+    """Cost of one server a month by its parts, in one currency; None without any.
+
+    Models whose currency has no rate are left out, and the note says how many.
+    """
+    shown, currency = _in_one_currency(models, labels, rates)
+    if not shown:
+        return None
+    marks = [
+        Mark(name, [float(sum(amounts[part] for part in parts)) for _, amounts in shown], "bar")
+        for name, parts in BANDS
+    ]
+    # The height of a stack is not known to the part that draws error bars.
+    whole = [sum(amounts.values(), Decimal(0)) for _, amounts in shown]
+    left_out = min(len(models), MOST_BARS) - len(shown)
+    return Plot(
+        id="plot-hardware",
+        title="Cost of one server a month",
+        x_label="",
+        x_kind="category",
+        x=[label for label, _ in shown],
+        y=Axis(f"{currency} a month", most=float(max(whole))),
+        marks=marks,
+        is_stacked=True,
+        extra={f"in all, {currency} a month": [figures.money(one, "month") for one in whole]},
+        summary=f"Stacked bars of what a server costs a month in {currency}: "
+        + "; ".join(
+            f"{label} {figures.money(one, 'month')}"
+            for (label, _), one in zip(shown, whole, strict=True)
+        )
+        + ".",
+        note=f"{left_out} without an exchange rate left out." if left_out else "",
+    )
+
+
+def _in_one_currency(
+    models: Sequence[HardwareModel], labels: Sequence[str], rates: RateTable
+) -> tuple[list[tuple[str, dict[str, Decimal]]], str]:
+    """(label, amounts by part) of each model, in their own currency where all share one."""
+    found = {model.cost["currency"] for model in models}
+    currency = found.pop() if len(found) == 1 else "USD"
+    shown = []
+    for model, label in list(zip(models, labels, strict=True))[:MOST_BARS]:
+        own = model.cost["currency"]
+        try:
+            factor, _ = rates.rate(own, currency)
+        except UnknownRate:
+            continue
+        parts = model.cost["breakdown"].items()
+        shown.append((label, {part: Decimal(amount) * factor for part, amount in parts}))
+    return shown, currency

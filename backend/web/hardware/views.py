@@ -1,0 +1,111 @@
+"""Own hardware: what it costs a month by its parts, under which assumptions."""
+
+from dataclasses import fields
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.catalog.hardware import hardware_create, hardware_reckoned, hardware_visible
+from backend.catalog.models import HardwareModel
+from backend.catalog.selectors import rate_table
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.hardware import Breakdown, HardwareCost
+from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
+from backend.domain.hardware_document import cost_document
+from backend.web.hardware.forms import LABELS, HardwareForm
+from backend.web.hardware.plots import hardware_plot
+from backend.web.shared.access import demand, may, readable
+
+
+@readable
+@require_safe
+def hardware_page(request: HttpRequest) -> HttpResponse:
+    """The cost models, newest versions, side by side; and every assumption with its source."""
+    models = list(hardware_visible(default_workspace()))
+    context = {
+        "models": models,
+        "plot": hardware_plot(models, [model.name for model in models], rate_table()),
+        "assumptions": [(LABELS[name], one) for name, one in ASSUMPTIONS.items()],
+        "published": PUBLISHED,
+        "may_write": may(request, Scope.WRITE),
+    }
+    return render(request, "hardware/list.html", context)
+
+
+@readable
+@require_safe
+def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
+    """One version: its breakdown, bill of materials and assumptions; and the other versions."""
+    every = hardware_visible(default_workspace(), is_newest_only=False)
+    model = get_object_or_404(every, pk=model_id)
+    versions = list(every.filter(name=model.name))
+    labels = [f"version {version.version}" for version in versions]
+    context = {
+        "model": model,
+        "cost": _shown(model.cost),
+        "assumptions": _assumed(model),
+        "versions": versions,
+        "plot": hardware_plot(versions[::-1], labels[::-1], rate_table()),
+        "may_write": may(request, Scope.WRITE),
+    }
+    return render(request, "hardware/page.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def hardware_new(request: HttpRequest) -> HttpResponse:
+    """The form, empty or from a version; it reckons without storing, or stores the next version."""
+    demand(request, Scope.WRITE)
+    form = HardwareForm(request.POST or None, document=_document(request))
+    cost: HardwareCost | None = None
+    if request.method == "POST":
+        document: dict[str, Any] = form.document()
+        try:
+            if "save" in request.POST:
+                actor = request.user.get_username()
+                model = hardware_create(
+                    workspace=default_workspace(), document=document, actor=actor
+                )
+                messages.success(request, f"Version {model.version} of {model.name} is stored.")
+                return HttpResponseRedirect(reverse("hardware-model", args=[model.pk]))
+            _, cost = hardware_reckoned(document)
+            form = HardwareForm(document=document)  # with empty lines again
+        except (InvalidDocument, InvalidValue) as error:
+            form.tell(error)
+    context = {"form": form, "cost": None if cost is None else _shown(cost_document(cost))}
+    return render(request, "hardware/new.html", context)
+
+
+def _document(request: HttpRequest) -> dict[str, Any] | None:
+    """The version that the address names with `from`."""
+    wanted = request.GET.get("from", "")
+    every = hardware_visible(default_workspace(), is_newest_only=False)
+    try:
+        model = every.filter(pk=UUID(wanted)).first() if wanted else None
+    except ValueError:
+        return None
+    return model.document if model else None
+
+
+def _shown(cost: dict[str, Any]) -> dict[str, Any]:
+    """The stored cost with its parts as rows: name, of one server, of the set."""
+    one, whole = cost["breakdown"], cost["set_breakdown"]
+    # In the order of a stack, which the database does not keep.
+    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(Breakdown)]
+    return {**cost, "parts": parts}
+
+
+def _assumed(model: HardwareModel) -> list[tuple[str, str, bool, Any]]:
+    """(label, value, whether it is the default, the assumption) of each assumption."""
+    return [
+        (LABELS[name], value, str(one.default) == str(value), one)
+        for name, one in ASSUMPTIONS.items()
+        if (value := model.document.get(name)) is not None
+    ]

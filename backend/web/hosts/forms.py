@@ -1,0 +1,70 @@
+"""A host to log in to, and the approval of its key."""
+
+from decimal import Decimal
+
+from django import forms
+
+from backend.catalog.models import Kind, PriceUnit
+from backend.catalog.services import PriceInput
+from backend.web.shared import words
+from backend.web.shared.forms import SecretText, WriteForm, text
+
+UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
+
+
+class HostForm(WriteForm):
+    """Name, way in, key and price of a machine of one's own."""
+
+    name = text("Name", maxlength=100)
+    address = text("Address", placeholder="192.0.2.10 or host.example.org")
+    port = forms.IntegerField(label="SSH port", initial=22, min_value=1, max_value=65_535)
+    username = text("User", placeholder="bench", autocapitalize="none", spellcheck="false")
+    kind = forms.ChoiceField(
+        label="Kind",
+        choices=[(kind, words.kind(kind)) for kind in Kind.values],
+        initial="dedicated",
+    )
+    private_key = forms.CharField(
+        label="Private key",
+        strip=False,
+        help_text="OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again.",
+        widget=SecretText(
+            attrs={
+                "rows": 4,
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "placeholder": "-----BEGIN OPENSSH PRIVATE KEY-----",
+            }
+        ),
+    )
+    price_amount = forms.DecimalField(
+        label="Price", required=False, min_value=Decimal(0), help_text="Net. Empty: not known."
+    )
+    price_currency = forms.RegexField(
+        r"^[A-Za-z]{3}\Z",
+        label="Currency",
+        initial="USD",
+        required=False,
+        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
+    )
+    price_unit = forms.ChoiceField(
+        label="Per", choices=[(unit, unit) for unit in UNITS], initial="month", required=False
+    )
+
+    pointers = {
+        "/price": "price_amount",
+        "/price/amount": "price_amount",
+        "/price/currency": "price_currency",
+        "/price/unit": "price_unit",
+    }
+
+    def price(self) -> PriceInput | None:
+        """The price typed; None for none."""
+        data = self.cleaned_data
+        if data["price_amount"] is None:
+            return None
+        return PriceInput(
+            amount=data["price_amount"],
+            currency=(data["price_currency"] or "USD").upper(),
+            unit=data["price_unit"] or PriceUnit.MONTH,
+        )

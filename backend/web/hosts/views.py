@@ -1,0 +1,190 @@
+"""The machines that can be benchmarked: add one, approve its key, start a run on it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import Host, HostState, Run
+from backend.benchmarks.selectors import fingerprint, hosts_visible, runs_visible
+from backend.benchmarks.services import (
+    ARCHIVE_DRIVER,
+    HostNotTrusted,
+    KeyMismatch,
+    host_approve,
+    host_create,
+    host_scan,
+    run_create,
+)
+from backend.domain.errors import InvalidValue
+from backend.web.hosts.forms import HostForm
+from backend.web.runs.forms import RunForm
+from backend.web.shared import lines
+from backend.web.shared.access import demand, may, readable
+from backend.web.shared.history_plots import history_plots, host_variants
+
+RECENT_RUNS = 20
+
+
+def _host(host_id: UUID) -> Host:
+    return get_object_or_404(hosts_visible(default_workspace()), pk=host_id)
+
+
+@readable
+@require_safe
+def hosts_page(request: HttpRequest) -> HttpResponse:
+    """Hosts with their state and key, and the latest runs."""
+    workspace = default_workspace()
+    hosts = [
+        (host, fingerprint(key) if (key := host.host_key or host.scanned_key) else None)
+        for host in hosts_visible(workspace).filter(is_rented=False)
+    ]
+    context = {
+        "hosts": hosts,
+        "runs": runs_visible(workspace)[:RECENT_RUNS],
+        "may_run": may(request, Scope.RUN),
+    }
+    return render(request, "hosts/page.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def host_new(request: HttpRequest) -> HttpResponse:
+    """The form; a good one adds the host and asks it for its key at once."""
+    demand(request, Scope.RUN)
+    form = HostForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            host = _created(form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The host is added. It is asked for its key now.")
+            return HttpResponseRedirect(reverse("host", args=[host.pk]))
+    return render(request, "hosts/new.html", {"form": form})
+
+
+def _created(form: HostForm, actor: str) -> Host:
+    data = form.cleaned_data
+    host = host_create(
+        workspace=default_workspace(),
+        name=data["name"],
+        address=data["address"],
+        port=data["port"],
+        username=data["username"],
+        private_key=data["private_key"],
+        offer=None,
+        kind=data["kind"],
+        price=form.price(),
+        actor=actor,
+    )
+    host_scan(host=host, actor=actor)
+    return host
+
+
+def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
+    return {
+        "host": host,
+        "is_scanning": host.scan_requested_at is not None,
+        "scanned": fingerprint(host.scanned_key),
+        "scanned_type": host.scanned_key.split()[0] if host.scanned_key else "",
+        "pinned": fingerprint(host.host_key),
+        "is_local": host.driver == "local",
+        "is_archived": host.driver == ARCHIVE_DRIVER,
+        "may_run": may(request, Scope.RUN),
+    }
+
+
+def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> dict[str, Any]:
+    return _key_context(request, host) | {
+        "facts": lines.facts(host.facts),
+        "runs": runs_visible(host.workspace).filter(host=host)[:RECENT_RUNS],
+        "form": form or _run_form(host),
+        "is_trusted": host.state == HostState.TRUSTED,
+        **history_plots(request, host_variants(host), host=host),
+    }
+
+
+def _run_form(host: Host, data: Any = None) -> RunForm:
+    trusted = hosts_visible(host.workspace).filter(state=HostState.TRUSTED, is_rented=False)
+    peers = trusted.exclude(pk=host.pk)
+    return RunForm(data, peers=list(peers), initial={"profile": "quick"})
+
+
+@readable
+@require_safe
+def host_page(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """One host: its key, what it is, how to start a run, what it gave so far."""
+    return render(request, "hosts/host.html", _context(request, _host(host_id)))
+
+
+@readable
+@require_safe
+def host_key(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """The part about the key; while a scan is under way it asks for itself again."""
+    return render(request, "hosts/_key.html", _key_context(request, _host(host_id)))
+
+
+@readable
+@require_POST
+def host_scan_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """Asks a worker for the key that the host presents."""
+    demand(request, Scope.RUN)
+    try:
+        host_scan(host=_host(host_id), actor=request.user.get_username())
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    return HttpResponseRedirect(reverse("host", args=[host_id]))
+
+
+@readable
+@require_POST
+def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """Pins the key whose fingerprint the person has seen."""
+    demand(request, Scope.RUN)
+    try:
+        host_approve(
+            host=_host(host_id),
+            fingerprint_sha256=request.POST.get("fingerprint_sha256", ""),
+            actor=request.user.get_username(),
+        )
+    except KeyMismatch as error:
+        messages.error(request, f"Not approved: {error}.")
+    else:
+        messages.success(request, "The key is approved. Runs may begin.")
+    return HttpResponseRedirect(reverse("host", args=[host_id]))
+
+
+@readable
+@require_POST
+def host_run_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """Starts a run and shows it; errors come back beside their fields."""
+    demand(request, Scope.RUN)
+    host = _host(host_id)
+    form = _run_form(host, request.POST)
+    if form.is_valid():
+        try:
+            run = _started(host, form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        except HostNotTrusted as error:
+            form.add_error(None, f"{error}.".capitalize())
+        else:
+            return HttpResponseRedirect(reverse("run", args=[run.pk]))
+    return render(request, "hosts/host.html", _context(request, host, form))
+
+
+def _started(host: Host, form: RunForm, actor: str) -> Run:
+    return run_create(
+        host=host,
+        profile=form.cleaned_data["profile"],
+        probes=form.chosen_probes(),
+        parameters=form.chosen_parameters(),
+        actor=actor,
+    )

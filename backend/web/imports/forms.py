@@ -1,0 +1,129 @@
+"""A result that was measured elsewhere."""
+
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from backend.benchmarks.unpacking import MAX_PACKED_BYTES
+from backend.domain.parsing import dd
+from backend.domain.parsing.importing import TOOLS
+from backend.domain.parsing.texts import MAX_CHARACTERS
+from backend.web.shared.forms import WriteForm, text
+
+TOOL_WORDS = {
+    "dd": "dd",
+    "fio": "fio (JSON)",
+    "iperf3": "iperf3 (JSON)",
+    "bonnie": "bonnie++ (CSV line)",
+    "sysbench": "sysbench cpu or memory",
+    "cmips": "CMIPS (the original program)",
+    "yabs": "YABS (JSON)",
+    "coremark": "CoreMark",
+    "passmark": "PassMark (totals)",
+}
+CONDITION_WORDS = {
+    "": "not known",
+    "direct": "direct (O_DIRECT)",
+    "fdatasync": "to the disk (conv=fdatasync)",
+    "cached": "buffered (memory may have helped)",
+    "unknown": "unknown",
+}
+MIB = 2**20
+GIB = 2**30
+MOST_BYTES = 4 * MAX_CHARACTERS
+
+
+class ImportForm(WriteForm):
+    """Tool, offer, text or file, and what is known of how dd or bonnie++ was run."""
+
+    tool = forms.ChoiceField(
+        label="Tool", choices=[(tool, TOOL_WORDS.get(tool, tool)) for tool in TOOLS]
+    )
+    offer = text(
+        "Offer",
+        help_text="Its short name, as in its address.",
+        list="offer-names",
+        spellcheck="false",
+    )
+    text = forms.CharField(
+        label="Output of the tool",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    file = forms.FileField(label="or a file with it", required=False, allow_empty_file=True)
+    direction = forms.ChoiceField(
+        label="Direction",
+        required=False,
+        choices=[("", "not known"), *((one, one) for one in dd.DIRECTIONS)],
+    )
+    conditions = forms.ChoiceField(
+        label="Conditions", required=False, choices=list(CONDITION_WORDS.items())
+    )
+    file_mib = forms.FloatField(
+        label="File size, MiB",
+        required=False,
+        min_value=0,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    ram_gib = forms.FloatField(
+        label="Memory, GiB",
+        required=False,
+        min_value=0,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+    pointers = {
+        "/parameters/file_bytes": "file_mib",
+        "/parameters/ram_bytes": "ram_gib",
+        "/parameters/direction": "direction",
+        "/parameters/conditions": "conditions",
+    }
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        upload = data.get("file")
+        if upload:
+            data["text"] = self._content(upload)
+        else:
+            # A browser sends every line of a text area with CR LF.
+            data["text"] = (data.get("text") or "").replace("\r\n", "\n")
+        if not data["text"].strip() and not self.errors:
+            self.add_error("text", "Paste the output, or choose a file.")
+        return data
+
+    def _content(self, upload: "UploadedFile[bytes]") -> str:
+        if (upload.size or 0) > MOST_BYTES:
+            self.add_error("file", f"The file is larger than {MOST_BYTES // MIB} MiB.")
+            return ""
+        try:
+            content: bytes = upload.read()
+            return content.decode()
+        except UnicodeDecodeError as error:
+            self.add_error("file", f"Not a text in UTF-8: byte {error.start + 1} cannot be read.")
+            return ""
+
+    def parameters(self) -> dict[str, object] | None:
+        """What was stated of how it was made; None for nothing."""
+        data = self.cleaned_data
+        stated = {
+            "direction": data["direction"] or None,
+            "conditions": data["conditions"] or None,
+            "file_bytes": data["file_mib"] and round(data["file_mib"] * MIB),
+            "ram_bytes": data["ram_gib"] and round(data["ram_gib"] * GIB),
+        }
+        return {name: value for name, value in stated.items() if value} or None
+
+
+class ArchiveForm(WriteForm):
+    """A run that another Rackrate measured, as the file that it gave."""
+
+    run_offer = text("Offer", help_text="Its short name here.", list="offer-names")
+    archive = forms.FileField(label="Archive of the run")
+
+    def content(self) -> bytes:
+        """The file; the service judges it."""
+        upload = self.cleaned_data["archive"]
+        found: bytes = upload.read(MAX_PACKED_BYTES + 1)
+        return found

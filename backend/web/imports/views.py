@@ -1,0 +1,183 @@
+"""Results that were measured elsewhere: read first, then stored."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.benchmarks.archive_import import run_import
+from backend.benchmarks.imports import result_import
+from backend.benchmarks.models import Evidence, Run
+from backend.catalog.models import Offer
+from backend.catalog.selectors import offers_visible
+from backend.common.bodies import takes_files
+from backend.domain.errors import DomainError, InvalidValue, ProbeError
+from backend.domain.metrics import METRICS
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.importing import Imported, imported, takes
+from backend.web.imports.forms import ArchiveForm, ImportForm
+from backend.web.shared import figures, lines
+from backend.web.shared.access import demand, may, readable
+
+MOST_OFFERS = 30
+UNRANKED = frozenset({"disturbed", "cached", "conditions_unknown"})
+MOST_KEPT = 2_000_000
+"""Characters that go back into the page; a larger file is chosen again."""
+
+
+@takes_files
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_page(request: HttpRequest) -> HttpResponse:
+    """Shows what was read from the text; `store` keeps it and leads to the offer."""
+    if request.method != "POST":
+        form = ImportForm(initial={"offer": request.GET.get("offer", "")})
+        return _page(request, form)
+    demand(request, Scope.WRITE)
+    form = ImportForm(request.POST, request.FILES)
+    offer, read = _read(form)
+    if offer is None or read is None:
+        return _page(request, form)
+    if "store" in request.POST:
+        stored = _stored(form, offer, request.user.get_username())
+        if stored is not None:
+            messages.success(request, f"Stored for {offer.name}, marked as imported.")
+            return HttpResponseRedirect(lines.evidence_url(stored))
+    return _page(request, _with_text(form), offer=offer, read=None if form.errors else read)
+
+
+@takes_files
+@readable
+@require_POST
+def archive_page(request: HttpRequest) -> HttpResponse:
+    """Takes in a run that another Rackrate measured, and shows it."""
+    demand(request, Scope.WRITE)
+    form = ArchiveForm(request.POST, request.FILES)
+    if form.is_valid():
+        slug = form.cleaned_data["run_offer"].strip()
+        offer = offers_visible().filter(slug=slug).first()
+        if offer is None:
+            form.add_error("run_offer", f"No offer is called {slug!r}.")
+        elif run := _taken_in(form, offer, request.user.get_username()):
+            messages.success(request, f"The run is taken in for {offer.name}.")
+            return HttpResponseRedirect(reverse("run", args=[run.pk]))
+    return _page(request, ImportForm(), archive_form=form)
+
+
+def _taken_in(form: ArchiveForm, offer: Offer, actor: str) -> Run | None:
+    try:
+        return run_import(
+            workspace=default_workspace(), offer=offer, content=form.content(), actor=actor
+        )
+    except DomainError as error:
+        form.add_error("archive", f"{error}.".capitalize())
+    return None
+
+
+def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
+    read = given.get("read")
+    context = {
+        "form": form,
+        "archive_form": ArchiveForm(),
+        "offers": _offers(""),
+        "may_write": may(request, Scope.WRITE),
+        "lines": [_line(sample) for sample in read.samples] if read else [],
+        "warnings": [one.replace("ram_bytes", "the memory") for one in read.warnings]
+        if read
+        else [],
+        "is_too_long": len(form.data.get("text", "")) > MOST_KEPT,
+        **given,
+    }
+    return render(request, "imports/page.html", context)
+
+
+def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
+    """The offer and what the text says; what is wrong stands in the form's errors."""
+    if not form.is_valid():
+        return None, None
+    data = form.cleaned_data
+    offer = offers_visible().filter(slug=data["offer"].strip()).first()
+    if offer is None:
+        form.add_error("offer", f"No offer is called {data['offer']!r}.")
+    try:
+        return offer, imported(data["tool"], data["text"], _parameters(form, offer))
+    except ProbeError as error:
+        form.add_error("text", str(error))
+    except InvalidValue as error:
+        form.refuse(error)
+    return offer, None
+
+
+def _parameters(form: ImportForm, offer: Offer | None) -> dict[str, object]:
+    """What was stated; the offer's memory where none was, as when it is stored."""
+    known = form.parameters() or {}
+    if offer and offer.memory_bytes and takes(form.cleaned_data["tool"], "ram_bytes"):
+        known.setdefault("ram_bytes", offer.memory_bytes)
+    return known
+
+
+def _stored(form: ImportForm, offer: Offer, actor: str) -> Evidence | None:
+    """The text as it was stored; what speaks against it stands in the form's errors."""
+    data = form.cleaned_data
+    try:
+        return result_import(
+            workspace=default_workspace(),
+            offer=offer,
+            tool=data["tool"],
+            text=data["text"],
+            parameters=form.parameters(),
+            actor=actor,
+        ).evidence
+    except InvalidValue as error:
+        form.refuse(error)
+    except DomainError as error:
+        form.add_error("text", f"{error}.".capitalize())
+    return None
+
+
+def _with_text(form: ImportForm) -> ImportForm:
+    """The same form with the file's content in the text area, so that it need not come twice."""
+    content = form.cleaned_data.get("text", "")
+    if form.files and content and len(content) <= MOST_KEPT:
+        form.data = {**form.data.dict(), "text": content}  # type: ignore[attr-defined]
+    return form
+
+
+def _line(sample: ParsedSample) -> dict[str, Any]:
+    scale = figures.scale(sample.unit, [sample.value])
+    metric = METRICS.get(sample.metric)
+    return {
+        "key": sample.metric,
+        "label": metric.label if metric else sample.metric,
+        "variant": sample.variant,
+        "value": sample.value,
+        "shown": figures.figure(scale.shown(sample.value)),
+        "unit": scale.unit,
+        "flags": list(sample.flags),
+        "is_ranking": bool(metric and sample.variant in metric.ranking_variants)
+        and UNRANKED.isdisjoint(sample.flags),
+    }
+
+
+def _offers(words: str) -> list[Offer]:
+    """Offers that have the words in their name; one's own without any."""
+    found = offers_visible(DEFAULT_WORKSPACE)
+    if words:
+        found = found.filter(Q(slug__icontains=words) | Q(name__icontains=words))
+    else:
+        found = found.filter(provider__slug="own")
+    return list(found.order_by("slug")[:MOST_OFFERS])
+
+
+@readable
+@require_safe
+def offer_names(request: HttpRequest) -> HttpResponse:
+    """Offers to complete what is typed, as a fragment."""
+    context = {"offers": _offers(request.GET.get("offer", "").strip())}
+    return render(request, "imports/_offers.html", context)

@@ -1,0 +1,42 @@
+"""What the metrics mean, and which offers have them."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import METRICS, metric
+from backend.rankings.coverage import coverage, scored_counts
+from backend.web.shared import charts, words
+from backend.web.shared.access import readable
+
+LACKING_SHOWN = 50
+
+
+@readable
+@require_safe
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    """All metrics with their unit, direction and the number of offers that have them."""
+    counts, offer_count = scored_counts()
+    lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
+    return render(request, "metrics/list.html", {"lines": lines, "offer_count": offer_count})
+
+
+@readable
+@require_safe
+def metric_page(request: HttpRequest, key: str) -> HttpResponse:
+    """Definition, method and limits of one metric, and the offers that lack it."""
+    try:
+        found = metric(key)
+    except InvalidValue as error:
+        raise Http404(error.detail) from error
+    covered = coverage(key)
+    context = {
+        "metric": found,
+        "intervals": words.INTERVALS,
+        "scored_count": covered.scored_count,
+        "lacking_count": len(covered.lacking),
+        "lacking": [(row, charts.row_label(row)) for row in covered.lacking[:LACKING_SHOWN]],
+        "more_count": len(covered.lacking) - LACKING_SHOWN,
+    }
+    return render(request, "metrics/page.html", context)

@@ -1,0 +1,98 @@
+"""Parts of an offer's page: what it costs in all, and offers that are much like it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from backend.rankings.breakdown import Breakdown, price_breakdown
+from backend.rankings.selectors import OfferDetail, RankingQuery, RankingRow
+from backend.rankings.similar import similar_offers
+from backend.web.shared import charts, figures, state, words
+
+
+@dataclass(frozen=True)
+class PartLine:
+    """One part of the price in words."""
+
+    label: str
+    amount: str
+    title: str
+    is_in_basis: bool
+
+
+@dataclass(frozen=True)
+class SimilarLine:
+    """One offer that is much alike, figures in the units of the page."""
+
+    row: RankingRow
+    label: str
+    score: str
+    value: str
+    price: str
+    compare_url: str
+
+
+def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params) -> dict[str, Any]:
+    """Context of both parts; None and empty where there is nothing to say."""
+    found = price_breakdown(detail.offer, query)
+    basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
+    rows = similar_offers(detail.row, detail.everyone) if detail.row else []
+    return {
+        "data_version": detail.row and detail.row.data_version,
+        "breakdown": found,
+        "parts": _parts(found, query) if found else [],
+        "total": _money(found) if found else "",
+        "similar": _similar(detail.offer.slug, rows, query, basis),
+        "similar_unit": _scale(rows, query).unit,
+        "compare_url": _compare(basis, [detail.offer.slug, *(row.offer_id for row in rows)]),
+    }
+
+
+def _parts(found: Breakdown, query: RankingQuery) -> list[PartLine]:
+    amounts = {
+        "disk": figures.quantity(query.basis_disk_gb),
+        "ip": figures.quantity(query.basis_ipv4),
+        "egress": figures.quantity(query.basis_egress_gb),
+    }
+    lines = []
+    for part in found.parts:
+        label = words.basis_part(part.name, amounts.get(part.name, ""))
+        amount = figures.money(part.amount, found.period) if part.amount else ""
+        nothing = "no price known" if part.amount is None else "included"
+        label = label[0].upper() + label[1:]
+        lines.append(
+            PartLine(label, amount or nothing, figures.plain(part.amount), part.is_in_basis)
+        )
+    return lines
+
+
+def _money(found: Breakdown) -> str:
+    return figures.money(found.total, found.period) or "unknown"
+
+
+def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.Scale:
+    return figures.scale(query.ranked_metric.unit, (row.score for row in rows if row.score))
+
+
+def _similar(
+    slug: str, rows: Sequence[RankingRow], query: RankingQuery, basis: state.Params
+) -> list[SimilarLine]:
+    scale = _scale(rows, query)
+    value = figures.value_scale(scale, query.ranked_metric, state.cost(basis))
+    return [
+        SimilarLine(
+            row=row,
+            label=charts.row_label(row),
+            score=figures.figure(scale.shown(row.score)) or "not measured",
+            value=figures.figure(value.shown(row.value_per_cost)) or "unknown",
+            price=figures.money(row.price, row.period) or "no price",
+            compare_url=_compare(basis, [slug, row.offer_id]),
+        )
+        for row in rows
+    ]
+
+
+def _compare(basis: state.Params, slugs: Sequence[str]) -> str:
+    return reverse("compare") + state.query(basis, o=",".join(slugs))

@@ -1,0 +1,197 @@
+"""One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.models import CloudAccount, Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.costs import rental_life_s
+from backend.benchmarks.models import ResourcePurchase, Run, Source
+from backend.benchmarks.rentals import Rental, rentals
+from backend.benchmarks.resources import rented_run_create
+from backend.catalog.models import Offer
+from backend.catalog.price_history import history
+from backend.catalog.selectors import offers_visible
+from backend.domain.errors import InvalidValue
+from backend.domain.money import Money
+from backend.rankings.scores import Score
+from backend.rankings.selectors import OfferDetail, offer_detail
+from backend.web.offers.page import offer_context
+from backend.web.prices.plots import price_plot
+from backend.web.ranking.views import asked
+from backend.web.runs.parameter_forms import PROFILE_WORDS
+from backend.web.runs.rental_form import RentalForm
+from backend.web.shared import charts, figures, lines, state, words
+from backend.web.shared.access import demand, may, readable
+from backend.web.shared.history_plots import PARAMETER, history_plots
+
+RUNS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """One metric of the offer, its figures already in the unit of the line."""
+
+    score: Score
+    shown: str
+    interval: str
+    unit: str
+    basis: str
+    source_url: str | None
+
+
+@dataclass(frozen=True)
+class RentalPart:
+    """How a machine of the offer can be rented, or why it cannot."""
+
+    form: RentalForm | None = None
+    account: str = ""
+    profiles: tuple[tuple[str, float, str], ...] = ()
+    """Profile in words, seconds that the machine may live, and what is reserved for them."""
+    refusal: str = ""
+
+
+@readable
+@require_safe
+def offer_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Facts, prices, scores and samples of one offer, ranked under the URL's parameters."""
+    return _page(request, slug)
+
+
+@readable
+@require_POST
+def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Rents a machine of the offer for a run and shows that; errors come back beside the fields."""
+    demand(request, Scope.RUN)
+    offer = get_object_or_404(offers_visible(), slug=slug)
+    form = RentalForm(request.POST)
+    if form.is_valid():
+        try:
+            run = _rented(offer, form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The run is queued. Its machine ends with it.")
+            return HttpResponseRedirect(reverse("run", args=[run.pk]))
+    return _page(request, slug, form)
+
+
+def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
+    return rented_run_create(
+        workspace=default_workspace(),
+        offer=offer,
+        profile=form.cleaned_data["profile"],
+        probes=None,
+        parameters={"purchase_model": form.cleaned_data["purchase_model"]},
+        budget=form.budget(),
+        actor=actor,
+    )
+
+
+def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> HttpResponse:
+    given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
+    wanted = asked(given, reader=request.user.get_username())
+    try:
+        detail = offer_detail(slug, wanted.query)
+    except Offer.DoesNotExist as error:
+        raise Http404("There is no such offer.") from error
+    context = _context(detail, wanted.sound) | offer_context(detail, wanted.query, wanted.sound)
+    variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
+    if len(context["runs"]) > 1:
+        context |= history_plots(request, variants, offer=detail.offer)
+    context["may_write"] = may(request, Scope.WRITE)
+    context["rental"] = _rental_part(detail.offer, form) if may(request, Scope.RUN) else None
+    return render(request, "offers/page.html", context)
+
+
+def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
+    """None where no account is at the offer's provider: there is nothing to say."""
+    workspace = default_workspace()
+    accounts = CloudAccount.objects.filter(workspace=workspace, is_enabled=True)
+    if not accounts.filter(provider=offer.provider.slug).exists():
+        return None
+    on_demand = ResourcePurchase.ON_DEMAND
+    try:
+        (rental,) = rentals(workspace=workspace, offers=[offer], purchase_model=on_demand)
+    except InvalidValue as error:
+        return RentalPart(refusal=error.detail)
+    reserved = {name: _reserved(rental, name) for name in PROFILE_WORDS}
+    initial = {
+        "budget_amount": figures.plain(_rounded_up(reserved["quick"].amount)),
+        "budget_currency": rental.price.currency,
+    }
+    return RentalPart(
+        form=form or RentalForm(initial=initial),
+        account=rental.account.name,
+        profiles=tuple(
+            (profile, rental_life_s(name, {}), f"{figures.figure(most.amount)} {most.currency}")
+            for (name, profile), most in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)
+        ),
+    )
+
+
+def _reserved(rental: Rental, profile: str) -> Money:
+    return rental.price.reserved(rental.account.provider, rental_life_s(profile, {}))
+
+
+def _rounded_up(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal("0.0001"), ROUND_CEILING)
+
+
+def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
+    runs = {s.run_id: s.run for s in detail.samples if s.run is not None}
+    return {
+        "offer": detail.offer,
+        "row": detail.row,
+        "cost": state.cost(params),
+        "facts": _facts(detail.offer),
+        "prices": detail.prices,
+        "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
+        "scores": [_score_line(score) for score in detail.summaries],
+        "strips": charts.strips(detail),
+        "runs": list(runs.values())[:RUNS_SHOWN],
+        "samples": lines.sample_lines(detail.samples),
+    }
+
+
+def _score_line(score: Score) -> ScoreLine:
+    summary = score.summary
+    scale = figures.scale(score.metric.unit, [summary.value])
+    low, high = (figures.figure(scale.shown(end)) for end in (summary.ci95_low, summary.ci95_high))
+    return ScoreLine(
+        score=score,
+        shown=figures.figure(scale.shown(summary.value)),
+        interval=f"{low} – {high}" if low and high else "",
+        unit=scale.unit,
+        basis=words.INTERVALS.get(summary.interval_basis, summary.interval_basis),
+        source_url=lines.own_path(score.result_url),
+    )
+
+
+def _facts(offer: Offer) -> list[tuple[str, str]]:
+    """What is known of the offer, in words; what is not known says so."""
+    unknown = "not stated"
+    vcpu = figures.quantity(offer.vcpu_count)
+    vcpu_kind = words.VCPU_KINDS.get(offer.vcpu_kind, "")
+    memory = offer.memory_bytes and f"{figures.quantity(offer.memory_bytes / 2**30)} GiB"
+    disk = offer.disk_bytes and f"{figures.size(offer.disk_bytes)} {offer.disk_kind}"
+    stated = offer.stated_on and f"{offer.stated_on}"
+    return [
+        ("Provider", offer.provider.name),
+        ("Kind", words.kind(offer.kind)),
+        ("Region", str(offer.region) if offer.region else unknown),
+        ("Processor", offer.cpu_model or unknown),
+        ("Architecture", offer.arch or unknown),
+        ("vCPU", " ".join(part for part in (vcpu, vcpu_kind) if part) or unknown),
+        ("Hardware threads", figures.quantity(offer.thread_count) or unknown),
+        ("Memory", memory or unknown),
+        ("Disk included", disk or unknown),
+        ("Facts as of", stated or unknown),
+    ]

@@ -1,0 +1,116 @@
+"""What the list of prices is narrowed to, a price entered by hand, and a table brought along."""
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from backend.catalog.models import PriceUnit, Provider, PurchaseModel
+from backend.catalog.prices import STATES, PriceFilter
+from backend.catalog.services import PriceInput
+from backend.common import clock
+from backend.domain.price_feeds import FEED_KINDS
+from backend.web.shared import words
+from backend.web.shared.forms import WriteForm, text
+
+ANY = ("", "any")
+IN_FORCE = ("", "in force")
+TABLES = (("quotes", "Quotes for dedicated servers"), ("offers", "Offers of one's own"))
+
+
+class Day(forms.DateField):
+    """A day in a field that browsers know how to fill."""
+
+    widget = forms.DateInput(attrs={"type": "date"})
+
+
+class NarrowForm(forms.Form):
+    """Which prices; all of it is in the address, and a field in error narrows nothing."""
+
+    provider = forms.ChoiceField(label="Provider", required=False)
+    offer = text("Offer", required=False, placeholder="m5.large")
+    region = text("Region", required=False, placeholder="us-east-1")
+    purchase_model = forms.ChoiceField(
+        label="Way to buy",
+        required=False,
+        choices=[ANY, *((one, words.term(one)) for one in PurchaseModel.values)],
+    )
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data, auto_id="%s", label_suffix="")
+        known = Provider.objects.values_list("slug", "name")
+        self.fields["provider"].choices = [ANY, *known]  # type: ignore[attr-defined]
+        self.full_clean()
+
+    def wanted(self) -> PriceFilter:
+        """The prices that pass."""
+        given = {name: value for name, value in self.cleaned_data.items() if value}
+        names = ("provider", "offer", "region", "purchase_model", "state", "as_of")
+        return PriceFilter(**{name: given[name] for name in names if name in given})
+
+
+class PricesForm(NarrowForm):
+    """Prices of one state, as known on a day."""
+
+    state = forms.ChoiceField(
+        label="State", required=False, choices=[IN_FORCE, *((one, one) for one in STATES)]
+    )
+    as_of = Day(label="As known on", required=False)
+
+
+class ChangesForm(NarrowForm):
+    """Prices at the ends of two days, side by side."""
+
+    since = Day(label="From the end of")
+    until = Day(label="To the end of")
+    change = forms.ChoiceField(
+        label="Change",
+        required=False,
+        choices=[ANY, ("appeared", "appeared"), ("vanished", "vanished"), ("changed", "changed")],
+    )
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        today = clock.now().date()
+        days = {"since": today - dt.timedelta(days=30), "until": today}
+        super().__init__({**days, **{name: value for name, value in data.items() if value}})
+
+
+class PriceForm(WriteForm):
+    """A price that a person knows better than any list."""
+
+    amount = forms.DecimalField(label="Amount", min_value=Decimal(0), help_text="Net.")
+    currency = text("Currency", maxlength=3)
+    unit = forms.ChoiceField(label="Per", choices=[(one, one) for one in PriceUnit.values])
+    setup = forms.DecimalField(
+        label="Set-up fee", required=False, min_value=Decimal(0), help_text="Empty: none is known."
+    )
+    reason = text("Reason", help_text="Where you know it from. It stays beside the price.")
+
+    def price(self) -> PriceInput:
+        """The price typed."""
+        data = self.cleaned_data
+        return PriceInput(data["amount"], data["currency"].upper(), data["unit"], data["setup"])
+
+
+class FeedForm(WriteForm):
+    """A list that is to be read by itself."""
+
+    list = forms.ChoiceField(
+        label="List",
+        choices=[
+            (f"{one.provider}/{one.kind}", f"{words.provider(one.provider)}: {one.meaning}")
+            for one in FEED_KINDS
+        ],
+    )
+    region = text("Region", required=False, help_text="Where each region has its own list.")
+
+    pointers = {"/provider": "list", "/kind": "list"}
+
+
+class TableForm(WriteForm):
+    """A CSV table of quotes or offers."""
+
+    kind = forms.ChoiceField(label="What it holds", choices=TABLES)
+    file = forms.FileField(label="CSV file", allow_empty_file=True)

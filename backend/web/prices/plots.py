@@ -1,0 +1,72 @@
+"""The prices of an offer over time, on one axis per hour."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from backend.catalog.price_history import PriceSeries
+from backend.common import clock
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot
+
+MOST_SERIES = 6
+
+
+def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
+    """Steps of each kind of price per hour of a 730-hour month; None where nothing ever changed.
+
+    Kinds in one currency are drawn, at most six of them, on-demand prices first; a purchase has no
+    price of an hour.
+    """
+    found = [one for one in series if _hours(one)]
+    if not any(len(one.points) > 1 for one in found):
+        return None
+    first = next((one for one in found if one.kind.purchase_model == "on_demand"), found[0])
+    currency = first.kind.currency
+    found = [one for one in found if one.kind.currency == currency]
+    shown = sorted(found, key=lambda one: one is not first)[:MOST_SERIES]
+    days = sorted({day for one in shown for day, _ in _hours(one)} | {clock.now()})
+    marks = [Mark(one.kind.label, _steps(one, days), is_stepped=True) for one in shown]
+    return Plot(
+        id="plot-prices",
+        title="Price over time",
+        x_label="",
+        x_kind="time",
+        x=[day.timestamp() * 1000 for day in days],
+        x_text=[f"{day:%Y-%m-%d %H:%M}" for day in days],
+        y=Axis(f"{currency} an hour"),
+        marks=marks,
+        summary=f"Lines of {len(shown)} kinds of price in {currency} an hour from "
+        f"{days[0]:%Y-%m-%d} to {days[-1]:%Y-%m-%d}.",
+        note=f"{len(series) - len(shown)} further kinds of price are in the list."
+        if len(series) > len(shown)
+        else "",
+    )
+
+
+def _hours(series: PriceSeries) -> list[tuple[dt.datetime, float]]:
+    """(since, price of an hour) of each point that has one."""
+    found = ((point.since, point.per_hour()) for point in series.points)
+    return [(since, float(price)) for since, price in found if price is not None]
+
+
+def _steps(series: PriceSeries, days: Sequence[dt.datetime]) -> list[float | None]:
+    """The price in force at each moment; None before the first and where there was a gap."""
+    values: list[float | None] = []
+    for day in days:
+        held = [
+            point
+            for point in series.points
+            if point.since <= day and (point.until is None or day < point.until)
+        ]
+        price = held[-1].per_hour() if held else None
+        values.append(None if price is None else float(price))
+    return values
+
+
+def change_words(ratio: object) -> str:
+    """A ratio as a change: `−44.0 %`; empty for none."""
+    if ratio is None:
+        return ""
+    percent = (float(str(ratio)) - 1) * 100
+    sign = "+" if percent > 0 else "−"
+    return f"{sign}{figures.figure(abs(percent))} %"

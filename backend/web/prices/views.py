@@ -1,0 +1,250 @@
+"""Prices as observed: the list, what changed, one price with its source, and what waits."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.catalog.feeds import feed_enable, feed_update
+from backend.catalog.models import PriceFeed, PricePayload, UnpricedType
+from backend.catalog.price_history import (
+    change_counts,
+    change_ratio,
+    difference,
+    freshness,
+    history,
+    terms_before,
+)
+from backend.catalog.price_import import price_review
+from backend.catalog.prices import (
+    QUARANTINED,
+    PriceFilter,
+    price_count,
+    price_found,
+    price_list,
+    price_state,
+)
+from backend.catalog.quotes import offers_import, quotes_import
+from backend.catalog.selectors import offers_visible
+from backend.catalog.services import price_enter
+from backend.common.bodies import takes_files
+from backend.domain.errors import InvalidValue
+from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
+from backend.web.prices.plots import change_words, price_plot
+from backend.web.shared.access import demand, may, readable
+
+PER_PAGE = 50
+
+
+def _paged(request: HttpRequest, rows: Any, count: int) -> dict[str, Any]:
+    paginator = Paginator(rows, PER_PAGE)
+    paginator.count = count  # known already: the rows need not be counted again
+    page = paginator.get_page(request.GET.get("page"))
+    kept = {name: value for name, value in request.GET.items() if name != "page" and value}
+    return {
+        "page": page,
+        "is_narrowed": bool(kept),
+        "earlier": f"?{urlencode({**kept, 'page': page.number - 1})}" if page.number > 1 else "",
+        "further": f"?{urlencode({**kept, 'page': page.number + 1})}" if page.has_next() else "",
+        "query": urlencode(kept),
+    }
+
+
+@readable
+@require_safe
+def prices_page(request: HttpRequest) -> HttpResponse:
+    """The prices in force, or those of another state; how fresh their lists are."""
+    return _prices(request)
+
+
+@readable
+@require_POST
+def price_feed_new(request: HttpRequest) -> HttpResponse:
+    """Reads a list from now on."""
+    demand(request, Scope.ADMIN)
+    form = FeedForm(request.POST)
+    if form.is_valid():
+        provider, _, kind = form.cleaned_data["list"].partition("/")
+        region, actor = form.cleaned_data["region"], request.user.get_username()
+        try:
+            feed_enable(
+                workspace=default_workspace(),
+                provider=provider,
+                kind=kind,
+                region=region,
+                actor=actor,
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The list is read within a minute, and then by itself.")
+            return HttpResponseRedirect(reverse("prices"))
+    return _prices(request, form)
+
+
+@readable
+@require_POST
+def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
+    """Reads a list by itself, or no more."""
+    demand(request, Scope.ADMIN)
+    try:
+        feed_update(
+            feed=get_object_or_404(PriceFeed, pk=feed_id),
+            workspace=default_workspace(),
+            is_enabled=request.POST.get("enable") == "1",
+            actor=request.user.get_username(),
+        )
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    return HttpResponseRedirect(reverse("prices"))
+
+
+def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResponse:
+    form = PricesForm(request.GET)
+    wanted = form.wanted()
+    rows = price_list(wanted)
+    context = _paged(request, rows, price_count(wanted, rows))
+    lists = freshness()
+    context |= {
+        "form": form,
+        "lines": [(row, price_state(row)) for row in context["page"].object_list],
+        "lists": lists,
+        "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
+        "unpriced": UnpricedType.objects.count(),
+        "may_write": may(request, Scope.WRITE),
+        "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
+    }
+    return render(request, "prices/list.html", context)
+
+
+@readable
+@require_safe
+def price_changes_page(request: HttpRequest) -> HttpResponse:
+    """What appeared, vanished and changed between the ends of two days."""
+    form = ChangesForm(request.GET)
+    context: dict[str, Any] = {"form": form, "lines": []}
+    data = form.cleaned_data
+    if "since" in data and "until" in data:
+        try:
+            wanted, days = form.wanted(), (data["since"], data["until"])
+            rows = difference(*days, wanted, change=data.get("change") or None)
+        except InvalidValue as error:
+            form.add_error("since", error.detail)
+        else:
+            context |= _paged(request, rows, rows.count())
+            context["counts"] = change_counts(difference(*days, wanted))
+            context["lines"] = [
+                (row, terms_before(row), change_words(change_ratio(row)))
+                for row in context["page"].object_list
+            ]
+    return render(request, "prices/changes.html", context)
+
+
+@readable
+@require_safe
+def unpriced_page(request: HttpRequest) -> HttpResponse:
+    """Types that a list names without any price, and why."""
+    rows = UnpricedType.objects.select_related("feed__provider")
+    return render(request, "prices/unpriced.html", _paged(request, rows, rows.count()))
+
+
+@readable
+@require_safe
+def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
+    """One price with everything stated beside it, and the way to the answer it was read from."""
+    row = price_found(price_id)
+    if row is None:
+        raise Http404("There is no such price.")
+    payload = PricePayload.objects.filter(feed=row.feed, sha256=row.payload_sha256).defer(
+        "raw_gzip"
+    )
+    context = {
+        "price": row,
+        "state": price_state(row),
+        "payload": payload.first() if row.payload_sha256 else None,
+        "plot": price_plot(history(row.offer)),
+        "may_review": may(request, Scope.ADMIN),
+    }
+    return render(request, "prices/price.html", context)
+
+
+@readable
+@require_POST
+def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
+    """A person's word on a price in quarantine."""
+    demand(request, Scope.ADMIN)
+    row = price_found(price_id)
+    if row is None:
+        raise Http404("There is no such price.")
+    try:
+        is_accepted = request.POST.get("accept") == "1"
+        reason, actor = request.POST.get("reason", ""), request.user.get_username()
+        price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    else:
+        messages.success(request, "Published." if is_accepted else "Left out for good.")
+    return HttpResponseRedirect(reverse("price", args=[price_id]))
+
+
+@readable
+@require_safe
+def payload_page(request: HttpRequest, payload_id: int) -> HttpResponse:
+    """The answer of a price interface as it came, packed as it is kept: it may be very long."""
+    payload = get_object_or_404(PricePayload, pk=payload_id)
+    answer = HttpResponse(bytes(payload.raw_gzip), content_type="application/gzip")
+    answer["Content-Disposition"] = f'attachment; filename="{payload.sha256[:16]}.gz"'
+    return answer
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def price_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """A price of an offer, entered by hand with the reason."""
+    demand(request, Scope.WRITE)
+    offer = get_object_or_404(offers_visible(), slug=slug)
+    form = PriceForm(request.POST or None, initial={"currency": "USD", "unit": "month"})
+    if request.method == "POST" and form.is_valid():
+        try:
+            price_enter(
+                offer=offer,
+                price=form.price(),
+                reason=form.cleaned_data["reason"],
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The price is published.")
+            return HttpResponseRedirect(reverse("offer", args=[offer.slug]))
+    return render(request, "prices/new.html", {"form": form, "offer": offer})
+
+
+@takes_files
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def tables_page(request: HttpRequest) -> HttpResponse:
+    """A CSV table of quotes or offers: looked at first, or stored."""
+    demand(request, Scope.WRITE)
+    form = TableForm(request.POST or None, request.FILES or None)
+    report = None
+    if request.method == "POST" and form.is_valid():
+        stored = quotes_import if form.cleaned_data["kind"] == "quotes" else offers_import
+        try:
+            report = stored(
+                workspace=default_workspace(),
+                text=form.cleaned_data["file"].read(),
+                actor=request.user.get_username(),
+                is_dry="store" not in request.POST,
+            )
+        except InvalidValue as error:
+            form.add_error("file", str(error))
+    return render(request, "prices/tables.html", {"form": form, "report": report})

@@ -1,0 +1,284 @@
+"""How the cells of the ranking read: one method per column that says more than its bare value."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from backend.common.rest.table import Kind
+from backend.rankings.columns import COLUMN
+from backend.rankings.selectors import Ranking, RankingRow
+from backend.web.ranking.remembered import remembered
+from backend.web.shared import columns, figures, lines, state, words
+
+# What an empty cell means, by the column that it stands in.
+UNKNOWN = {
+    "rank": "unranked",
+    "price": "no price",
+    "price_usd_hour": "no price",
+    "price_basis": "no price",
+    "price_term": "no price",
+    "price_observed_on": "no price",
+    "price_zone": "no zone",
+    "fx_rate": "not converted",
+    "fx_date": "not converted",
+    "score": "not measured",
+    "score_ci95_low": "no interval",
+    "score_ci95_high": "no interval",
+    "score_n_instances": "not told",
+    "score_n_repeats": "not told",
+    "value_per_cost_ci95_low": "no interval",
+    "value_per_cost_ci95_high": "no interval",
+    "cup": "unknown",
+    "rank_low": "unranked",
+    "rank_high": "unranked",
+    "tie_group": "unranked",
+    "pareto": "unranked",
+    "missing": "nothing",
+    "flags": "",
+}
+NOT_STATED = "not stated"
+EXPLAINED = frozenset({"price", "score", "value_per_cost"})
+"""Columns whose cells open what the figures of their row rest on."""
+NOWRAP = frozenset(
+    {"provider", "region", "measured_at", "price_observed_on", "fx_date", "price_zone"}
+)
+Render = Callable[[RankingRow], Any]
+
+
+def unknown(name: str) -> SafeString:
+    """Words for an empty cell."""
+    text = UNKNOWN.get(name, NOT_STATED)
+    return format_html('<span class="unknown">{}</span>', text) if text else SafeString("")
+
+
+def is_own(row: RankingRow) -> bool:
+    """Whether the row is a machine of one's own that was measured, not a published figure."""
+    return row.provider == "own" and row.source != "published"
+
+
+class Cells:
+    """The cells of one table: what all its rows share, and how each column reads.
+
+    `sources` tells where the price of an offer was read, by its identifier.
+    """
+
+    def __init__(
+        self,
+        ranking: Ranking,
+        params: state.Params,
+        scale: figures.Scale,
+        rows: Sequence[RankingRow],
+        sources: Mapping[str, str],
+    ) -> None:
+        self.places = {row.offer_id: n for n, row in enumerate(rows)}
+        self.scale = scale
+        self.cost = state.cost(params)
+        self.value_scale = figures.value_scale(scale, ranking.metric, self.cost)
+        self.term = state.value(params, "term")
+        self.basis = ranking.basis
+        self.score_unit = ranking.metric.unit
+        self.sources = sources
+        self.tied = remembered(
+            ranking, "tied", lambda: Counter(row.tie_group for row in ranking.rows)
+        )
+        self.units: dict[str, str] = {
+            **columns.UNITS,
+            **dict.fromkeys(("score", "score_ci95_low", "score_ci95_high"), scale.unit),
+            **dict.fromkeys(
+                ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"),
+                self.value_scale.unit,
+            ),
+            "price": self.cost,
+            "cup": f"{state.value(params, 'currency')}/h per {self.score_unit}",
+        }
+
+    def of(self, name: str) -> Render:
+        """What renders the cells of a column."""
+        own: Render | None = getattr(self, f"cell_{name}", None)
+        return own or self._plain(name)
+
+    def _plain(self, name: str) -> Render:
+        """Cells that hold the bare value."""
+        shown = self._shown(name)
+        nothing = unknown(name)
+
+        def render(row: RankingRow) -> Any:
+            value = getattr(row, name)
+            return nothing if value in (None, "") else shown(value)
+
+        return render
+
+    def _shown(self, name: str) -> Callable[[Any], Any]:
+        if name.startswith("score_ci95"):
+            return lambda value: figures.figure(self.scale.shown(value))
+        if name.startswith("value_per_cost_ci95"):
+            return lambda value: figures.figure(self.value_scale.shown(value))
+        if name in {"price_term", "metric", "interval_basis", "missing"}:
+            return lambda value: ", ".join(words.category(name, one) for one in value.split())
+        readers: dict[Kind, Callable[[Any], Any]] = {
+            Kind.NUMBER: figures.quantity,
+            Kind.INTEGER: figures.quantity,
+            Kind.DECIMAL: figures.figure,
+            Kind.BOOLEAN: lambda value: "yes" if value else "no",
+            Kind.TIME: lambda value: str(value.date()),
+        }
+        return readers.get(COLUMN[name].kind, str)
+
+    # --- columns that say more than one value ---------------------------------------------------
+
+    def cell_rank(self, row: RankingRow) -> SafeString:
+        if row.rank is None:
+            return unknown("rank")
+        told = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
+        told += ["tied"] if self.tied[row.tie_group] > 1 else []
+        return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(told))
+
+    def cell_offer(self, row: RankingRow) -> SafeString:
+        link = reverse("offer", args=[row.offer_id])
+        return format_html('<a href="{}">{}</a>', link, row.offer)
+
+    def cell_provider(self, row: RankingRow) -> SafeString:
+        return format_html(
+            '<i class="swatch provider-{}"></i> {}', row.provider, words.provider(row.provider)
+        )
+
+    def cell_kind(self, row: RankingRow) -> str:
+        return words.kind(row.kind)
+
+    def cell_vcpu(self, row: RankingRow) -> Any:
+        if row.vcpu is None:
+            return unknown("vcpu")
+        shown = figures.quantity(row.vcpu)
+        if row.vcpu_kind in {"shared", "burstable"}:
+            return format_html("{}<small>{}</small>", shown, words.VCPU_KINDS[row.vcpu_kind])
+        return shown
+
+    def cell_score(self, row: RankingRow) -> SafeString:
+        if row.score is None:
+            return unknown("score")
+        low, high = row.score_ci95_low, row.score_ci95_high
+        spread = self._spread(self.scale, low, high)
+        return self._explained(row, figures.figure(self.scale.shown(row.score)), spread)
+
+    def cell_price(self, row: RankingRow) -> SafeString:
+        if row.price is None:
+            lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
+            return format_html("{}<small>{}</small>", unknown("price"), ", ".join(lacking))
+        # What is as asked for stands above the table; only a different term is worth the room.
+        told = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
+        told += [str(row.price_observed_on)] if row.price_observed_on else []
+        shown = figures.money(row.price, row.period)
+        return self._explained(row, shown, ", ".join(told) or "price")
+
+    def cell_value_per_cost(self, row: RankingRow) -> SafeString:
+        value = row.value_per_cost
+        if value is None:
+            text = "unknown" if row.price is None else "not ranked"
+            return format_html('<span class="unknown">{}</span>', text)
+        low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
+        shown = figures.figure(self.value_scale.shown(value))
+        return format_html(
+            "<b>{}</b><small>{}</small>", shown, self._spread(self.value_scale, low, high)
+        )
+
+    def cell_cup(self, row: RankingRow) -> Any:
+        return unknown("cup") if row.cup is None else f"{row.cup:.7f}"
+
+    def cell_flags(self, row: RankingRow) -> SafeString:
+        marks = ((tone, label) for label, tone, _ in map(words.flag, row.flags.split()))
+        return format_html_join(" ", '<span class="mark {}">{}</span>', marks)
+
+    def cell_result_url(self, row: RankingRow) -> SafeString:
+        link = lines.own_path(row.result_url)
+        return format_html('<a href="{}">open</a>', link) if link else unknown("result_url")
+
+    def cell_measured_at(self, row: RankingRow) -> SafeString:
+        if row.score is None:
+            return unknown("score")
+        told = [str(row.measured_at.date()) if row.measured_at else "undated"]
+        told += [f"n = {count}"] if (count := _count(row)) else []
+        return format_html("{}<small>{}</small>", _source(row), " · ".join(told))
+
+    # --- what a row rests on --------------------------------------------------------------------
+
+    def _spread(self, scale: figures.Scale, low: Any, high: Any) -> str:
+        if low is None or high is None:
+            return "no interval"
+        return f"{figures.figure(scale.shown(low))} – {figures.figure(scale.shown(high))}"
+
+    def _explained(self, row: RankingRow, shown: str, told: str) -> SafeString:
+        """A figure with a line below it that opens what the row rests on."""
+        place = self.places[row.offer_id]
+        return format_html('{}<button popovertarget="w{}">{}</button>', shown, place, told)
+
+    def explanation(self, row: RankingRow, names: Collection[str]) -> SafeString:
+        """What the figures of a row rest on, opened from its cells; empty where none opens it."""
+        if EXPLAINED.isdisjoint(names):
+            return SafeString("")
+        return format_html(
+            '<div popover id="w{}"><p><b>{}</b></p>{}{}{}</div>',
+            self.places[row.offer_id],
+            row.offer,
+            _paragraph(self._about_price(row)),
+            _paragraph(self._about_score(row)),
+            _paragraph(self._about_value(row)),
+        )
+
+    def _about_price(self, row: RankingRow) -> list[Any]:
+        if row.price is None:
+            return ["No price under these terms"]
+        per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
+        hours = f", {figures.quantity(row.hours_per_month)} h/month" if row.period != "once" else ""
+        said: list[Any] = [
+            format_html("<b>Price</b> {} {}", figures.plain(row.price), per),
+            f"{words.term(row.price_term or '')}{hours}, holds {words.holds(row.price_basis or '')}",
+        ]
+        zone = f" in {row.price_zone}" if row.price_zone else ""
+        said.append(f"Observed {row.price_observed_on}{zone}")
+        if row.fx_rate is not None:
+            said.append(f"Converted at {figures.plain(row.fx_rate)} of {row.fx_date}")
+        if source := self.sources.get(row.offer_id):
+            said.append(source)
+        return said
+
+    def _about_score(self, row: RankingRow) -> list[Any]:
+        if row.score is None:
+            return ["Not measured"]
+        said: list[Any] = [
+            format_html("<b>Score</b> {} {}", figures.plain(row.score), self.score_unit)
+        ]
+        if row.score_ci95_low is not None and row.score_ci95_high is not None:
+            ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
+            basis = words.INTERVALS.get(row.interval_basis or "", "")
+            said.append(f"95 %: {ends}" + (f" ({basis})" if basis else ""))
+        else:
+            said.append("No spread is known")
+        count = _count(row)
+        day = row.measured_at.date() if row.measured_at else "undated"
+        said.append(format_html("{} {}{}", _source(row), day, f", n = {count}" if count else ""))
+        return said
+
+    def _about_value(self, row: RankingRow) -> list[Any]:
+        if row.value_per_cost is None:
+            return []
+        return [format_html("<b>Score per price</b> {}", figures.plain(row.value_per_cost))]
+
+
+def _paragraph(said: list[Any]) -> SafeString:
+    text = format_html_join(SafeString("<br>"), "{}", ((one,) for one in said))
+    return format_html("<p>{}</p>", text) if said else SafeString("")
+
+
+def _source(row: RankingRow) -> Any:
+    link = lines.own_path(row.result_url)
+    return format_html('<a href="{}">{}</a>', link, row.source) if link else row.source
+
+
+def _count(row: RankingRow) -> str:
+    """Machines × repeats behind the score, or the repeats alone."""
+    machines, repeats = row.score_n_instances, row.score_n_repeats
+    return f"{machines} × {repeats}" if machines else figures.quantity(repeats)

@@ -1,0 +1,50 @@
+"""Downloads of the rows that a page shows, in the way that the reader's language writes figures."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.utils.formats import get_format
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+from backend.web.shared import state
+
+PLAIN_NOTE = "Comma-separated, decimal points"
+LOCAL_NOTE = "Semicolons and decimal commas, as your browser’s language writes figures"
+
+
+@dataclass(frozen=True)
+class Export:
+    """One format of the same rows."""
+
+    label: str
+    url: str
+    note: str
+
+
+def has_decimal_comma(request: HttpRequest) -> bool:
+    """Whether the first language that the browser asks for writes 0,5 for a half."""
+    languages = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
+    first = next((code for code, _ in languages if code != "*"), "en")
+    return bool(get_format("DECIMAL_SEPARATOR", lang=first, use_l10n=True) == ",")
+
+
+def exports(request: HttpRequest, params: state.Params) -> list[Export]:
+    """The formats, with exactly the rows, columns and order of the page, unpaged."""
+
+    def link(kind: str, dialect: str | None = None) -> str:
+        changes = {"page": None, "per_page": None, "o": None, "dialect": dialect}
+        return f"/api/v1/rankings.{kind}{state.query(params, **changes)}"
+
+    plain = Export("CSV", link("csv"), PLAIN_NOTE)
+    local = Export("CSV", link("csv", "excel-eu"), LOCAL_NOTE)
+    first = (
+        [local, Export("CSV, plain", plain.url, PLAIN_NOTE)]
+        if has_decimal_comma(request)
+        else [plain, Export("CSV, decimal comma", local.url, "Semicolons and decimal commas")]
+    )
+    return [
+        *first,
+        Export("TSV", link("tsv"), "Tab-separated"),
+        Export("Excel", link("xlsx"), "XLSX with typed cells"),
+        Export("JSON", link("json"), "Pages of the API"),
+    ]

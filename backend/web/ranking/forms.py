@@ -1,0 +1,226 @@
+"""The form above the ranking. It shows what is in force; the ranking's own parser judges it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from operator import attrgetter
+
+from django import forms
+
+from backend.catalog.selectors import TERMS
+from backend.rankings.query import RANKING_METRICS
+from backend.rankings.selectors import Ranking
+from backend.web.ranking.remembered import remembered
+from backend.web.shared import columns, state, words
+from backend.web.shared.metric_field import metric_groups, metrics_offered
+
+Choices = list[tuple[str, str]]
+Errors = Mapping[str, str]
+
+MAIN_MENUS = ("provider", "kind")
+MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term", "flags")
+MOST_OPTIONS = 60
+"""Of a menu; the rarest beyond them are asked for in the conditions box."""
+BASIS = ("sustained_use", "disk", "ip", "egress")
+BASIS_WORDS = {
+    "sustained_use": ("Discount for whole months", ""),
+    "disk": ("Disk, in all", "GB"),
+    "ip": ("Public IPv4", "addresses"),
+    "egress": ("Traffic out", "GB a month"),
+}
+
+
+def _with(choices: Choices, chosen: str) -> Choices:
+    """The choices, and the value in force even when it is none of them."""
+    if chosen and chosen not in dict(choices):
+        return [*choices, (chosen, chosen)]
+    return choices
+
+
+class RankingForm(forms.Form):
+    """Selectors and search; every field is text, so that only one place judges values."""
+
+    metric = forms.CharField(required=False, label="Metric")
+    period = forms.CharField(required=False, label="Cost per")
+    currency = forms.CharField(required=False, label="Currency")
+    term = forms.CharField(required=False, label="Price term")
+    hours_per_month = forms.CharField(
+        required=False,
+        label="Hours a month",
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    q = forms.CharField(
+        required=False,
+        label="Search",
+        widget=forms.TextInput(
+            attrs={"type": "search", "placeholder": "name, region, CPU…", "autocomplete": "off"}
+        ),
+    )
+    measured = forms.CharField(required=False, label="Measured here")
+
+    def __init__(
+        self,
+        params: state.Params,
+        *,
+        currencies: Sequence[str],
+        scored: Set[str],
+        errors: Errors | None = None,
+    ) -> None:
+        values = {name: state.value(params, name) for name in self.base_fields}
+        super().__init__(data=values, auto_id="%s", label_suffix="")
+        choices: dict[str, Choices] = {
+            "period": [(key, words.PERIODS[key]) for key in ("hour", "month", "year")],
+            "currency": [(code, code) for code in currencies],
+            "term": [(code, words.term(code)) for code in TERMS],
+            "measured": [("any", "any"), ("1", "yes"), ("0", "no, published")],
+        }
+        for name, offered in choices.items():
+            self.fields[name].widget = forms.Select(choices=_with(offered, values[name]))
+        self.fields["metric"].widget = forms.Select(choices=metric_groups(scored, values["metric"]))
+        self.full_clean()
+        for name, detail in (errors or {}).items():
+            if name in self.fields:
+                self.add_error(name, detail)
+
+
+# --- menus of categories ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option:
+    """One value of a category, and how many offers have it under the other filters."""
+
+    code: str
+    label: str
+    count: int
+    is_on: bool
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The values of one category; `is_not`: those that are ticked are left out."""
+
+    name: str
+    label: str
+    options: Sequence[Option]
+    is_not: bool
+
+    @property
+    def summary(self) -> str:
+        """What is chosen, for the closed menu."""
+        chosen = ", ".join(option.label for option in self.options if option.is_on)
+        if not chosen:
+            return "All"
+        return f"not {chosen}" if self.is_not else chosen
+
+
+def menus(names: Iterable[str], params: state.Params, found: Ranking) -> list[Menu]:
+    """Menus with the values that the rows hold, and those in force even when no row has them."""
+    return [_menu(name, params, found) for name in names]
+
+
+def _counts(name: str, found: Ranking) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for cell, count in Counter(map(attrgetter(name), found.rows)).items():
+        for code in (cell or "").split() if name == "flags" else [cell] if cell else []:
+            counts[code] += count
+    return counts
+
+
+def _menu(name: str, params: state.Params, found: Ranking) -> Menu:
+    counts = remembered(found, ("counts", name), lambda: _counts(name, found))
+    is_not = name not in params and f"{name}!" in params
+    chosen = dict.fromkeys(state.values(params, f"{name}!" if is_not else name), 0)
+    offered = {code for code, _ in counts.most_common(MOST_OPTIONS)} | set(chosen)
+    options = [
+        Option(code, words.category(name, code), counts[code], code in chosen)
+        for code in sorted(offered)
+    ]
+    return Menu(name, columns.filter_label(name), options, is_not)
+
+
+# --- bounds, basis and weights ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Range:
+    """The fields of both bounds of a column."""
+
+    name: str
+    label: str
+    kind: str
+    low: str
+    high: str
+    low_error: str
+    high_error: str
+
+
+def ranges(params: state.Params, errors: Errors) -> list[tuple[str, list[Range]]]:
+    """Groups of columns with a field for each bound."""
+    return [
+        (title, [_range(name, params, errors) for name in names]) for title, names in columns.RANGES
+    ]
+
+
+def _range(name: str, params: state.Params, errors: Errors) -> Range:
+    low, high = f"{name}__gte", f"{name}__lte"
+    return Range(
+        name=name,
+        label=columns.filter_label(name),
+        kind="decimal" if columns.is_number(name) else "text",
+        low=state.value(params, low),
+        high=state.value(params, high),
+        low_error=errors.get(low, ""),
+        high_error=errors.get(high, ""),
+    )
+
+
+@dataclass(frozen=True)
+class BasisPart:
+    """Something that a price may hold beside the machine; `amount_name` is empty for none."""
+
+    code: str
+    label: str
+    unit: str
+    is_on: bool
+    amount_name: str
+    amount: str
+    error: str
+
+
+def basis_parts(params: state.Params, errors: Errors) -> list[BasisPart]:
+    """What a price may hold, and what of it is asked for."""
+    held = state.values(params, "basis")
+    amounts = state.AMOUNTS
+    return [
+        BasisPart(
+            code=code,
+            label=BASIS_WORDS[code][0],
+            unit=BASIS_WORDS[code][1],
+            is_on=code in held,
+            amount_name=amounts.get(code, ""),
+            amount=state.value(params, amounts.get(code, "")),
+            error=errors.get(amounts.get(code, ""), ""),
+        )
+        for code in BASIS
+    ]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of one metric in a mix; empty for none."""
+
+    key: str
+    label: str
+    weight: str
+
+
+def weights(params: state.Params, scored: Set[str]) -> list[Weight]:
+    """Every metric that can be part of a mix."""
+    given = {
+        key: weight or "1"
+        for key, _, weight in (part.partition(":") for part in state.values(params, "weights"))
+    }
+    offered = [key for key in metrics_offered(scored, given) if key in RANKING_METRICS]
+    keys = [*offered, *(key for key in given if key not in offered)]
+    return [Weight(key, words.metric(key), given.get(key, "")) for key in keys]

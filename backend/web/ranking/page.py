@@ -1,0 +1,279 @@
+"""What the ranking page shows around and below its controls, made from one address."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpRequest, QueryDict
+from django.utils.html import json_script
+
+from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.catalog.selectors import currencies
+from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
+from backend.rankings.columns import COLUMNS
+from backend.rankings.coverage import metrics_scored
+from backend.rankings.models import SavedView
+from backend.rankings.provenance import price_sources
+from backend.rankings.selectors import Ranking, RankingRow, query_from, ranking
+from backend.rankings.views import modified, views_visible
+from backend.web.ranking import forms
+from backend.web.ranking.exports import exports
+from backend.web.ranking.remembered import remembered
+from backend.web.ranking.tables import RankingTable
+from backend.web.shared import charts, columns, figures, state, words
+from backend.web.shared.basis import basis_words, picture
+
+SIZES = (25, 50, 100, 250)
+VIEWS_SHOWN = 30
+# Ready-made filters: like compared with like.
+ALIKE = (
+    ("No shared or burstable vCPU", {"vcpu_kind!": "shared,burstable"}),
+    ("No disturbed, cached or imported result", {"flags!": "disturbed,cached,imported"}),
+    ("Measured here only", {"measured": "1"}),
+)
+
+
+class _CompactJson(DjangoJSONEncoder):
+    item_separator, key_separator = ",", ":"
+
+
+def results(
+    request: HttpRequest, address: state.Address, found: Ranking, view: SavedView | None
+) -> dict[str, Any]:
+    """Everything that changes with filters and order."""
+    params = address.params
+    scale = remembered(found, "scale", lambda: _scale(found))
+    cost = state.cost(params)
+    page = _page(params, found.rows)
+    said = ("basis", *(state.value(params, name) for name in ("term", "hours_per_month")))
+    basis = remembered(found, said, lambda: basis_words(params, found.rows))
+    told = picture(found.metric.key, params, basis, found.data_version)
+    sources = price_sources(page)
+    table = RankingTable(list(page), ranking=found, address=address, scale=scale, sources=sources)
+    bars = remembered(
+        found, ("chart", cost), lambda: charts.ranking_chart(found, scale, cost, told)
+    )
+    chart = {**bars, "picture": told}
+    return {
+        "address": address,
+        "found": found,
+        "metric": found.metric,
+        "is_mix": "weights" in params,
+        "page": page,
+        "table": table,
+        "legend": [words.flag(code) for code in sorted({f for r in page for f in r.flags.split()})],
+        "chart": chart,
+        "chart_json": json_script(chart, "chart-json", encoder=_CompactJson),
+        "chips": address.chips(),
+        "clear_url": address.without_filters(),
+        "alike": [(label, *address.switched(wanted)) for label, wanted in ALIKE],
+        "basis": basis,
+        "cost": cost,
+        "order": _order_words(params),
+        "sorting": address.sorting(),
+        "sortable": _sortable(params, table.names),
+        "hidden": _hidden(address),
+        "page_links": _page_links(address, page),
+        "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
+        "size": page.paginator.per_page,
+        "exports": exports(request, params),
+        "purchase_url": address.url(term="purchase", page=None),
+        "is_unpriced": bool(found.rows) and found.unpriced_count >= found.count,
+        "is_purchase": state.value(params, "term") == "purchase",
+        "columns_url": address.url(open="columns"),
+        **_compare(address, page),
+        **_views(request, address, view),
+    }
+
+
+def _scale(found: Ranking) -> figures.Scale:
+    return figures.scale(found.metric.unit, (row.score for row in found.rows if row.score))
+
+
+# Fields of the panels below the form; a panel is open when something in it is set or wrong.
+PRICE_FIELDS = ("basis", "basis_disk_gb", "basis_ipv4", "basis_egress_gb", "tax_rate", "as_of")
+MIX_FIELDS = ("weights", "base")
+BOUND_FIELDS = tuple(
+    f"{name}{end}" for _, names in columns.RANGES for name in names for end in ("__gte", "__lte")
+)
+
+
+def controls(
+    address: state.Address,
+    params: state.Params,
+    errors: Sequence[tuple[str, str]],
+    given: Mapping[str, Sequence[str]],
+    found: Ranking,
+) -> dict[str, Any]:
+    """The form above the results, with what is wrong beside its fields."""
+    wrong = dict(errors)
+    sound = {name: values for name, values in params.items() if name not in wrong}
+    everything = _ranking_of_any_category(sound, found)
+    offered = remembered(found, "currencies", lambda: sorted(currencies()))
+    scored = remembered(found, "metrics", metrics_scored)
+    form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
+    panels = {
+        "more": ("where", "measured", *BOUND_FIELDS, *_menu_fields(forms.MORE_MENUS)),
+        "price": PRICE_FIELDS,
+        "mix": MIX_FIELDS,
+    }
+    rarer = columns.RANGES[1][1]
+    lazy = {
+        "figures": any(name.partition("__")[0] in rarer for name in (*params, *wrong)),
+        "mix": any(name in MIX_FIELDS for name in (*params, *wrong)),
+    }
+    opened = given.get("open", [])
+    shown = {*form.fields, *(name for names in panels.values() for name in names)}
+    return {
+        "form": form,
+        "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
+        "more_menus": forms.menus(forms.MORE_MENUS, sound, everything),
+        "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
+        "errors": wrong,
+        "ranges": forms.ranges(params, wrong),
+        "basis_parts": forms.basis_parts(params, wrong),
+        "tax_rate": state.value(params, "tax_rate"),
+        "as_of": state.value(params, "as_of"),
+        "weights": forms.weights(params, scored),
+        "base": state.value(params, "base"),
+        "is_drawn": {name: name in opened or is_set for name, is_set in lazy.items()},
+        "lazy_urls": {name: address.url(open=name, page=None) for name in lazy},
+        "set_count": {panel: len(params.keys() & {*names}) for panel, names in panels.items()},
+        "is_open": {
+            "more": "figures" in opened or not wrong.keys().isdisjoint(panels["more"]),
+            "price": not wrong.keys().isdisjoint(panels["price"]),
+            "mix": "mix" in opened or not wrong.keys().isdisjoint(panels["mix"]),
+        },
+        "other_errors": [
+            (words.parameter(name)[1], detail) for name, detail in errors if name not in shown
+        ],
+    }
+
+
+def _menu_fields(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{name}{mark}" for name in names for mark in ("", "!"))
+
+
+def _ranking_of_any_category(params: state.Params, found: Ranking) -> Ranking:
+    """The rows that a menu counts: under all filters but those of the menus."""
+    gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
+    others = {name: values for name, values in params.items() if name not in gone}
+    if len(others) == len(params):
+        return found
+    return ranking(query_from(others, also_known=frozenset({"o"}))[0])
+
+
+# --- order, columns and pages -----------------------------------------------------------------
+
+
+def _order_words(params: state.Params) -> str:
+    said = [
+        f"{columns.label(name)}, {'highest' if is_descending else 'lowest'} first"
+        for name, is_descending in state.sort_keys(params)
+    ]
+    return " then ".join(said)
+
+
+def _sortable(params: state.Params, shown: Sequence[str]) -> list[tuple[str, str]]:
+    """Keys that the order can be given more of, of the columns shown: what to send, and words."""
+    used = {name for name, _ in state.sort_keys(params)}
+    return [
+        (f"{'-' if name in columns.DESCENDING_FIRST else ''}{name}", columns.label(name))
+        for name in shown
+        if name not in used and columns.is_sortable(name)
+    ]
+
+
+def column_choice(address: state.Address) -> dict[str, Any]:
+    """Every column, those shown first and in their order, and what else the choice must carry."""
+    shown = columns.shown(state.values(address.params, "cols"))
+    others = [column.name for column in COLUMNS if column.name not in shown]
+    carried = _query_pairs(address.url(cols=None, page=None))
+    return {
+        "columns_shown": [(name, columns.label(name)) for name in shown],
+        "columns_hidden": [(name, columns.label(name)) for name in others],
+        "columns_carried": carried,
+        "standard_url": address.url(cols=None, remember="1"),
+    }
+
+
+def _query_pairs(url: str) -> list[tuple[str, str]]:
+    """Parameters of an address, for the hidden fields of a form that leads to it."""
+    return [
+        (name, value)
+        for name, values in QueryDict(url.partition("?")[2]).lists()
+        for value in values
+    ]
+
+
+def _hidden(address: state.Address) -> list[tuple[str, str]]:
+    """What travels with the form above because it has no field in it."""
+    params = address.params
+    drawn = {*forms.RankingForm.base_fields, "q", *BOUND_FIELDS, *PRICE_FIELDS, *MIX_FIELDS}
+    for name in (*forms.MAIN_MENUS, *forms.MORE_MENUS):
+        drawn.add(name if name in params else f"{name}!")
+    carried = [
+        (name, value)
+        for name, values in params.items()
+        if name not in drawn | {"sort", "page"}
+        for value in values
+    ]
+    view = [("view", address.view)] if address.view else []
+    is_sorted = "sort" in params or address.view
+    return [*([("sort", state.value(params, "sort"))] if is_sorted else []), *view, *carried]
+
+
+def _page(params: state.Params, rows: Sequence[RankingRow]) -> Page[RankingRow]:
+    per_page = state.value(params, "per_page")
+    size = min(int(per_page), MAX_PER_PAGE) if per_page.isdecimal() and int(per_page) else PER_PAGE
+    return Paginator(rows, size).get_page(state.value(params, "page"))
+
+
+def _page_links(
+    address: state.Address, page: Page[RankingRow]
+) -> list[tuple[str, str | None, bool]]:
+    """Label, URL (None for a gap) and whether it is the present page."""
+    if page.paginator.num_pages < 2:
+        return []
+    return [
+        (str(n), address.url(page=str(n)), n == page.number)
+        if isinstance(n, int)
+        else ("…", None, False)
+        for n in page.paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1)
+    ]
+
+
+# --- comparison and saved views ---------------------------------------------------------------
+
+
+def _compare(address: state.Address, page: Page[RankingRow]) -> dict[str, Any]:
+    """The tray: what is picked beside the boxes on this page, and what the comparison keeps."""
+    params = address.params
+    picked = state.values(params, "o")
+    here = {row.offer_id for row in page}
+    kept = (*state.SELECTORS, *PRICE_FIELDS)
+    return {
+        "picked": picked,
+        "picked_elsewhere": [slug for slug in picked if slug not in here],
+        "compare_hidden": [(name, value) for name in kept for value in params.get(name, [])],
+        "unpick_url": address.url(o=None),
+        "at": address.url(o=None).partition("?")[2],
+    }
+
+
+def _views(request: HttpRequest, address: state.Address, view: SavedView | None) -> dict[str, Any]:
+    """Views that may be opened, the one that is, and the address that would save another."""
+    visible = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
+    asked = address.url(page=None, per_page=None, o=None).partition("?")[2]
+    return {
+        "view": view,
+        "views": list(visible[:VIEWS_SHOWN]),
+        "is_modified": bool(view and modified(_kept(address.params), _kept(address.kept))),
+        "asked": f"?{asked}" if asked else "",
+    }
+
+
+def _kept(params: state.Params) -> state.Params:
+    """What a view is compared by: the picks are nothing of it."""
+    return {name: values for name, values in params.items() if name != "o"}

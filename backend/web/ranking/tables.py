@@ -1,0 +1,91 @@
+"""The ranking as a table: its columns in the order asked for, and a line for each of its rows."""
+
+from collections.abc import Iterator, Sequence
+
+import django_tables2 as tables
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from backend.rankings.selectors import Ranking, RankingRow
+from backend.web.ranking.cells import NOWRAP, Cells, is_own
+from backend.web.ranking.remembered import remembered
+from backend.web.shared import columns, figures, state
+
+# Of the standard columns these are left out when they say nothing of any offer in the whole list.
+MAY_HIDE = ("region", "cup", "flags")
+
+
+class RankingTable(tables.Table):  # type: ignore[misc]
+    """Rows of `rankings.selectors.Ranking`, already sorted and cut to one page."""
+
+    class Meta:
+        template_name = "ranking/table.html"
+        attrs = {"class": "figures wide"}
+        orderable = False
+
+    def __init__(
+        self,
+        rows: Sequence[RankingRow],
+        *,
+        ranking: Ranking,
+        address: state.Address,
+        scale: figures.Scale,
+        sources: dict[str, str],
+    ) -> None:
+        params = address.params
+        self.names = shown_columns(ranking, params)
+        self.cells = Cells(ranking, params, scale, rows, sources)
+        self.units = self.cells.units
+        self.picked = set(state.values(params, "o"))
+        super().__init__(
+            rows,
+            extra_columns=[
+                (name, tables.Column(verbose_name=columns.label(name))) for name in self.names
+            ],
+        )
+        self.numbers = {name for name in self.names if columns.is_number(name)}
+        self.headings = {
+            name: address.heading(name) for name in self.names if columns.is_sortable(name)
+        }
+
+    def body(self) -> Iterator[SafeString]:
+        """A line for each row. Cells are made here and not by the template: there are hundreds."""
+        made = [(self._frame(name), self.cells.of(name)) for name in self.names]
+        for row in self.data.data:
+            drawn = (format_html(frame, render(row)) for frame, render in made)
+            yield format_html(
+                "<tr{}>{}{}</tr>\n",
+                SafeString(' class="own"') if is_own(row) else "",
+                self._pick(row),
+                format_html_join("", "{}", ((one,) for one in drawn)),
+            )
+
+    def _frame(self, name: str) -> str:
+        if name == columns.ALWAYS:
+            return '<th scope="row">{}</th>'
+        if name in self.numbers:
+            return '<td class="number">{}</td>'
+        return '<td class="nowrap">{}</td>' if name in NOWRAP else "<td>{}</td>"
+
+    def _pick(self, row: RankingRow) -> SafeString:
+        """The box that takes a row into the comparison, and what its figures rest on."""
+        return format_html(
+            '<td class="pick"><input type="checkbox" form="compare" name="o" value="{}"'
+            ' aria-label="Compare {}"{}>{}</td>',
+            row.offer_id,
+            row.offer,
+            SafeString(" checked") if row.offer_id in self.picked else "",
+            self.cells.explanation(row, self.names),
+        )
+
+
+def shown_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:
+    """The columns asked for, else the standard ones that say something here."""
+    if "cols" in params:
+        return columns.shown(state.values(params, "cols"))
+    hidden = remembered(ranking, "says nothing", lambda: _says_nothing(ranking))
+    return tuple(name for name in columns.STANDARD if name not in hidden)
+
+
+def _says_nothing(ranking: Ranking) -> set[str]:
+    return {name for name in MAY_HIDE if not any(getattr(row, name) for row in ranking.rows)}

@@ -1,0 +1,187 @@
+"""The ranking page: offers of one metric under one basis, in one order."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+from django_htmx.middleware import HtmxDetails
+
+from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.rankings.models import SavedView
+from backend.rankings.selectors import (
+    InvalidParameters,
+    Ranking,
+    RankingQuery,
+    query_from,
+    ranking,
+)
+from backend.rankings.views import Opened, opened
+from backend.web.ranking import page as ranking_parts
+from backend.web.ranking.folding import folded, is_form_only
+from backend.web.shared import columns, state
+from backend.web.shared.access import readable
+
+COLUMNS_COOKIE = "columns"
+COOKIE_AGE_S = 365 * 86_400
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the URL asks for: the part that can be answered, and what is wrong with the rest."""
+
+    params: state.Params
+    """Of a saved view and of the URL together, those in error too; never `view` itself."""
+    query: RankingQuery
+    warnings: list[str]
+    errors: list[tuple[str, str]]
+    view: SavedView | None = None
+    kept: state.Params = field(default_factory=dict)
+    """Parameters of that view."""
+
+    @property
+    def sound(self) -> state.Params:
+        """The parameters without those in error."""
+        wrong = {name for name, _ in self.errors}
+        return {name: values for name, values in self.params.items() if name not in wrong}
+
+    def address(self, path: str) -> state.Address:
+        """Where these parameters are answered."""
+        return state.Address(path, self.sound, self.view.slug if self.view else "", self.kept)
+
+
+def asked(given: state.Params, *, reader: str = "") -> Asked:
+    """Reads the parameters; those in error are reported and then left out.
+
+    `reader` is the name of who has signed in: private views open for their owner alone.
+    """
+    params, errors = folded(given)
+    try:
+        both = opened(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+    except InvalidParameters as error:
+        errors += error.errors
+        both = Opened({name: values for name, values in params.items() if name != "view"})
+    params = state.cleaned(both.params)
+    try:
+        query, warnings = query_from(params, also_known=frozenset({"o"}))
+    except InvalidParameters as error:
+        errors += error.errors
+        wrong = {name for name, _ in errors}
+        sound = {name: values for name, values in params.items() if name not in wrong}
+        query, warnings = query_from(sound, also_known=frozenset({"o"}))
+    kept = state.cleaned(both.kept)
+    return Asked(state.known(params), query, warnings, errors, both.view, kept)
+
+
+@readable
+@require_safe
+def ranking_page(request: HttpRequest) -> HttpResponse:
+    """The whole page, or for a partial request its results."""
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    wanted = asked(given, reader=request.user.get_username())
+    address = wanted.address(request.path)
+    if not wanted.errors and "remember" in given:
+        return _columns_remembered(address)
+    htmx = HtmxDetails(request)
+    if htmx and not htmx.history_restore_request:
+        return _partial(request, given, wanted)
+    if not wanted.errors and _has_better_address(given, address):
+        return HttpResponseRedirect(address.url())
+    wanted, origin = _with_columns(request, given, wanted)
+    context = _context(request, wanted, origin)
+    context |= _controls(context["address"], wanted, given, context["found"])
+    if "columns" in given.get("open", []):
+        context |= ranking_parts.column_choice(context["address"]) | {"is_choosing": True}
+    return _varied(render(request, "ranking/page.html", context))
+
+
+def _controls(
+    address: state.Address, wanted: Asked, given: state.Params, found: Ranking
+) -> dict[str, Any]:
+    return ranking_parts.controls(address, wanted.params, wanted.errors, given, found)
+
+
+def _partial(request: HttpRequest, given: state.Params, wanted: Asked) -> HttpResponse:
+    if wanted.errors:
+        # Errors belong beside the fields, which a partial answer does not hold.
+        return HttpResponse(headers={"HX-Redirect": request.get_full_path()})
+    if any(text.strip() for text in given.get("where", [])):
+        # What the box states is to be seen in the fields, which are not in the answer either.
+        return HttpResponse(headers={"HX-Redirect": wanted.address(request.path).url()})
+    wanted, origin = _with_columns(request, given, wanted)
+    if "open" in given:
+        return _varied(_piece(request, given, wanted, origin))
+    context = _context(request, wanted, origin) | {"is_partial": True}
+    response = _varied(render(request, "ranking/_results.html", context))
+    response.headers["HX-Push-Url"] = context["address"].url()
+    return response
+
+
+def _piece(request: HttpRequest, given: state.Params, wanted: Asked, origin: str) -> HttpResponse:
+    """What a page leaves out until a person opens it: the choice of columns, or the panels."""
+    address = wanted.address(request.path)
+    if "columns" in given["open"]:
+        context = ranking_parts.column_choice(address)
+        context |= {"address": address, "columns_from": origin}
+        return render(request, "ranking/_columns.html", context)
+    found = ranking(wanted.query)
+    return render(request, "ranking/_panels.html", _controls(address, wanted, given, found))
+
+
+def _context(request: HttpRequest, wanted: Asked, origin: str) -> dict[str, Any]:
+    found = ranking(wanted.query)
+    address = wanted.address(request.path)
+    context = ranking_parts.results(request, address, found, wanted.view)
+    return context | {"warnings": wanted.warnings, "columns_from": origin}
+
+
+def _varied(response: HttpResponse) -> HttpResponse:
+    patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request"])
+    return response
+
+
+# --- one address for one state ----------------------------------------------------------------
+
+
+def _has_better_address(given: state.Params, address: state.Address) -> bool:
+    """Whether a form without scripts sent fields that say nothing, or that only forms know."""
+    is_clean = all(
+        not is_form_only(name) and all(text.strip() for text in texts)
+        for name, texts in given.items()
+    )
+    if is_clean:
+        return False
+    better = QueryDict(address.url().partition("?")[2])
+    asked_for = {name: texts for name, texts in given.items() if name != "open"}
+    return {name: better.getlist(name) for name in better} != asked_for
+
+
+# --- the columns that a person chose last -----------------------------------------------------
+
+
+def _columns_remembered(address: state.Address) -> HttpResponse:
+    """Leads to the same address without `remember`, and keeps its columns for the next visit."""
+    response = HttpResponseRedirect(address.url())
+    names = state.values(address.params, "cols")
+    if names:
+        response.set_cookie(
+            COLUMNS_COOKIE, ".".join(names), max_age=COOKIE_AGE_S, httponly=True, samesite="Lax"
+        )
+    else:
+        response.delete_cookie(COLUMNS_COOKIE, samesite="Lax")
+    return response
+
+
+def _with_columns(request: HttpRequest, given: state.Params, wanted: Asked) -> tuple[Asked, str]:
+    """The columns of the URL, of the view, as chosen last, or the standard ones; and whose."""
+    if any(text.strip() for text in given.get("cols", [])):
+        return wanted, "of this address"
+    if "cols" in wanted.params:
+        return wanted, "of the view"
+    last = request.COOKIES.get(COLUMNS_COOKIE, "").split(".")
+    if not any(last) or columns.shown(last) == columns.STANDARD:
+        return wanted, "the standard ones"
+    chosen = ",".join(columns.shown(last))
+    return replace(wanted, params={**wanted.params, "cols": [chosen]}), "as you chose them last"

@@ -1,0 +1,95 @@
+"""Reports: rankings frozen with the words of a decision, dated and fit for paper."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.domain.errors import InvalidValue
+from backend.rankings.models import Report
+from backend.rankings.reports import report_create, report_delete, reports_visible
+from backend.rankings.selectors import ranking
+from backend.web.ranking.views import asked
+from backend.web.reports.forms import ReportForm
+from backend.web.reports.lines import report_chart, report_lines, report_units
+from backend.web.shared import state
+from backend.web.shared.access import demand, may, readable
+
+
+@readable
+@require_safe
+def reports_page(request: HttpRequest) -> HttpResponse:
+    """All reports, newest first."""
+    context = {"reports": reports_visible(default_workspace())}
+    return render(request, "reports/list.html", context)
+
+
+@readable
+@require_safe
+def report_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """One report as it was frozen."""
+    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    params: state.Params = report.params
+    context = {
+        "report": report,
+        "basis": report.document["basis"],
+        "chips": state.chips(params, ""),
+        "lines": report_lines(report.document),
+        "units": report_units(report.document),
+        "chart": report_chart(report.document),
+        "today_url": reverse("ranking") + state.query(params),
+        "may_write": may(request, Scope.WRITE),
+    }
+    return render(request, "reports/page.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new(request: HttpRequest) -> HttpResponse:
+    """Freezes the ranking that the address asks for; the form says what that is."""
+    demand(request, Scope.WRITE)
+    wanted = asked({name: request.GET.getlist(name) for name in request.GET})
+    found = ranking(wanted.query)
+    form = ReportForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            report = report_create(
+                workspace=default_workspace(),
+                **form.cleaned_data,
+                params=_frozen(wanted.params),
+                found=found,
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            return HttpResponseRedirect(reverse("report", args=[report.slug]))
+    context: dict[str, Any] = {
+        "form": form,
+        "found": found,
+        "chips": state.chips(wanted.params, ""),
+        "errors": wanted.errors,
+        "back": reverse("ranking") + state.query(wanted.params),
+    }
+    return render(request, "reports/new.html", context)
+
+
+def _frozen(params: state.Params) -> state.Params:
+    """All that decides rows and their order; a report has no pages."""
+    return {k: v for k, v in params.items() if k not in {"page", "per_page", "view"}}
+
+
+@readable
+@require_POST
+def report_remove(request: HttpRequest, slug: str) -> HttpResponse:
+    """Takes a report away."""
+    demand(request, Scope.ADMIN)
+    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    report_delete(report=report, actor=request.user.get_username())
+    messages.success(request, f"The report “{report.title}” is gone.")
+    return HttpResponseRedirect(reverse("reports"))

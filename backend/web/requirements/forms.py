@@ -1,0 +1,156 @@
+"""The form of a requirement. It shows what was typed; the reader of the document judges it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django import forms
+from django.utils.safestring import SafeString
+
+from backend.catalog.models import Kind
+from backend.catalog.selectors import TERMS
+from backend.domain.fleets import Rule, rule_of
+from backend.domain.metrics import METRICS
+from backend.rankings.query import RANKING_METRICS
+from backend.rankings.requirement_document import target_pairs
+from backend.web.shared import state, words
+
+LINES = 2
+"""Lines for targets in an empty form; a filled one has a free line more."""
+RULES = {
+    Rule.TOTAL: "all servers together",
+    Rule.AT_LEAST: "each at least",
+    Rule.AT_MOST: "each at most",
+}
+Errors = Iterable[tuple[str, str]]
+
+
+def _number(label: str, help_text: str = "", **attributes: str) -> forms.CharField:
+    widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", **attributes})
+    return forms.CharField(required=False, label=label, help_text=help_text, widget=widget)
+
+
+class _Choices(forms.MultipleChoiceField):
+    """Boxes to tick; what is none of them is refused by the reader of the document."""
+
+    def valid_value(self, value: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Line:
+    """One target: the choice of the metric, its amount, and what is wrong with it."""
+
+    number: int
+    metric: SafeString
+    amount: SafeString
+    errors: Sequence[str]
+
+
+class RequirementForm(forms.Form):
+    """Targets as `lines`, sizes, limits and the terms of the price."""
+
+    ram_gib = _number("Memory, GiB", "All servers together.")
+    disk_gb = _number("Disk, GB", "All servers together.")
+    egress_gb_per_month = _number("Traffic out, GB a month", "Of the fleet, to the internet.")
+    max_servers = _number("Servers at most", inputmode="numeric")
+    hours_per_month = _number("Hours a month", placeholder="730")
+    currency = forms.CharField(required=False, label="Currency")
+    term = forms.CharField(required=False, label="Price term")
+    kinds = _Choices(
+        required=False,
+        label="Kinds of server (none chosen: all)",
+        choices=[(kind, words.kind(kind)) for kind in Kind.values],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    mixed = forms.BooleanField(required=False, label="Mix several types in one fleet")
+
+    numbers = ("ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
+    terms = ("hours_per_month", "currency", "term")
+
+    def __init__(
+        self, given: state.Params, *, currencies: Sequence[str], errors: Errors = ()
+    ) -> None:
+        values = {name: given.get(name, [""])[-1] for name in (*self.numbers, *self.terms)}
+        values["currency"] = values["currency"].upper() or "USD"
+        values["term"] = values["term"] or state.DEFAULTS["term"]
+        kinds = [one for text in given.get("kinds", []) for one in text.split(",") if one]
+        mixed = given.get("mixed", [""])[-1].lower()
+        data = {**values, "kinds": kinds, "mixed": mixed in {"1", "true", "on"}}
+        super().__init__(data=data, auto_id="%s", label_suffix="")
+        offered = {
+            "currency": [(code, code) for code in currencies],
+            "term": [(code, words.term(code)) for code in TERMS],
+        }
+        for name, choices in offered.items():
+            chosen = [] if values[name] in dict(choices) else [(values[name], values[name])]
+            self.fields[name].widget = forms.Select(choices=[*choices, *chosen])
+        self.other_errors: list[tuple[str, str]] = []
+        wrong: dict[str, list[str]] = {}
+        self.full_clean()
+        for pointer, detail in errors:
+            self._tell(pointer, detail, wrong)
+        self.lines = _lines(target_pairs(given), wrong)
+
+    def _tell(self, pointer: str, detail: str, wrong: dict[str, list[str]]) -> None:
+        """Puts an error beside the field that its pointer names."""
+        parts = pointer.split("/")[1:]
+        name = parts[0] if parts else ""
+        if name in self.fields:
+            self.add_error(name, detail)
+        elif name == "targets":
+            wrong.setdefault(parts[1] if len(parts) > 1 else "", []).append(detail)
+        else:
+            name = parts[1] if name == "filters" and len(parts) > 1 else name
+            self.other_errors.append((words.parameter(name)[1], detail))
+
+    def chosen(self, names: Sequence[str]) -> list[forms.BoundField]:
+        """The fields of these names."""
+        return [self[name] for name in names]
+
+    @property
+    def number_fields(self) -> list[forms.BoundField]:
+        """Sizes and limits."""
+        return self.chosen(self.numbers)
+
+    @property
+    def term_fields(self) -> list[forms.BoundField]:
+        """What the prices rest on."""
+        return self.chosen(self.terms)
+
+
+def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> list[Line]:
+    free = max(1, LINES - len(pairs))
+    typed = [*pairs, *[("", "")] * free]
+    if not pairs:
+        typed[0] = (state.DEFAULTS["metric"], "")
+    # What is wrong with the targets as such belongs to the amount without a metric, if there is one.
+    place = next((n for n, (metric, amount) in enumerate(typed) if amount and not metric), 0)
+    lines = []
+    for number, (metric, amount) in enumerate(typed):
+        errors = [*wrong.get("", ())] if number == place else []
+        errors += wrong.get(metric, ()) if metric and amount else ()
+        shown = _input(amount, number + 1, is_wrong=bool(errors))
+        lines.append(Line(number + 1, _select(metric, number + 1), shown, errors))
+    return lines
+
+
+def _select(metric: str, number: int) -> SafeString:
+    choices = [("", "choose a metric"), *((key, _told(key)) for key in RANKING_METRICS)]
+    if metric not in dict(choices):
+        choices.append((metric, metric))
+    widget = forms.Select(choices=choices)
+    return widget.render("target", metric, attrs={"id": f"target_{number}"})
+
+
+def _told(key: str) -> str:
+    """Metric with its unit, and whether servers reach it together."""
+    metric = METRICS[key]
+    return f"{metric.label}: {metric.unit}, {RULES[rule_of(metric)]}"
+
+
+def _input(amount: str, number: int, *, is_wrong: bool) -> SafeString:
+    name = f"amount_{number}"
+    attributes = {"id": name, "inputmode": "decimal", "autocomplete": "off"}
+    if is_wrong:
+        attributes |= {"aria-invalid": "true", "aria-describedby": f"{name}_error"}
+    return forms.TextInput(attrs=attributes).render("amount", amount)

@@ -1,0 +1,153 @@
+"""Fleets and failures of a requirement as the page lists them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend.domain.fleets import Demand, Rule
+from backend.domain.metrics import METRICS
+from backend.domain.requirements import TRAFFIC, Failure, Fault
+from backend.rankings.requirements import Answer, FleetLine
+from backend.rankings.selectors import RankingRow
+from backend.web.shared import figures, words
+
+MOST_BLOCKS = 24
+MOST_FAILURES = 100
+SIZES = {"ram_gib": ("Memory", "GiB"), "disk_gb": ("Disk", "GB"), TRAFFIC: ("Traffic", "GB")}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Servers of one type: how many blocks are drawn for them, and how many are not."""
+
+    row: RankingRow
+    count: int
+    blocks: range
+    more: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a fleet gives of one demand, and how much more than asked for that is."""
+
+    shown: str
+    plain: str
+    headroom: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One fleet in words; `holds` is (words, tone, meaning) of the ends of the intervals."""
+
+    line: FleetLine
+    parts: Sequence[Part]
+    per_month: str
+    per_hour: str
+    traffic: str
+    cells: Sequence[Cell]
+    holds: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Offers that fail for one reason; the first of them with what each lacks."""
+
+    title: str
+    count: int
+    failures: Sequence[tuple[str, str]]
+
+
+def headings(answer: Answer) -> list[tuple[str, str]]:
+    """Words and unit of each demand that a fleet meets, in the order of its cells."""
+    return [
+        (label(demand.name), _scale(demand, answer).unit) for demand in answer.requirement.demands
+    ]
+
+
+def label(demand: str) -> str:
+    """Words of a demand."""
+    return SIZES[demand][0] if demand in SIZES else words.metric(demand)
+
+
+def fleet_lines(answer: Answer) -> list[Shown]:
+    """The fleets, in their order."""
+    return [_shown(line, answer) for line in answer.fleets]
+
+
+def _shown(line: FleetLine, answer: Answer) -> Shown:
+    fleet = line.fleet
+    return Shown(
+        line=line,
+        parts=_parts(line),
+        per_month=figures.money(line.cost_per_month, "month"),
+        per_hour=figures.money(line.cost_per_hour, "hour"),
+        traffic=figures.money(fleet.traffic_cost, "month") if fleet.traffic_cost else "",
+        cells=[_cell(line, demand, answer) for demand in answer.requirement.demands],
+        holds=_holds(fleet.holds_at_worst, fleet.count_at_worst),
+    )
+
+
+def _parts(line: FleetLine) -> list[Part]:
+    room = MOST_BLOCKS
+    parts = []
+    for row, count in line.servers:
+        drawn = min(count, max(1, room))
+        parts.append(Part(row, count, range(drawn), count - drawn))
+        room -= drawn
+    return parts
+
+
+def _cell(line: FleetLine, demand: Demand, answer: Answer) -> Cell:
+    given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
+    shown = figures.figure(_scale(demand, answer).shown(given))
+    more = f"{ratio - 1:.1%}".replace("%", " %")
+    return Cell(shown, figures.plain(given), "just enough" if ratio == 1 else f"{more} to spare")
+
+
+def _scale(demand: Demand, answer: Answer) -> figures.Scale:
+    if demand.name in SIZES:
+        return figures.Scale(1, SIZES[demand.name][1])
+    return figures.scale(METRICS[demand.name].unit, [demand.amount])
+
+
+def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
+    if holds:
+        return "holds", "good", "It reaches everything at the worse end of every 95 % interval."
+    if holds is None:
+        return "not known", "", "The interval of a score is not known."
+    meaning = "It falls short where the scores are at the worse ends of their 95 % intervals."
+    return (f"{count} needed" if count else "falls short"), "warn", meaning
+
+
+def failure_groups(answer: Answer) -> list[Group]:
+    """Failures by reason, the most frequent first."""
+    found: dict[str, list[Failure]] = {}
+    for failure in answer.failures:
+        found.setdefault(_title(failure, answer), []).append(failure)
+    ordered = sorted(found.items(), key=lambda group: (-len(group[1]), group[0]))
+    return [
+        Group(title, len(group), [(f.offer_id, _detail(f)) for f in group[:MOST_FAILURES]])
+        for title, group in ordered
+    ]
+
+
+def _title(failure: Failure, answer: Answer) -> str:
+    name = label(failure.demand)
+    if failure.fault is Fault.REFUSED:
+        return failure.reason[0].upper() + failure.reason[1:].replace("_", " ")
+    if failure.fault is Fault.SERVERS:
+        most = answer.requirement.max_servers
+        return f"More than {most} server{'' if most == 1 else 's'} would be needed"
+    if failure.fault is Fault.TRAFFIC:
+        return "The price of traffic is not known there"
+    if failure.fault is Fault.NOTHING:
+        return f"{name}: it has none"
+    if failure.fault is Fault.UNKNOWN:
+        return f"{name}: not known"
+    rules = {demand.name: demand.rule for demand in answer.requirement.demands}
+    return f"{name}: too {'high' if rules[failure.demand] is Rule.AT_MOST else 'low'}"
+
+
+def _detail(failure: Failure) -> str:
+    """What a group's title does not say of the single offer."""
+    is_own = failure.fault in {Fault.SERVERS, Fault.BOUND}
+    return failure.reason.replace(failure.demand, label(failure.demand)) if is_own else ""

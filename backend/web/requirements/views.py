@@ -1,0 +1,132 @@
+"""The requirements page: what is needed, and the cheapest whole servers that reach it."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from backend.catalog.selectors import currencies
+from backend.domain.errors import InvalidDocument
+from backend.rankings.requirement_document import (
+    FIELDS,
+    LIMIT,
+    MOST_LIMIT,
+    SIZES,
+    asked_from,
+    document_from,
+    target_pairs,
+)
+from backend.rankings.requirements import Answer, requirement_answered
+from backend.web.requirements.forms import RequirementForm
+from backend.web.requirements.lines import failure_groups, fleet_lines, headings
+from backend.web.shared import state
+from backend.web.shared.access import readable
+from backend.web.shared.basis import basis_words
+
+OWN = (*FIELDS, "target", "amount")
+EXAMPLES = (
+    ("10,000 CMIPS in at most 20 servers", "?target=cmips_score:10000&max_servers=20"),
+    (
+        "1,000,000 CoreMark and 256 GiB, types mixed",
+        "?target=coremark_score:1000000&ram_gib=256&max_servers=20&mixed=1",
+    ),
+)
+COMPARED = 6
+
+
+@readable
+@require_safe
+def requirements_page(request: HttpRequest) -> HttpResponse:
+    """The form with what was typed; fleets and failures, or what is wrong beside its field."""
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    filters = state.cleaned({n: values for n, values in given.items() if n not in OWN})
+    own = {name: given[name] for name in OWN if name in given}
+    errors: list[tuple[str, str]] = []
+    answer = None
+    if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
+        answer, errors = _answered(own, filters)
+    wrong = {field.removeprefix("/filters/") for field, _ in errors}
+    kept = {name: values for name, values in filters.items() if name not in wrong}
+    form = RequirementForm({**kept, **own}, currencies=sorted(currencies()), errors=errors)
+    address = _canonical(own)
+    context = {
+        "form": form,
+        "hidden": [(n, v) for n, values in kept.items() if n != "term" for v in values],
+        "chips": _chips(request.path, kept, address),
+        "examples": [(text, request.path + query) for text, query in EXAMPLES],
+        "answer": answer,
+    }
+    if answer is not None:
+        context |= _results(answer, {**address, **kept}, request.path)
+    return render(request, "requirements/page.html", context)
+
+
+def _answered(
+    own: state.Params, filters: state.Params
+) -> tuple[Answer | None, list[tuple[str, str]]]:
+    """The answer, and what is wrong: filters in error filter nothing, without a demand there is
+    no answer."""
+    try:
+        return requirement_answered(asked_from(document_from({**filters, **own}))), []
+    except InvalidDocument as error:
+        errors = error.errors
+    names = {field.removeprefix("/filters/") for field, _ in errors}
+    if not names <= filters.keys():
+        return None, errors
+    kept = {name: values for name, values in filters.items() if name not in names}
+    answer, more = _answered(own, kept)
+    return answer, [*errors, *more]
+
+
+def _canonical(own: state.Params) -> state.Params:
+    """The document's parameters that say something, its targets in one."""
+    pairs = ",".join(f"{metric}:{amount}" for metric, amount in target_pairs(own))
+    joined = {**own, "target": [pairs], "amount": []}
+    said = {name: [v for v in values if v.strip()] for name, values in joined.items()}
+    return {name: values for name, values in said.items() if values}
+
+
+def _chips(path: str, filters: state.Params, own: state.Params) -> list[state.Chip]:
+    """The filters in force, each with the link that takes it away and keeps the requirement."""
+    query = state.encoded(own).removeprefix("?")
+    found = []
+    for chip in state.chips(filters, path):
+        joint = "&" if "?" in chip.url else "?"
+        found.append(state.Chip(chip.label, chip.value, f"{chip.url}{joint}{query}"))
+    return found
+
+
+def _results(answer: Answer, params: state.Params, path: str) -> dict[str, Any]:
+    rows = [row for line in answer.fleets for row, _ in line.servers]
+    best = list(dict.fromkeys(row.offer_id for row in rows))[:COMPARED]
+    without_limit = {name: values for name, values in params.items() if name != "limit"}
+    selectors = {n: v for n, v in params.items() if n in state.SELECTORS}
+    is_more = len(answer.fleets) < min(answer.fleet_count, MOST_LIMIT)
+    return {
+        "fleets": fleet_lines(answer),
+        "headings": headings(answer),
+        "groups": failure_groups(answer),
+        "basis": [state.held(params), *basis_words(params, rows)],
+        "currency": answer.query.currency,
+        "exports": {
+            kind: reverse("api:requirements") + f".{kind}{state.encoded(params)}"
+            for kind in ("csv", "xlsx", "json")
+        },
+        "more_url": path + state.encoded({**without_limit, "limit": [str(MOST_LIMIT)]})
+        if is_more
+        else "",
+        "is_limited": len(answer.fleets) > LIMIT,
+        "compare_url": reverse("compare") + state.encoded({**selectors, "o": [",".join(best)]})
+        if len(best) > 1
+        else "",
+        "best_gap": _gap(answer),
+    }
+
+
+def _gap(answer: Answer) -> float | None:
+    """How far below the first fleet a cheaper one could be, as a ratio; None: none can be."""
+    if answer.floor is None or not answer.fleets:
+        return None
+    return float(1 - answer.floor / answer.fleets[0].cost_per_month)

@@ -1,0 +1,144 @@
+"""Charts of a run's disk tests: requests and latency against queue depth, bytes over time."""
+
+import re
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from backend.benchmarks.models import Evidence, Sample
+from backend.web.runs.series_plots import rate_scale
+from backend.web.runs.spreads import Spread, Spreads, bars, over_time
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot, thinned
+
+IOPS = {"disk_rand_read_iops": "read", "disk_rand_write_iops": "write"}
+P99 = {"disk_rand_read_p99_ns": "read", "disk_rand_write_p99_ns": "write"}
+_FIO = re.compile(r"(?P<prefix>[a-z]+)_4k_qd(?P<depth>\d+)(?:_jobs(?P<jobs>\d+))?")
+SEQUENTIAL = {
+    ("dd", "write"): ("dd write", "disk_write_bytes_per_s"),
+    ("dd", "read"): ("dd read", "disk_read_bytes_per_s"),
+    ("fio", "seq_write_qd8"): ("fio write, 1 MiB", "disk_write_bytes_per_s"),
+    ("fio", "seq_read_qd8"): ("fio read, 1 MiB", "disk_read_bytes_per_s"),
+}
+SERIES_PROBES = tuple({probe for probe, _ in SEQUENTIAL})
+
+
+def disk_plots(found: Spreads, evidence: Iterable[Evidence]) -> list[Plot | None]:
+    """One for each thing that was measured, None where it was not."""
+    return [
+        *(_depths(found, metric) for metric in IOPS),
+        _percentiles(found),
+        _disk_over_time(list(evidence)),
+    ]
+
+
+def _cells(found: Spreads, metric: str) -> dict[tuple[int, int], Spread]:
+    """Samples of 4 KiB random access by depth and jobs: the matrix, else the single tests."""
+    of_prefix: dict[str, dict[tuple[int, int], Spread]] = {}
+    for (key, variant), spread in found.items():
+        match = _FIO.fullmatch(variant) if key == metric else None
+        if match:
+            cell = int(match["depth"]), int(match["jobs"] or 1)
+            of_prefix.setdefault(match["prefix"], {})[cell] = spread
+    return of_prefix.get("matrix") or of_prefix.get("fio") or {}
+
+
+def _depths(found: Spreads, metric: str) -> Plot | None:
+    """IOPS as bars and p99 latency as dots for each queue depth, grouped by number of jobs."""
+    cells = _cells(found, metric)
+    depths = sorted({depth for depth, _ in cells})
+    if len(depths) < 2:
+        return None
+    way = IOPS[metric]
+    tails = _cells(found, f"disk_rand_{way}_p99_ns")
+    jobs = sorted({count for _, count in cells})
+    scale = figures.scale("ns", (spread.middle for spread in tails.values()))
+    marks = []
+    for tone, count in enumerate(jobs):
+        name = f"{count} job{'s' if count > 1 else ''}"
+        marks.append(bars(name, [cells.get((depth, count)) for depth in depths], tone))
+    for tone, count in enumerate(jobs):
+        spread = [tails.get((depth, count)) for depth in depths]
+        if any(spread):
+            values = [scale.shown(s.middle) if s else None for s in spread]
+            name = f"p99, {count} job{'s' if count > 1 else ''}"
+            marks.append(Mark(name, values, kind="dots", axis="y2", tone=tone))
+    best = max(cells, key=lambda cell: cells[cell].middle)
+    return Plot(
+        id=f"plot-depth-{way}",
+        title=f"Random {way} of 4 KiB against queue depth",
+        x_label="queue depth of each job",
+        x_kind="category",
+        x=[str(depth) for depth in depths],
+        y=Axis("IOPS"),
+        y2=Axis(f"p99 latency, {scale.unit}", is_log=True) if tails else None,
+        marks=marks,
+        summary=f"Bars of random {way} requests a second for the queue depths {depths[0]} to "
+        f"{depths[-1]}. Most, {figures.figure(cells[best].middle)} IOPS, at depth {best[0]} "
+        f"with {best[1]} job{'s' if best[1] > 1 else ''}.",
+        note="Bars: requests a second, left axis. Dots: 99th percentile of latency, right axis.",
+    )
+
+
+def _percentiles(found: Spreads) -> Plot | None:
+    """Latency at each percentile, the median over repeats, for reads and writes at each depth."""
+    lines: dict[tuple[str, int], dict[float, float]] = {}
+    for metric, way in {**IOPS, **P99}.items():
+        cells = _cells(found, metric)
+        depths = sorted({depth for depth, jobs in cells if jobs == 1})
+        for depth in {depths[0], depths[-1], 32} & set(depths) if depths else ():
+            if latencies := _latencies(cells[depth, 1].samples):
+                lines.setdefault((way, depth), latencies)
+    points = sorted({point for line in lines.values() for point in line})
+    if len(points) < 2:
+        return None
+    scale = figures.scale("ns", (value for line in lines.values() for value in line.values()))
+    marks = [
+        Mark(f"{way}, depth {depth}", [scale.shown(line.get(point)) for point in points])
+        for (way, depth), line in sorted(lines.items())
+    ]
+    worst = max(marks, key=lambda mark: mark.values[-1] or 0)
+    return Plot(
+        id="plot-percentiles",
+        title="Latency percentiles of random 4 KiB access",
+        x_label="percentile",
+        x_kind="category",
+        x=[f"{point:g}" for point in points],
+        y=Axis(scale.unit, is_log=True),
+        marks=marks,
+        summary=f"Lines of latency at the percentiles {points[0]:g} to {points[-1]:g}, logarithmic."
+        f" Highest at {points[-1]:g}: {worst.label} with {figures.figure(worst.values[-1])}"
+        f" {scale.unit}.",
+        note="Median over the repeats. The latency axis is logarithmic.",
+    )
+
+
+def _latencies(samples: Iterable[Sample]) -> dict[float, float]:
+    """Percentile → nanoseconds, the median over the samples that state it."""
+    stated: dict[float, list[float]] = {}
+    for sample in samples:
+        for point, value in dict(sample.parameters.get("percentiles_ns") or {}).items():
+            if value and value > 0:
+                stated.setdefault(float(point), []).append(float(value))
+    return {point: float(median(values)) for point, values in stated.items()}
+
+
+def _disk_over_time(evidence: Sequence[Evidence]) -> Plot | None:
+    """Bytes per second of the sequential tests, the first repeat of each."""
+    lines: dict[str, dict[float, float | None]] = {}
+    for piece in evidence:
+        key = (piece.probe, piece.variant)
+        if key not in SEQUENTIAL or not piece.series:
+            continue
+        label, column = SEQUENTIAL[key]
+        x, (values,) = thinned(
+            [float(t or 0) for t in piece.series.get("t_s", ())], [piece.series.get(column, ())]
+        )
+        if label not in lines and sum(value is not None for value in values) > 1:
+            lines[label] = {round(t): v for t, v in zip(x, values, strict=False)}
+    return over_time(
+        lines,
+        rate_scale(v for line in lines.values() for v in line.values() if v),
+        id="plot-disk-time",
+        title="Disk throughput over time",
+        note="What the disk moved in each second of the first repeat, its preparations included.",
+    )

@@ -1,0 +1,76 @@
+"""The raw output behind figures: of a run's command, or of a text that somebody brought along."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from backend.accounts.models import AuditEntry, Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import Evidence
+from backend.benchmarks.selectors import EvidenceDamaged, evidence_text, runs_visible
+from backend.web.runs.series_plots import series_plots
+from backend.web.shared import lines
+from backend.web.shared.access import may, readable
+
+MOST_LINES = 5000
+
+
+def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
+    try:
+        output, is_damaged = evidence_text(evidence).splitlines(), False
+    except EvidenceDamaged:
+        output, is_damaged = [], True
+    samples = list(evidence.samples.all())
+    for sample in samples:
+        sample.evidence = evidence
+    return {
+        "evidence": evidence,
+        "is_damaged": is_damaged,
+        "lines": list(enumerate(output[:MOST_LINES], start=1)),
+        "hidden_count": max(0, len(output) - MOST_LINES),
+        "samples": lines.sample_lines(samples),
+        "conditions": lines.facts(evidence.conditions),
+        "plots": series_plots(evidence.series),
+        "may_exclude": may(request, Scope.WRITE),
+    }
+
+
+@readable
+@require_safe
+def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
+    """Raw output of one command, line by line, each with its own address."""
+    run = get_object_or_404(runs_visible(default_workspace()), pk=run_id)
+    evidence = run.evidence.filter(n=n).first()
+    if evidence is None:
+        raise Http404("This run has no such evidence.")
+    context = _context(request, evidence) | {
+        "run": run,
+        "raw_url": f"/api/v1/runs/{run.pk}/evidence/{n}",
+    }
+    return render(request, "runs/evidence.html", context)
+
+
+@readable
+@require_safe
+def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
+    """A text that was imported, with who brought it and when; a run's own goes to its page."""
+    workspace = default_workspace()
+    is_visible = Q(offer__workspace=None) | Q(offer__workspace=workspace)
+    found = Evidence.objects.filter(is_visible | Q(run__workspace=workspace))
+    evidence = get_object_or_404(
+        found.select_related("offer__provider", "run").exclude(offer=None, run=None), pk=evidence_id
+    )
+    if evidence.run_id is not None:
+        return HttpResponseRedirect(lines.evidence_url(evidence))
+    context = _context(request, evidence) | {
+        "offer": evidence.offer,
+        "parameters": lines.facts(evidence.conditions),
+        "brought": AuditEntry.objects.filter(
+            workspace=workspace, object_type="evidence", object_id=str(evidence.pk)
+        ).first(),
+    }
+    return render(request, "runs/imported.html", context)

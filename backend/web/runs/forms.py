@@ -1,0 +1,38 @@
+"""A run on one host."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from backend.benchmarks.models import Host
+from backend.web.runs.parameter_forms import ParameterForm
+
+
+class RunForm(ParameterForm):
+    """Start a run: profile, probes, the other end of the network tests, parameters."""
+
+    peer = forms.ChoiceField(
+        label="Other end of the network tests",
+        required=False,
+        help_text="Without one the network is not measured.",
+    )
+    peer_address = forms.CharField(
+        label="Address of the other end",
+        required=False,
+        help_text="If this host reaches it by another address than we do.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    install_tools = forms.BooleanField(
+        label="Install fio and iperf3 for the run where they are missing, and remove them after it",
+        required=False,
+    )
+
+    def __init__(self, *args: Any, peers: Sequence[Host], **given: Any) -> None:
+        super().__init__(*args, **given)
+        chosen = [(str(host.pk), host.name) for host in peers]
+        self.fields["peer"].choices = [("", "none"), *chosen]  # type: ignore[attr-defined]
+
+    def chosen_parameters(self) -> dict[str, object]:
+        found = super().chosen_parameters()
+        return found | {"install_tools": True} if self.cleaned_data["install_tools"] else found

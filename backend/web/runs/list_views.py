@@ -1,0 +1,79 @@
+"""All runs, so that one can be found again."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import TERMINAL_STATES, Host, Run
+from backend.benchmarks.selectors import runs_visible
+from backend.domain.profiles import PROFILES
+from backend.web.shared.access import readable
+from backend.web.shared.forms import text
+
+PER_PAGE = 50
+GOING_ON = "active"
+
+
+class RunsForm(forms.Form):
+    """What the list is narrowed to; all of it is in the address."""
+
+    host = forms.ChoiceField(label="Host", required=False)
+    state = forms.ChoiceField(
+        label="State",
+        required=False,
+        choices=[("", "any"), (GOING_ON, "going on"), *((s, s) for s in TERMINAL_STATES)],
+    )
+    profile = forms.ChoiceField(
+        label="Profile", required=False, choices=[("", "any"), *((p, p) for p in PROFILES)]
+    )
+    offer = text("Offer", required=False, placeholder="short name")
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data, auto_id="%s", label_suffix="")
+        hosts = Host.objects.filter(workspace=default_workspace()).values_list("pk", "name")
+        choices = [(str(pk), name) for pk, name in hosts]
+        self.fields["host"].choices = [("", "any"), *choices]  # type: ignore[attr-defined]
+
+    def kept(self) -> QuerySet[Run]:
+        """The runs that pass; a field in error narrows nothing."""
+        runs = runs_visible(default_workspace()).select_related("campaign")
+        self.full_clean()
+        data = self.cleaned_data
+        if data.get("host"):
+            runs = runs.filter(host=data["host"])
+        if data.get("state") == GOING_ON:
+            runs = runs.exclude(state__in=TERMINAL_STATES)
+        elif data.get("state"):
+            runs = runs.filter(state=data["state"])
+        if data.get("profile"):
+            runs = runs.filter(profile=data["profile"])
+        if data.get("offer"):
+            runs = runs.filter(offer__slug__icontains=data["offer"])
+        return runs
+
+
+@readable
+@require_safe
+def runs_page(request: HttpRequest) -> HttpResponse:
+    """Runs, newest first, fifty a page."""
+    form = RunsForm(request.GET)
+    page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
+    wanted = {n: v for n in form.fields if (v := request.GET.get(n, ""))}
+    context = {
+        "form": form,
+        "page": page,
+        "is_narrowed": bool(wanted),
+        "older": f"?{urlencode({**wanted, 'page': page.number + 1})}" if page.has_next() else "",
+        "newer": f"?{urlencode({**wanted, 'page': page.number - 1})}"
+        if page.has_previous()
+        else "",
+    }
+    return render(request, "runs/list.html", context)

@@ -1,0 +1,114 @@
+"""Charts of a run's network tests."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from backend.web.runs.spreads import Spread, Spreads, bars, over_time
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Plot, Row, thinned
+
+TCP = {
+    "tcp_parallel": "{n} streams, to peer",
+    "tcp_parallel_reverse": "{n} streams, from peer",
+    "tcp_single": "1 stream, to peer",
+    "tcp_single_reverse": "1 stream, from peer",
+}
+
+
+def network_plots(found: Spreads) -> list[Plot | None]:
+    """One for each thing that was measured, None where it was not."""
+    return [_network(found), _network_over_time(found)]
+
+
+def _network(found: Spreads) -> Plot | None:
+    """TCP throughput both ways; what UDP and ping found stands in the table."""
+    kept = {v: s for v in TCP if (s := found.get(("net_tcp_bits_per_s", v))) is not None}
+    if not kept:
+        return None
+    scale = figures.scale("bits/s", (spread.middle for spread in kept.values()))
+    names = [_stream_words(variant, spread) for variant, spread in kept.items()]
+    best = max(range(len(names)), key=lambda n: list(kept.values())[n].middle)
+    shown = bars("throughput", list(kept.values()), 0, scale)
+    plot = Plot(
+        id="plot-network",
+        title="Network throughput (TCP) to the peer and back",
+        x_label="",
+        x_kind="category",
+        x=names,
+        y=Axis(scale.unit),
+        marks=[shown],
+        extra=_tcp_columns(list(kept.values())),
+        summary=f"Bars of TCP throughput as the receiver counts it. Most: {names[best]}, "
+        f"{figures.figure(shown.values[best])} {scale.unit}.",
+        note="Medians as the receiver counts them; whiskers from the lowest to the highest repeat. "
+        "Retransmits, jitter, loss and round trips are in the table.",
+    )
+    return replace(plot, more_rows=_udp_and_ping(found, len(plot.heads)))
+
+
+def _stream_words(variant: str, spread: Spread) -> str:
+    return TCP[variant].format(n=spread.parameters.get("streams", "Several"))
+
+
+def _tcp_columns(kept: Sequence[Spread]) -> dict[str, list[str]]:
+    retransmits = [
+        _middle_text(s.parameters.get("retransmits") for s in spread.samples) for spread in kept
+    ]
+    return {"retransmits": retransmits, "jitter": [""] * len(kept), "loss": [""] * len(kept),
+            "round trip": [""] * len(kept)}  # fmt: skip
+
+
+def _middle_text(values: Iterable[Any]) -> str:
+    known = [float(v) for v in values if isinstance(v, int | float)]
+    return figures.quantity(median(known)) if known else "unknown"
+
+
+def _udp_and_ping(found: Spreads, width: int) -> list[Row]:
+    """Rows whose last three cells are jitter, loss and round trip; the others stay empty."""
+    rows = []
+    for variant, words in {"standard": "to peer", "reverse": "from peer"}.items():
+        jitter = found.get(("net_udp_jitter_ns", variant))
+        loss = found.get(("net_udp_loss_ratio", variant))
+        if jitter or loss:
+            cells = [
+                _time(jitter.middle) if jitter else "",
+                _ratio(loss.middle) if loss else "",
+                "",
+            ]
+            rows.append(Row(f"UDP, {words}", None, [*[""] * (width - 3), *cells]))
+    trip = found.get(("net_rtt_ns", "standard"))
+    if trip:
+        lost = trip.parameters.get("loss_ratio")
+        cells = ["", _ratio(float(lost)) if lost is not None else "", _time(trip.middle)]
+        rows.append(Row("Ping", None, [*[""] * (width - 3), *cells]))
+    return rows
+
+
+def _time(ns: float) -> str:
+    scale = figures.scale("ns", [ns])
+    return f"{figures.figure(scale.shown(ns))} {scale.unit}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2%}".replace("%", " %")
+
+
+def _network_over_time(found: Spreads) -> Plot | None:
+    """TCP throughput in each second, the repeat in the middle of each variant."""
+    lines: dict[str, dict[float, float | None]] = {}
+    for variant in TCP:
+        spread = found.get(("net_tcp_bits_per_s", variant))
+        values = list(spread.parameters.get("intervals") or ()) if spread else []
+        if spread and len(values) > 1:
+            x, (column,) = thinned([float(n + 1) for n in range(len(values))], [values])
+            lines[_stream_words(variant, spread)] = dict(zip(x, column, strict=True))
+    known = [v for line in lines.values() for v in line.values() if v]
+    return over_time(
+        lines,
+        figures.scale("bits/s", [max(known, default=0.0)]),
+        id="plot-network-time",
+        title="Network throughput (TCP) over time",
+        note="The repeat in the middle of each test.",
+    )

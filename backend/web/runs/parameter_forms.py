@@ -1,0 +1,194 @@
+"""The advanced parameters of a run or campaign as fields, made from what a profile knows."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
+
+from backend.domain.errors import InvalidValue
+from backend.domain.profiles import (
+    MATRIX_DEPTHS,
+    MATRIX_JOBS,
+    PARAMETERS,
+    PROBE_SERIES,
+    PROFILES,
+    Parameter,
+    Profile,
+)
+from backend.web.shared import figures
+from backend.web.shared.forms import WriteForm
+
+# Units that people type in, with what one of them is in the parameter's own unit.
+SHOWN_UNITS: Mapping[str, tuple[str, int]] = {
+    "bytes": ("MiB", 2**20),
+    "bits/s": ("Mbit/s", 10**6),
+}
+PROFILE_WORDS = {
+    "quick": "quick (up to 90 s)",
+    "standard": "standard (up to 15 min)",
+    "full": "full (about an hour)",
+}
+PREFIX = "parameter_"
+LISTS = ("matrix_depths", "matrix_jobs")
+
+
+def shown_unit(parameter: Parameter) -> tuple[str, int]:
+    """Unit in which a parameter is typed, and its size."""
+    return SHOWN_UNITS.get(parameter.unit, (parameter.unit, 1))
+
+
+def profile_default(profile: Profile, name: str) -> str:
+    """What a profile takes when nothing is typed, in the unit that is shown."""
+    if name == "repeats":
+        few, many = profile.min_repeats, profile.max_repeats
+        return f"{few}" if few == many else f"{few} to {many}"
+    _, size = shown_unit(PARAMETERS[name])
+    return figures.quantity(profile.values[name] / size) if name in profile.values else ""
+
+
+class NumberField(forms.FloatField):
+    """One number of PARAMETERS within its range, in the unit that is shown."""
+
+    def __init__(self, name: str, parameter: Parameter) -> None:
+        unit, self.size = shown_unit(parameter)
+        self.is_whole = parameter.is_whole and self.size == 1
+        defaults = {key: profile_default(profile, name) for key, profile in PROFILES.items()}
+        low, high = parameter.low / self.size, parameter.high / self.size
+        attributes = {f"data-{key}": text for key, text in defaults.items()}
+        super().__init__(
+            label=f"{parameter.label}, {unit}" if unit else parameter.label,
+            required=False,
+            min_value=low,
+            max_value=high,
+            help_text=f"{figures.quantity(low)} to {figures.quantity(high)}",
+            widget=forms.NumberInput(
+                attrs={
+                    "step": 1 if self.is_whole else "any",
+                    "placeholder": defaults["quick"],
+                    **attributes,
+                }
+            ),
+        )
+        self.parameter = parameter
+
+    def clean(self, value: Any) -> float | int | None:
+        """The value in the parameter's own unit; None when nothing was typed."""
+        typed: float | None = super().clean(value)
+        if typed is None:
+            return None
+        if self.is_whole and typed != int(typed):
+            raise forms.ValidationError("Enter a whole number.")
+        own = typed * self.size
+        return round(own) if self.parameter.is_whole else own
+
+
+def _counts(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        raise forms.ValidationError("Enter whole numbers, separated by commas.") from None
+
+
+class ParameterForm(WriteForm):
+    """Profile, probes and everything that PARAMETERS holds."""
+
+    profile = forms.ChoiceField(label="Profile", choices=list(PROFILE_WORDS.items()))
+    probes = forms.MultipleChoiceField(
+        label="Probes",
+        required=False,
+        choices=[(name, name.replace("_", " ")) for name in PROBE_SERIES],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked: all of the profile.",
+    )
+    directory = forms.CharField(
+        label="Directory of the disk tests",
+        required=False,
+        help_text="A mounted disk, NFS or iSCSI share. Empty: the temporary directory.",
+        widget=forms.TextInput(attrs={"placeholder": "/mnt/disk", "autocomplete": "off"}),
+    )
+    directories = forms.CharField(
+        label="Directories measured at the same time",
+        required=False,
+        help_text="Two or more, one a line, each on a disk of its own.",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    device = forms.CharField(
+        label="Device read at its start and end",
+        required=False,
+        help_text="It is only read, never written.",
+        widget=forms.TextInput(attrs={"placeholder": "/dev/sdb", "autocomplete": "off"}),
+    )
+    matrix_depths = forms.CharField(
+        label="Queue depths of the fio matrix",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, MATRIX_DEPTHS))}),
+    )
+    matrix_jobs = forms.CharField(
+        label="Jobs of the fio matrix",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, MATRIX_JOBS))}),
+    )
+
+    pointers = {
+        **{f"/parameters/{name}": f"{PREFIX}{name}" for name in PARAMETERS},
+        **{
+            f"/parameters/{name}": name
+            for name in ("directory", "directories", "device", "peer", "peer_address", *LISTS)
+        },
+    }
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        for name, parameter in PARAMETERS.items():
+            self.fields[f"{PREFIX}{name}"] = NumberField(name, parameter)
+        chosen = self["profile"].value()
+        if chosen in PROFILES:
+            for name in PARAMETERS:
+                widget = self.fields[f"{PREFIX}{name}"].widget
+                widget.attrs["placeholder"] = profile_default(PROFILES[chosen], name)
+
+    def clean_matrix_depths(self) -> list[int]:
+        return _counts(self.cleaned_data["matrix_depths"])
+
+    def clean_matrix_jobs(self) -> list[int]:
+        return _counts(self.cleaned_data["matrix_jobs"])
+
+    def clean_directories(self) -> list[str]:
+        return [
+            line.strip() for line in self.cleaned_data["directories"].splitlines() if line.strip()
+        ]
+
+    @property
+    def numbers(self) -> Iterable[forms.BoundField]:
+        """The fields of PARAMETERS."""
+        return [self[f"{PREFIX}{name}"] for name in PARAMETERS]
+
+    @property
+    def places(self) -> Iterable[forms.BoundField]:
+        """The fields that say where and at which depths is measured."""
+        return [self[name] for name in ("directory", "directories", "device", *LISTS)]
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether anything was typed below, or is wrong there."""
+        names = [field.name for field in (*self.numbers, *self.places)]
+        return any(self[name].value() or self[name].errors for name in names)
+
+    def chosen_probes(self) -> list[str] | None:
+        """The probes ticked; None = all of the profile."""
+        return self.cleaned_data["probes"] or None
+
+    def chosen_parameters(self) -> dict[str, object]:
+        """The document's `parameters`: only what was typed."""
+        data = self.cleaned_data
+        numbers = {name: data.get(f"{PREFIX}{name}") for name in PARAMETERS}
+        names = ("directory", "directories", "device", *LISTS, "peer", "peer_address")
+        others = {name: data.get(name) for name in names}
+        return {
+            name: value for name, value in (numbers | others).items() if value not in (None, "", [])
+        }
+
+    def refuse(self, error: InvalidValue) -> None:
+        if error.field.startswith("/probes"):
+            error = InvalidValue("/probes", error.detail)
+        super().refuse(error)

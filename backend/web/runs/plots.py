@@ -1,0 +1,84 @@
+"""The charts of a run: what its samples and their parameters tell, each only where there is data."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from backend.benchmarks.models import Evidence, Sample
+from backend.domain.metrics import METRICS
+from backend.web.runs.disk_plots import disk_plots
+from backend.web.runs.network_plots import network_plots
+from backend.web.runs.spreads import Spreads, spreads
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot, thinned
+
+
+def run_plots(samples: Iterable[Sample], evidence: Iterable[Evidence]) -> list[Plot]:
+    """The charts of a finished run, in the order in which one reads them.
+
+    `evidence` needs `series` of the disk tests only.
+    """
+    found = spreads(samples)
+    plots = [*disk_plots(found, evidence), _sustained(found), *network_plots(found)]
+    return [plot for plot in plots if plot is not None]
+
+
+def _sustained(found: Spreads) -> Plot | None:
+    """The score of each window of the long run."""
+    spread = found.get(("cmips_sustained_ratio", "all"))
+    parameters = spread.parameters if spread else {}
+    windows = [float(value) for value in parameters.get("windows") or ()]
+    window_s = float(parameters.get("window_s") or 0)
+    if len(windows) < 2 or not window_s:
+        return None
+    x, (values,) = thinned([window_s * (n + 1) for n in range(len(windows))], [windows])
+    last = float(parameters.get("last") or windows[-1])
+    drop = f"{(1 - last / windows[0]):.1%}".replace("%", " %") if windows[0] else "unknown"
+    return Plot(
+        id="plot-sustained",
+        title="CPU score under lasting load",
+        x_label="seconds since the start",
+        x_kind="linear",
+        x=x,
+        y=Axis("CMIPS", is_from_zero=False),
+        marks=[Mark("score of a window", values)],
+        lines=[(windows[0], "first window"), (last, "at the end")],
+        summary=f"Line of the CPU score over {x[-1]:.0f} seconds in windows of {window_s:g} s: "
+        f"{figures.figure(windows[0])} CMIPS at first, {figures.figure(last)} at the end, "
+        f"lowest {figures.figure(min(windows))}.",
+        note=f"Drop from the first window to the end: {drop}. The axis does not begin at zero.",
+    )
+
+
+def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]:
+    """A strip of dots for each ranking variant with two repeats or more (see charts.strips)."""
+    found = []
+    for (metric, variant), spread in spreads(samples).items():
+        is_ranking = metric in METRICS and variant in METRICS[metric].ranking_variants
+        if not is_ranking or len(spread.samples) < 2:
+            continue
+        scale = figures.scale(METRICS[metric].unit, spread.values)
+        middle = scale.shown(spread.middle)
+        found.append(
+            {
+                "id": f"strip-{metric}-{variant}",
+                "label": METRICS[metric].label,
+                "unit": scale.unit,
+                "provider": provider,
+                "median": middle,
+                "low": None,
+                "high": None,
+                "rows": 1,
+                "points": [
+                    {
+                        "value": scale.shown(sample.value),
+                        "row": 0,
+                        "label": f"repeat {sample.repeat}",
+                        "isDisturbed": "disturbed" in sample.flags,
+                    }
+                    for sample in spread.samples
+                ],
+                "summary": f"{METRICS[metric].label}: {len(spread.samples)} repeats, median "
+                f"{figures.figure(middle)} {scale.unit}. All repeats are in the figures above.",
+            }
+        )
+    return found

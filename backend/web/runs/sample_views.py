@@ -1,0 +1,44 @@
+"""One figure: leave it out of the summaries with a reason, or count it again."""
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.imports import sample_exclude, sample_include
+from backend.benchmarks.models import Sample
+from backend.domain.errors import InvalidValue
+from backend.web.shared import lines
+from backend.web.shared.access import demand, readable
+
+
+@readable
+@require_POST
+def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
+    """Takes a reason, or `include` to count the figure again; nothing is ever deleted."""
+    demand(request, Scope.WRITE)
+    workspace = default_workspace()
+    visible = Sample.objects.filter(
+        Q(run__workspace=workspace)
+        | Q(run=None, offer__workspace=None)
+        | Q(run=None, offer__workspace=workspace)
+    )
+    sample = get_object_or_404(visible.select_related("offer", "evidence"), pk=sample_id)
+    actor = request.user.get_username()
+    try:
+        if "include" in request.POST:
+            sample_include(workspace=workspace, sample=sample, actor=actor)
+            messages.success(request, "The figure counts again.")
+        else:
+            reason = request.POST.get("reason", "")
+            sample_exclude(workspace=workspace, sample=sample, reason=reason, actor=actor)
+            messages.success(request, "The figure is left out.")
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    if sample.evidence is None:
+        return HttpResponseRedirect(f"{reverse('offer', args=[sample.offer.slug])}#samples")
+    return HttpResponseRedirect(f"{lines.evidence_url(sample.evidence)}#samples")

@@ -1,0 +1,129 @@
+"""Runs: their list, a run while it goes on and afterwards."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import Evidence, Resource, Run
+from backend.benchmarks.selectors import RunView, run_view, runs_visible
+from backend.benchmarks.services import run_cancel
+from backend.web.runs import disk_plots, series_plots
+from backend.web.runs import plots as run_plots
+from backend.web.shared import figures, lines, machines
+from backend.web.shared.access import demand, may, readable
+
+UNAVAILABLE = "unavailable"
+EVENT_TONES = {"warning": "warn", "regression": "warn", "improvement": "", "environment": ""}
+"""Events that a reader of the results is told, and how loudly."""
+
+
+def _run(run_id: UUID) -> Run:
+    return get_object_or_404(runs_visible(default_workspace()), pk=run_id)
+
+
+def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
+    view = run_view(run)
+    samples = lines.sample_lines(view.samples)
+    told = list(run.events.filter(kind__in=[UNAVAILABLE, *EVENT_TONES]))
+    unavailable = [event.detail for event in told if event.kind == UNAVAILABLE]
+    results = lines.result_lines(samples)
+    context = {
+        "run": run,
+        "run_url": reverse("run", args=[run.pk]),
+        "view": view,
+        "samples": samples,
+        "results": [line for line in results if not line.is_of_matrix],
+        "matrix": [line for line in results if line.is_of_matrix],
+        "facts": lines.facts(view.host_facts),
+        "cost": cost_words(view.cost),
+        "notes": [(EVENT_TONES[e.kind], e.detail) for e in told if e.kind in EVENT_TONES],
+        "unavailable": unavailable,
+        "unavailable_probes": list(dict.fromkeys(one.partition(":")[0] for one in unavailable)),
+        "archive_url": f"/api/v1/runs/{run.pk}/archive",
+        "may_cancel": may(request, Scope.RUN),
+        **_machine(run, view),
+    }
+    if run.is_finished:
+        return context | _charts(run, view)
+    return context | {"live": _live(run.live.get("series"))}
+
+
+def _machine(run: Run, view: RunView) -> dict[str, Any]:
+    """The machine that was rented for the run, its boot time and what each hour cost."""
+    resource: Resource | None = getattr(run, "resource", None)
+    if resource is None:
+        return {}
+    boots = [sample.value for sample in view.samples if sample.metric == "boot_time_s"]
+    return {
+        "machine": machines.line(resource),
+        "boot_s": boots[0] if boots else None,
+        "ledger": list(resource.ledger.all()),
+    }
+
+
+def _charts(run: Run, view: RunView) -> dict[str, Any]:
+    seen = Evidence.objects.filter(
+        run=run, probe__in=disk_plots.SERIES_PROBES, series__isnull=False
+    )
+    pieces = seen.order_by("n").only("n", "run_id", "probe", "variant", "series")
+    return {
+        "plots": run_plots.run_plots(view.samples, pieces),
+        "strips": run_plots.run_strips(view.samples, run.offer.provider.slug),
+    }
+
+
+def _live(series: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    strips = series_plots.live_strips(series)
+    if not series or not strips:
+        return None
+    times = series[series_plots.TIME]
+    return {
+        "strips": strips,
+        "span": round(times[-1] - times[0]),
+        "clock": series_plots.live_clock(series),
+        "heads": series_plots.LIVE_HEADS,
+        "rows": series_plots.live_rows(series),
+    }
+
+
+def cost_words(cost: object) -> str:
+    """What a run has cost so far, and its cap: {"so_far", "currency", "cap"} or None."""
+    if not isinstance(cost, Mapping) or cost.get("so_far") is None:
+        return ""
+    currency = cost.get("currency") or ""
+    told = f"cost so far {figures.figure(float(cost['so_far']))} {currency}".strip()
+    cap = cost.get("cap")
+    return f"{told} of at most {figures.quantity(float(cap))} {currency}".strip() if cap else told
+
+
+@readable
+@require_safe
+def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The whole page; while the run goes on it asks for its fragment every two seconds."""
+    return render(request, "runs/page.html", _context(request, _run(run_id)))
+
+
+@readable
+@require_safe
+def run_progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The fragment; of a finished run it comes without the trigger, which ends the asking."""
+    context = {**_context(request, _run(run_id)), "is_partial": True}
+    return render(request, "runs/_progress.html", context)
+
+
+@readable
+@require_POST
+def run_cancel_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Asks the run to stop; what it measured so far is kept."""
+    demand(request, Scope.RUN)
+    run_cancel(run=_run(run_id), actor=request.user.get_username())
+    messages.info(request, "The run was asked to stop.")
+    return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -1,0 +1,46 @@
+"""Saved views, the keys of their feeds, and API tokens."""
+
+from django import forms
+
+from backend.accounts.models import Scope
+from backend.accounts.services import DEFAULT_LIFE as TOKEN_LIFE
+from backend.rankings.feeds import DEFAULT_LIFE, LONGEST_LIFE
+from backend.rankings.models import Visibility
+from backend.web.shared.forms import WriteForm, text
+
+SEEN_BY = [
+    (Visibility.SHARED, "everybody who may read here"),
+    (Visibility.PRIVATE, "only me"),
+]
+LONGEST_TOKEN_LIFE_DAYS = 36_500
+
+
+def days(initial: int, most: int) -> forms.IntegerField:
+    """A life in days."""
+    return forms.IntegerField(
+        label="Ends after (days)", initial=initial, min_value=1, max_value=most
+    )
+
+
+class ViewForm(WriteForm):
+    """Name of a view, and who sees it."""
+
+    name = text("Name", maxlength=100)
+    visibility = forms.ChoiceField(label="Seen by", choices=SEEN_BY, initial=Visibility.SHARED)
+
+
+class FeedKeyForm(WriteForm):
+    """A key of a feed."""
+
+    name = text("Name of the key", maxlength=100, help_text="Where it is used, such as a sheet.")
+    expires_days = days(DEFAULT_LIFE.days, LONGEST_LIFE.days)
+
+
+class TokenForm(WriteForm):
+    """An API token."""
+
+    name = text("Name", maxlength=100, help_text="Who or what uses it.")
+    scope = forms.ChoiceField(label="May", choices=Scope.choices, initial=Scope.READ)
+    expires_days = days(TOKEN_LIFE.days, LONGEST_TOKEN_LIFE_DAYS)
+
+    pointers = {"/expires_at": "expires_days"}

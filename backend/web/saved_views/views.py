@@ -1,0 +1,241 @@
+"""Saved views: their list, saving one, and one with its feeds."""
+
+import datetime as dt
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.common import clock
+from backend.domain.errors import InvalidValue
+from backend.rankings.feeds import (
+    feed_key_create,
+    feed_key_revoke,
+    feed_keys_visible,
+    is_in_force,
+)
+from backend.rankings.models import SavedView
+from backend.rankings.selectors import InvalidParameters, query_from
+from backend.rankings.views import (
+    is_owner,
+    keepable,
+    kept_params,
+    modified,
+    view_create,
+    view_delete,
+    view_found,
+    view_update,
+    views_visible,
+)
+from backend.web.data.feeds import feed_list, query_string
+from backend.web.data.views import asked
+from backend.web.saved_views.forms import FeedKeyForm, ViewForm
+from backend.web.shared import state, words
+from backend.web.shared.access import demand, may, readable
+
+CHOICES = {
+    "metric": "Metric",
+    "term": "Term",
+    "currency": "Currency",
+    "period": "Period",
+    "hours_per_month": "Hours a month",
+    "sort": "Order",
+    "cols": "Columns",
+}
+"""What a view says beside its filters."""
+
+
+def _view(request: HttpRequest, slug: str) -> SavedView:
+    try:
+        reader = request.user.get_username()
+        return view_found(slug, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+    except InvalidParameters:
+        raise Http404 from None
+
+
+def may_change(request: HttpRequest, view: SavedView) -> bool:
+    """Whether the person owns the view and may write, or is an admin."""
+    is_mine = is_owner(view, request.user.get_username())
+    return may(request, Scope.ADMIN) or (is_mine and may(request, Scope.WRITE))
+
+
+def _own_view(request: HttpRequest, slug: str) -> SavedView:
+    demand(request, Scope.WRITE)
+    view = _view(request, slug)
+    if not may_change(request, view):
+        raise PermissionDenied("Only the owner of a view and admins change it.")
+    return view
+
+
+@readable
+@require_safe
+def views_page(request: HttpRequest) -> HttpResponse:
+    """The shared views and one's own."""
+    found = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
+    lines = [(view, state.chips(state.cleaned(kept_params(view)), "")) for view in found]
+    context = {"lines": lines, "may_write": may(request, Scope.WRITE)}
+    return render(request, "views/list.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def view_new(request: HttpRequest) -> HttpResponse:
+    """Saves the ranking that the address asks for; the form says what that is."""
+    demand(request, Scope.WRITE)
+    found, _, errors = asked(request)
+    params, unknown = keepable(found.params)
+    form = ViewForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            view = view_create(
+                workspace=default_workspace(),
+                **form.cleaned_data,
+                params=params,
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The view is saved.")
+            return HttpResponseRedirect(reverse("view", args=[view.slug]))
+    base = found.view if found.view and may_change(request, found.view) else None
+    context = {
+        "form": form,
+        "chips": state.chips(state.cleaned(params), ""),
+        "choices": _choices(params),
+        "errors": errors,
+        "unknown": unknown,
+        "base": base,
+        "changed": _changed_words(params, found.kept),
+        "asked": query_string(params),
+        "back": reverse("ranking") + query_string(dict(request.GET.lists())),
+    }
+    return render(request, "views/new.html", context)
+
+
+@readable
+@require_POST
+def view_params_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Gives a view the parameters of the address."""
+    view = _own_view(request, slug)
+    params, _ = keepable(dict(request.GET.lists()))
+    try:
+        view_update(view=view, params=params, actor=request.user.get_username())
+    except InvalidValue as error:
+        messages.error(request, f"Not changed: {error}.")
+    else:
+        messages.success(request, "The view is changed. Its feeds follow at once.")
+    return HttpResponseRedirect(reverse("view", args=[slug]))
+
+
+def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
+    """What of the page is not as in its view; nothing without one."""
+    names = modified(state.cleaned(params), state.cleaned(kept)) if kept else []
+    return [CHOICES.get(name) or words.parameter(name)[1] for name in names]
+
+
+# --- one view ---------------------------------------------------------------------------------
+
+
+def _choices(params: state.Params) -> list[tuple[str, str]]:
+    """What a view says beside its filters: label and value."""
+    shown = state.cleaned(params)
+    return [(label, ", ".join(shown[name])) for name, label in CHOICES.items() if name in shown]
+
+
+def _page(request: HttpRequest, view: SavedView, **given: Any) -> HttpResponse:
+    reader = request.user.get_username()
+    keys = feed_keys_visible(DEFAULT_WORKSPACE, reader, is_admin=may(request, Scope.ADMIN))
+    params = kept_params(view)
+    initial = {"name": view.name, "visibility": view.visibility}
+    context = {
+        "view": view,
+        "chips": state.chips(state.cleaned(params), ""),
+        "choices": _choices(params),
+        "keys": [(key, is_in_force(key)) for key in keys.filter(view=view)],
+        "now": clock.now(),
+        "may_write": may(request, Scope.WRITE),
+        "may_change": may_change(request, view),
+        "form": ViewForm(initial=initial),
+        "key_form": FeedKeyForm(),
+        **given,
+    }
+    return render(request, "views/page.html", context)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def view_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """One view; a POST changes its name, and who sees it."""
+    if request.method != "POST":
+        return _page(request, _view(request, slug))
+    view = _own_view(request, slug)
+    form = ViewForm(request.POST)
+    if form.is_valid():
+        try:
+            view_update(view=view, **form.cleaned_data, actor=request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The view is changed.")
+            return HttpResponseRedirect(reverse("view", args=[slug]))
+    return _page(request, view, form=form)
+
+
+@readable
+@require_POST
+def view_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Removes the view and ends its feeds."""
+    view_delete(view=_own_view(request, slug), actor=request.user.get_username())
+    messages.success(request, "The view is deleted and its feeds ended.")
+    return HttpResponseRedirect(reverse("views"))
+
+
+@readable
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Makes a key and shows it, this once, with the formulas that hold it."""
+    if request.method != "POST":  # the address that stays in the browser's line
+        return HttpResponseRedirect(reverse("view", args=[slug]))
+    demand(request, Scope.WRITE)
+    view = _view(request, slug)
+    form = FeedKeyForm(request.POST)
+    if not form.is_valid():
+        return _page(request, view, key_form=form)
+    try:
+        query, _ = query_from(kept_params(view))
+        made, text = feed_key_create(
+            view=view,
+            name=form.cleaned_data["name"],
+            life=dt.timedelta(days=form.cleaned_data["expires_days"]),
+            actor=request.user.get_username(),
+        )
+    except InvalidParameters as error:
+        form.add_error(None, f"The view asks for what is no longer known: {error}.")
+        return _page(request, view, key_form=form)
+    except InvalidValue as error:
+        form.refuse(error)
+        return _page(request, view, key_form=form)
+    return _page(request, view, made=made, shown=feed_list(request, view, text, query))
+
+
+@readable
+@require_POST
+def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
+    """Ends a key at once."""
+    demand(request, Scope.WRITE)
+    reader = request.user.get_username()
+    keys = feed_keys_visible(DEFAULT_WORKSPACE, reader, is_admin=may(request, Scope.ADMIN))
+    key = get_object_or_404(keys, pk=key_id, view__slug=slug)
+    feed_key_revoke(key=key, actor=reader)
+    messages.success(request, f"The key {key.name} is revoked.")
+    return HttpResponseRedirect(reverse("view", args=[slug]))

@@ -1,0 +1,166 @@
+"""Charts for deciding between the options of a scenario: trade-offs, odds, what tips the scale."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backend.web.scenarios.figures import Option, beside, cost, share
+from backend.web.scenarios.plots import MOST_BARS
+from backend.web.shared.plots import Axis, Mark, Plot
+
+
+def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-pareto") -> Plot:
+    """Cost against unserved demand, a sign for each option."""
+    ordered = sorted(options, key=cost)
+    line = {one["name"] for one in undominated(ordered)}
+    marks = [
+        Mark(
+            one["name"],
+            [100 * one["unserved_share"] if one is other else None for other in ordered],
+            "dots",
+            tone=place,
+        )
+        for place, one in enumerate(ordered)
+    ]
+    return Plot(
+        id=name,
+        title="Cost against unserved demand",
+        x_label=f"cost, {currency}",
+        x_kind="linear",
+        x=[cost(one) for one in ordered],
+        x_text=[f"{one['name']}, {float(one['cost_total']):,.2f}" for one in ordered],
+        y=Axis("unserved, %"),
+        marks=marks,
+        extra={
+            "nothing is cheaper and serves as much": [
+                "yes" if one["name"] in line else "no" for one in ordered
+            ]
+        },
+        note="Down and to the left is better.",
+        summary="Cost against unserved demand: "
+        + "; ".join(f"{beside(one)}, {float(one['cost_total']):,.2f} {currency}" for one in ordered)
+        + ". Nothing beats "
+        + ", ".join(sorted(line))
+        + ".",
+    )
+
+
+def undominated(options: Sequence[Option]) -> list[Option]:
+    """Options that no other beats in cost without leaving more unserved, or the other way round."""
+
+    def beaten(one: Option, other: Option) -> bool:
+        mine = cost(one), one["unserved_share"]
+        theirs = cost(other), other["unserved_share"]
+        return theirs != mine and theirs[0] <= mine[0] and theirs[1] <= mine[1]
+
+    return [one for one in options if not any(beaten(one, other) for other in options)]
+
+
+def odds_plot(options: Sequence[Option]) -> Plot | None:
+    """How often each option is the cheapest; None without an uncertainty."""
+    known = [one for one in options if one["p_cheapest"] is not None][:MOST_BARS]
+    if not known:
+        return None
+    odds = [100 * one["p_cheapest"] for one in known]
+    return Plot(
+        id="plot-odds",
+        title="How often each is the cheapest",
+        x_label="option",
+        is_flat=True,
+        x_kind="category",
+        x=[beside(one) for one in known],
+        y=Axis("draws, %", most=100),
+        marks=[Mark("cheapest, draws, %", odds, "bar")],
+        summary="Share of the draws in which an option is the cheapest: "
+        + "; ".join(f"{one['name']} {odd:.1f} %" for one, odd in zip(known, odds, strict=True))
+        + ".",
+    )
+
+
+def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
+    """Median cost of each option with its 5th and 95th percentile."""
+    known = [one for one in options if one["interval"] is not None][:MOST_BARS]
+    if not known:
+        return None
+
+    def ends(end: str) -> list[float]:
+        return [float(one["interval"][end]) for one in known]
+
+    return Plot(
+        id="plot-spread",
+        title="Cost over the draws",
+        x_label="option",
+        is_flat=True,
+        x_kind="category",
+        x=[beside(one) for one in known],
+        y=Axis(currency, most=max(ends("p95"))),
+        marks=[Mark("median", ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
+        range_words=("5 %", "95 %"),
+        note="Whiskers go from the 5th to the 95th percentile.",
+        summary=f"Cost over the draws in {currency}: "
+        + "; ".join(
+            f"{one['name']} {float(one['interval']['p50']):,.2f} "
+            f"({float(one['interval']['p5']):,.2f} to {float(one['interval']['p95']):,.2f})"
+            for one in known
+        )
+        + ".",
+    )
+
+
+def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
+    """What the cheapest option costs at the low and high end of each input; None without bars."""
+    bars = result["tornado"][:MOST_BARS]
+    if not bars:
+        return None
+    options = result["options"]
+    winner = min(options, key=cost)
+
+    def factor(value: float) -> str:
+        return f"× {value:.3g}"
+
+    return Plot(
+        id="plot-tornado",
+        title=f"Which input matters: {winner['name']}",
+        x_label="input",
+        x_kind="category",
+        x=[bar["input"] for bar in bars],
+        y=Axis(currency, is_from_zero=False),
+        marks=[
+            Mark(
+                "at the low end",
+                [bar["cost_low"] for bar in bars],
+                "span",
+                lows=[cost(winner)] * len(bars),
+                highs=[bar["cost_low"] for bar in bars],
+                tone=0,
+            ),
+            Mark(
+                "at the high end",
+                [bar["cost_high"] for bar in bars],
+                "span",
+                lows=[cost(winner)] * len(bars),
+                highs=[bar["cost_high"] for bar in bars],
+                tone=1,
+            ),
+        ],
+        is_flat=True,
+        extra={
+            "low end": [factor(bar["low"]) for bar in bars],
+            "cheapest there": [bar["winner_low"] for bar in bars],
+            "high end": [factor(bar["high"]) for bar in bars],
+            "cheapest at that end": [bar["winner_high"] for bar in bars],
+        },
+        lines=((cost(winner), ""),),
+        note=f"Cost of {winner['name']} ({share(winner['unserved_share'])} unserved as stated) "
+        "with one input at its 5th and its 95th percentile; the dashed line is everything as stated.",
+        summary=f"Tornado of {winner['name']} in {currency}: "
+        + "; ".join(
+            f"{bar['input']} {bar['cost_low']:,.2f} to {bar['cost_high']:,.2f}"
+            + (
+                f", {bar['winner_low'] if bar['winner_low'] != winner['name'] else bar['winner_high']} wins at an end"
+                if {bar["winner_low"], bar["winner_high"]} != {winner["name"]}
+                else ""
+            )
+            for bar in bars
+        )
+        + ".",
+    )

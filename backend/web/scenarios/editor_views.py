@@ -1,0 +1,127 @@
+"""The editor of scenarios: every field of the document, and what it comes to while one types."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.catalog.selectors import offers_visible
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.models import Scenario
+from backend.scenarios.services import ScenarioFrozen, scenario_create, scenario_update
+from backend.web.scenarios.forms import ScenarioForm, is_editable
+from backend.web.scenarios.preview import Preview, preview
+from backend.web.scenarios.views import scenario_or_404
+from backend.web.shared.access import demand, may, readable
+
+FIRST = "startup"
+MOST_OFFERS = 20
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_new(request: HttpRequest) -> HttpResponse:
+    """The editor, opened from a template; everybody may reckon, and who may write may save."""
+    wanted = request.GET.get("template", FIRST)
+    template = TEMPLATES.get(wanted) or TEMPLATES[FIRST]
+    if request.method != "POST":
+        form = ScenarioForm(document=template.document)
+        return _page(request, form, template=template, is_unknown=wanted not in TEMPLATES)
+    form = ScenarioForm(request.POST)
+    if "save" in request.POST:
+        demand(request, Scope.WRITE)
+        scenario = _saved(request, form, None, template.key)
+        if scenario is not None:
+            messages.success(request, f"“{scenario.name}” is saved.")
+            return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
+        return _page(request, form, template=template, is_refused=True)
+    return _page(request, form, template=template)
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """The editor of a scenario that is kept."""
+    scenario = scenario_or_404(slug)
+    if scenario.frozen_at is not None:
+        messages.info(request, "A frozen scenario never changes; a copy of it may.")
+        return HttpResponseRedirect(reverse("scenario", args=[slug]))
+    if not is_editable(scenario.document):
+        messages.info(request, "It has more options or windows than the editor: use the API.")
+        return HttpResponseRedirect(reverse("scenario", args=[slug]))
+    if request.method != "POST":
+        return _page(request, ScenarioForm(document=scenario.document), scenario=scenario)
+    form = ScenarioForm(request.POST)
+    if "save" in request.POST:
+        demand(request, Scope.WRITE)
+        if _saved(request, form, scenario, "") is not None:
+            messages.success(request, "The changes are saved.")
+            return HttpResponseRedirect(reverse("scenario", args=[slug]))
+        return _page(request, form, scenario=scenario, is_refused=True)
+    return _page(request, form, scenario=scenario)
+
+
+@readable
+@require_POST
+def scenario_preview(request: HttpRequest) -> HttpResponse:
+    """What was typed comes to, as a fragment."""
+    context = {"preview": preview(ScenarioForm(request.POST))}
+    return render(request, "scenarios/_preview.html", context)
+
+
+@readable
+@require_safe
+def scenario_offers(request: HttpRequest) -> HttpResponse:
+    """Offers to complete what is typed, as a fragment; none for nothing."""
+    words = request.GET.get("offer", "").strip()
+    found = offers_visible(DEFAULT_WORKSPACE).filter(Q(slug__icontains=words))
+    context = {"offers": found.order_by("slug")[:MOST_OFFERS] if words else []}
+    return render(request, "imports/_offers.html", context)
+
+
+def _saved(
+    request: HttpRequest, form: ScenarioForm, scenario: Scenario | None, template: str
+) -> Scenario | None:
+    """The scenario as it is now kept; None where it is refused, which the form then says."""
+    document, actor = form.document(), request.user.get_username()
+    try:
+        if scenario is not None:
+            return scenario_update(scenario=scenario, document=document, actor=actor)
+        return scenario_create(
+            workspace=default_workspace(), document=document, actor=actor, template=template
+        )
+    except (InvalidDocument, InvalidValue) as error:
+        form.tell(error)
+    except ScenarioFrozen as error:
+        form.add_error(None, str(error))
+    return None
+
+
+def _page(
+    request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
+) -> HttpResponse:
+    """The editor with its preview; a refusal has told its errors already."""
+    shown = Preview(None, None, []) if is_refused else preview(_reckoned(form))
+    context: dict[str, Any] = {
+        "form": form,
+        "preview": shown,
+        "is_refused": is_refused,
+        "templates": TEMPLATES.values(),
+        "may_write": may(request, Scope.WRITE),
+        **more,
+    }
+    return render(request, "scenarios/edit.html", context)
+
+
+def _reckoned(form: ScenarioForm) -> ScenarioForm:
+    """The form itself where something was typed, else one in which the document was."""
+    if form.is_bound:
+        return form
+    return ScenarioForm({name: form[name].value() or "" for name in form.fields})

@@ -1,0 +1,357 @@
+"""The editor of a scenario: its document as fields, and back; the domain judges every value."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django import forms
+
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.fields import Field
+from backend.web.scenarios import form_layout as layout
+from backend.web.scenarios.document_values import told, typed
+from backend.web.scenarios.form_help import glossary, help_for
+from backend.web.scenarios.form_layout import Entry
+from backend.web.shared.forms import WriteForm
+
+LINES = frozenset({"pairs", "events", "points", "json", "numbers"})
+SAYS_NOTHING = frozenset({"choice"})
+"""Kinds of fields that have a value in an empty line, too."""
+PARTS = 2
+CURRENCY = "currency"
+MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.windows": 24}
+"""Lines of each list, so that a form stays below the thousand fields that may be sent."""
+
+
+class Shown(NamedTuple):
+    """A field with the name of the choice that it depends on, and the values for which it counts."""
+
+    field: forms.BoundField
+    when: str
+    values: str
+    is_wide: bool
+
+
+def is_editable(document: Mapping[str, Any]) -> bool:
+    """Whether the editor has a line for everything in the document."""
+    lists = (_at(document, of.replace(".", "/")) for of in MOST_LINES)
+    most = MOST_LINES.values()
+    return all(len(lines or ()) <= room for lines, room in zip(lists, most, strict=True))
+
+
+class ShownPart(NamedTuple):
+    """A part of an option: `role` is None in the second, which exists beside a base only."""
+
+    role: forms.BoundField | None
+    fields: Sequence[Shown]
+    terms: Sequence[Shown]
+    when: str
+
+
+class ShownOption(NamedTuple):
+    """An option; an empty one is there to be filled in."""
+
+    number: int
+    name: forms.BoundField
+    parts: Sequence[ShownPart]
+    extras: Sequence[Shown]
+    is_empty: bool
+
+
+class ScenarioForm(WriteForm):
+    """A field for every pointer of the layout, with one line more of each list than is filled."""
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, document: Mapping[str, Any] | None = None
+    ) -> None:
+        """With what was typed, or with a document to begin from."""
+        initial = _texts(document or {})
+        super().__init__(data, initial=initial)
+        said = _said(initial if data is None else data)
+        self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
+        self.fields[CURRENCY] = _text("Currency", "Of every price that is typed here.", maxlength=3)
+        for entry in layout.EVERY:
+            for name in self._names(entry):
+                self.fields[name] = _field(entry)
+        for place in range(self.counts["options"]):
+            self.fields[f"options.{place}.parts.0.role"] = _chosen("Servers are", _ROLES)
+
+    def _names(self, entry: Entry) -> Iterator[str]:
+        """The names of a pointer's fields."""
+        path = entry.path.replace("/", ".")
+        if "*" not in path:
+            yield path
+            return
+        for place in range(self.counts[path.partition(".*")[0]]):
+            row = path.replace("*", str(place), 1)
+            yield from (row.replace("*", str(n)) for n in range(PARTS if "*" in row else 1))
+
+    # --- as a document --------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """What was typed as a document; lines and fields left empty are left out."""
+        self.full_clean()
+        self._places: dict[str, str] = {}
+        found: dict[str, Any] = {"schema": 1, **self._values(_PLAIN, ())}
+        for of in ("demand", "policy"):
+            rows = self._windows(of)
+            if rows:
+                found[of]["windows"] = rows
+        found["options"] = [self._option(n, to) for to, n in enumerate(self._filled("options"))]
+        return found
+
+    def _text(self, name: str) -> str:
+        return str(self.cleaned_data.get(name) or "")
+
+    def _filled(self, of: str) -> list[int]:
+        """Places of the lines in which something was typed; remembers which line each becomes."""
+        entries = [e for e in layout.EVERY if e.path.startswith(f"{of.replace('.', '/')}/*")]
+        filled: list[int] = []
+        for place in range(self.counts[of]):
+            names = [
+                name
+                for entry in entries
+                if entry.kind not in SAYS_NOTHING
+                for name in self._names(entry)
+                if name.startswith(f"{of}.{place}.")
+            ]
+            if any(map(self._text, names)):
+                self._places[f"{of}.{len(filled)}."] = f"{of}.{place}."
+                filled.append(place)
+        return filled
+
+    def _values(self, entries: Iterable[Entry], places: tuple[int, ...]) -> dict[str, Any]:
+        """The values that count, nested as their pointers are from the last star on."""
+        found: dict[str, Any] = {}
+        for entry in entries:
+            text = self._text(_name(entry.path, places))
+            if not text or not self._counts(entry, places):
+                continue
+            *above, last = entry.path.rpartition("*/")[2].split("/")
+            into = found
+            for one in above:
+                into = into.setdefault(one, {})
+            into[last] = typed(text, entry.kind)
+        return found
+
+    def _counts(self, entry: Entry, places: tuple[int, ...]) -> bool:
+        if not entry.when:
+            return True
+        chosen = self._text(_name(entry.when, places))
+        return not chosen or chosen in entry.values
+
+    def _windows(self, of: str) -> list[dict[str, Any]]:
+        entries = layout.DEMAND_WINDOWS if of == "demand" else layout.POLICY_WINDOWS
+        if self._text(f"{of}.kind") not in entries[0].values:
+            return []
+        return [self._values(entries, (place,)) for place in self._filled(f"{of}.windows")]
+
+    def _option(self, place: int, to: int) -> dict[str, Any]:
+        found = {**self._values((layout.OPTION, *layout.OWN_EXTRAS), (place,))}
+        role = self._text(f"options.{place}.parts.0.role") or "all"
+        roles = ("base", "burst") if role == "base" else ("all",)
+        found["parts"] = [self._part(place, n, role) for n, role in enumerate(roles)]
+        return found
+
+    def _part(self, place: int, n: int, role: str) -> dict[str, Any]:
+        entries = (*layout.PART_ENTRIES, *layout.TERM_ENTRIES)
+        found = {"role": role, **self._values(entries, (place, n))}
+        price = found.get("price", {})
+        currency = self._text(CURRENCY)
+        if price and currency and price.get("billing") != "purchase":
+            price[CURRENCY] = currency
+        return found
+
+    # --- refusals -------------------------------------------------------------------------------
+
+    def tell(self, error: InvalidDocument | InvalidValue) -> list[tuple[str, str]]:
+        """Puts each refusal beside its field; gives (name of the field or empty, words) of each."""
+        found = (
+            error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
+        )
+        said = []
+        for pointer, detail in found:
+            name = self.field_of(pointer)
+            self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
+            said.append((name, f"{self._spoken(name)}: {detail}" if name else detail))
+        return said
+
+    def field_of(self, pointer: str) -> str:
+        """Name of the field that a pointer of the document means, or the next one; else empty."""
+        wanted = pointer.removeprefix("/").replace("/", ".")
+        for prefix, own in self._places.items():
+            if f"{wanted}.".startswith(prefix):
+                wanted = f"{own}{wanted[len(prefix) :]}".rstrip(".")
+                break
+        if wanted.endswith(f".price.{CURRENCY}"):
+            return CURRENCY
+        if wanted == "demand.points":
+            return "demand.csv"
+        parts = wanted.split(".")
+        above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+        inside = (name for name in self.fields if name.startswith(f"{wanted}."))
+        return next((n for n in above if n in self.fields), "") or next(inside, "")
+
+    def _spoken(self, name: str) -> str:
+        label = str(self.fields[name].label)
+        places = re.findall(r"(options|windows|parts)\.(\d+)", name)
+        return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in places), label])
+
+    # --- as shown -------------------------------------------------------------------------------
+
+    def shown(self, entries: Iterable[Entry], *places: int) -> list[Shown]:
+        """The fields of some entries."""
+        return [
+            Shown(
+                field=self[_name(entry.path, places)],
+                when=_name(entry.when, places),
+                values=" ".join(sorted(entry.values)),
+                is_wide=entry.kind in LINES,
+            )
+            for entry in entries
+        ]
+
+    @property
+    def sections(self) -> Mapping[str, Sequence[Shown]]:
+        """The fields that are there once, by their part of the document."""
+        return {name: self.shown(entries) for name, entries in _SECTIONS.items()}
+
+    @property
+    def glossary(self) -> list[tuple[Entry, Field, str]]:
+        """What the fields of every option mean."""
+        return glossary((*layout.PART_ENTRIES, *layout.TERM_ENTRIES))
+
+    @property
+    def demand_windows(self) -> list[list[Shown]]:
+        return self._lines("demand.windows", layout.DEMAND_WINDOWS)
+
+    @property
+    def policy_windows(self) -> list[list[Shown]]:
+        return self._lines("policy.windows", layout.POLICY_WINDOWS)
+
+    def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[Shown]]:
+        return [self.shown(entries, place) for place in range(self.counts[of])]
+
+    @property
+    def options(self) -> list[ShownOption]:
+        """The options, the last one empty."""
+        return [self._shown_option(place) for place in range(self.counts["options"])]
+
+    def _shown_option(self, place: int) -> ShownOption:
+        role = f"options.{place}.parts.0.role"
+        return ShownOption(
+            number=place + 1,
+            name=self[f"options.{place}.name"],
+            parts=[
+                ShownPart(
+                    role=None if n else self[role],
+                    fields=self.shown(layout.PART_ENTRIES, place, n),
+                    terms=self.shown(layout.TERM_ENTRIES, place, n),
+                    when=role if n else "",
+                )
+                for n in range(PARTS)
+            ],
+            extras=self.shown(layout.OWN_EXTRAS, place),
+            is_empty=place == self.counts["options"] - 1,
+        )
+
+
+_ROLES = (("all", "of one kind"), ("base", "a base, and more beside it"))
+_SECTIONS: Mapping[str, tuple[Entry, ...]] = {
+    "horizon": layout.HORIZON,
+    "demand": layout.DEMAND,
+    "capacity": layout.CAPACITY,
+    "policy": layout.POLICY,
+    "extras": layout.EXTRAS,
+    "risks": layout.RISKS,
+    "uncertainty": layout.UNCERTAINTY,
+}
+_PLAIN = tuple(entry for entries in _SECTIONS.values() for entry in entries)
+
+
+def _name(path: str, places: tuple[int, ...]) -> str:
+    """Name of a field: the pointer with numbers in the place of its stars."""
+    for place in places:
+        path = path.replace("*", str(place), 1)
+    return path.replace("/", ".")
+
+
+def _said(texts: Mapping[str, Any]) -> list[str]:
+    """Names of the fields that say something; a line that is as it was offered does not."""
+    return [name for name, text in texts.items() if text and (name[-5:], text) != (".role", "all")]
+
+
+def _rows(names: Iterable[str], of: str) -> int:
+    """Lines of a list that the names speak of."""
+    pattern = re.compile(rf"{re.escape(of)}\.(\d{{1,4}})\.")
+    return max((int(m[1]) + 1 for m in map(pattern.match, names) if m), default=0)
+
+
+# --- a document's texts -------------------------------------------------------------------------
+
+
+def _texts(document: Mapping[str, Any]) -> dict[str, str]:
+    """The text of each field of a document that is stored, and so has no faults."""
+    found: dict[str, str] = {}
+    for entry in layout.EVERY:
+        if "*" not in entry.path:
+            found[_name(entry.path, ())] = told(_at(document, entry.path), entry.kind)
+    demand = document.get("demand", {})
+    if demand.get("points") is not None:
+        found["demand.csv"] = told(demand["points"], "points")
+    for of, entries in (("demand", layout.DEMAND_WINDOWS), ("policy", layout.POLICY_WINDOWS)):
+        for place, window in enumerate(document.get(of, {}).get("windows") or ()):
+            found |= _row(entries, window, place)
+    for place, option in enumerate(document.get("options", ())):
+        found |= _row((layout.OPTION, *layout.OWN_EXTRAS), option, place)
+        ordered = sorted(option["parts"], key=lambda part: part.get("role") == "burst")
+        for n, part in enumerate(ordered):
+            found |= _row((*layout.PART_ENTRIES, *layout.TERM_ENTRIES), part, place, n)
+            currency = part.get("price", {}).get(CURRENCY)
+            found.setdefault(CURRENCY, currency) if currency else None
+        found[f"options.{place}.parts.0.role"] = ordered[0].get("role", "all")
+    return {name: text for name, text in found.items() if text}
+
+
+def _row(entries: Iterable[Entry], values: Mapping[str, Any], *places: int) -> dict[str, str]:
+    return {
+        _name(e.path, places): told(_at(values, e.path.rpartition("*/")[2]), e.kind)
+        for e in entries
+    }
+
+
+def _at(values: Any, path: str) -> Any:
+    for one in path.split("/"):
+        values = values.get(one) if isinstance(values, Mapping) else None
+    return values
+
+
+# --- fields -------------------------------------------------------------------------------------
+
+
+def _field(entry: Entry) -> forms.Field:
+    said = help_for(entry)
+    if entry.kind == "choice":
+        return _chosen(entry.label, entry.choices, said.text)
+    if entry.kind in LINES:
+        rows = {"points": 6, "json": 6, "numbers": 2}.get(entry.kind, 3)
+        widget = forms.Textarea(attrs={"rows": rows, "placeholder": said.placeholder})
+        return forms.CharField(
+            label=entry.label, required=False, help_text=said.text, widget=widget
+        )
+    more = {"placeholder": said.placeholder} if said.placeholder else {}
+    if entry.kind in {"decimal", "whole"}:
+        more["inputmode"] = "decimal" if entry.kind == "decimal" else "numeric"
+    if entry.name == "offer":
+        more["list"] = "offer-names"
+    return _text(entry.label, said.text, **more)
+
+
+def _text(label: str, help_text: str = "", **attributes: Any) -> forms.Field:
+    widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
+    return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)
+
+
+def _chosen(label: str, choices: Sequence[tuple[str, str]], help_text: str = "") -> forms.Field:
+    widget = forms.Select(choices=choices)
+    return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)

@@ -1,0 +1,223 @@
+"""What the page of a scenario shows: figures of each option, charts, what was assumed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.common.work import calculation, most_steps
+from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.fields import FIELDS
+from backend.domain.scenarios.prices import BILLINGS
+from backend.domain.scenarios.regimes import PRICES, regimes
+from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors import (
+    Simulated,
+    scenario_found,
+    scenario_series,
+    simulated,
+)
+from backend.web.scenarios import decisions, plots
+from backend.web.scenarios.figures import cost, currency_of, marked, share
+from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
+from backend.web.shared import figures
+from backend.web.shared.plots import MOST_POINTS, Plot
+
+MOST_COMPARED = 8
+PRICED = frozenset({"amount", "currency", "unit", "billing"})
+TONES = 6
+
+
+def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, Any]:
+    """Everything that the page shows; InvalidDocument where the scenario has no result."""
+    found = scenario_outcome(scenario)
+    result, currency = found.result, currency_of(found)
+    options = result["options"]
+    place = _place(option, options)
+    told = scenario_series(scenario, most_points=MOST_POINTS)
+    span = span if span in SPANS else DEFAULT_SPAN
+    near = spanned(scenario, told, place, span)
+    return {
+        "result": result,
+        "currency": currency,
+        "options": marked(options),
+        "chosen": place,
+        "chosen_name": options[place]["name"],
+        "spans": SPANS.items(),
+        "span": span,
+        "over_time": [plots.served_plot(near, place), plots.duration_plot(told, place)],
+        "money": [
+            plots.cost_plot(result, currency),
+            plots.months_plot(told, place),
+            plots.cash_plot(told),
+        ],
+        "deciding": deciding(result, currency),
+        "has_spread": any(one["interval"] for one in options),
+        "has_contract": any(one.get("contract") for one in options),
+        "assumed": assumed(scenario, found),
+    }
+
+
+def scenario_outcome(scenario: Scenario) -> Simulated:
+    """Result and plain document, of a frozen one as they were."""
+    if scenario.result is None or scenario.resolved is None:
+        return simulated(scenario.document, workspace_slug=scenario.workspace.slug)
+    return Simulated(scenario.result, scenario.resolved, scenario.data_version or 0)
+
+
+def deciding(result: Mapping[str, Any], currency: str) -> list[Plot]:
+    """The charts for choosing between the options."""
+    options = result["options"]
+    found = [
+        decisions.pareto_plot(options, currency),
+        decisions.odds_plot(options),
+        decisions.spread_plot(options, currency),
+        decisions.tornado_plot(result, currency),
+    ]
+    return [plot for plot in found if plot is not None]
+
+
+def _place(wanted: str, options: Sequence[Mapping[str, Any]]) -> int:
+    """The option that an address names by its number, else the cheapest."""
+    if wanted.isascii() and wanted.isdecimal() and len(wanted) < 4 and int(wanted) <= len(options):
+        return max(1, int(wanted)) - 1
+    return min(range(len(options)), key=lambda n: cost(options[n]))
+
+
+# --- assumptions --------------------------------------------------------------------------------
+
+
+NAMES = frozenset({"/schema", "/name"})
+"""Fields of a document that assume nothing."""
+
+
+def assumed(scenario: Scenario, found_now: Simulated) -> list[dict[str, Any]]:
+    """The ledger: what was assumed, the prices, what the document states, defaults with sources."""
+    document = scenario.document
+    found = [{**one, "is_stated": False} for one in found_now.result["assumptions"]]
+    found += list(_prices(found_now.resolved))
+    names = {one["name"] for one in found}
+    kinds = _kinds(document)
+    for path, field in FIELDS.items():
+        if (
+            path in NAMES
+            or "*" in path
+            or field.kind in {"object", "objects"}
+            or path.count("/") > 2
+        ):
+            continue
+        value = _at(document, path)
+        is_told = value is not None and not isinstance(value, list | dict) and field.name != "csv"
+        is_idle = bool(field.when) and not kinds.intersection(field.when)
+        if is_idle or field.name in names or not (is_told or field.default):
+            continue
+        found.append(
+            {
+                "name": path.removeprefix("/").replace("/", ", ").replace("_", " "),
+                "value": value if is_told else field.default,
+                "unit": field.unit,
+                "source": field.meaning
+                + ("" if is_told else f". Not stated: the default. {field.source}".rstrip()),
+                "is_stated": is_told,
+            }
+        )
+    return found
+
+
+def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The price of each part, as it is reckoned with."""
+    for option in document["options"]:
+        for part in option["parts"]:
+            price = part["price"]
+            if price.get("amount") is None:
+                continue
+            told = {name: value for name, value in price.items() if name not in PRICED}
+            more = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
+            yield {
+                "name": f"price, {option['name']}, {part.get('role', 'all')}",
+                "value": price["amount"],
+                "unit": f"{price.get('currency', '')}/{BILLINGS[price['billing']].unit}",
+                "source": f"billed {price['billing']}".replace("_", " ") + (more and f"; {more}"),
+                "is_stated": True,
+            }
+
+
+def _kinds(document: Mapping[str, Any]) -> set[str]:
+    """The kinds of demand and policy in force: fields of others do not count."""
+    said = (document.get(of) or {} for of in ("demand", "policy"))
+    return {str(one.get("kind") or "perfect") for one in said}
+
+
+def _at(values: Any, path: str) -> Any:
+    for one in path.removeprefix("/").split("/"):
+        values = values.get(one) if isinstance(values, Mapping) else None
+    return values
+
+
+# --- the break-even map --------------------------------------------------------------------------
+
+
+def map_context(scenario: Scenario) -> dict[str, Any]:
+    """Which option is the cheapest at other prices and shapes; InvalidDocument for one
+    that has none or is too large."""
+    found = scenario_outcome(scenario)
+    steps = check_map_work(found.resolved, most_steps(MOST_MAP_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        lines = regimes(found.resolved, check)
+    tones = {one["name"]: n % TONES for n, one in enumerate(found.result["options"])}
+    currency = currency_of(found)
+    rows = [
+        {
+            "head": figures.quantity(row.peak_to_mean),
+            "is_stated": row.is_stated,
+            "cells": [
+                {
+                    "option": cell.option,
+                    "tone": tones[cell.option],
+                    "told": f"{float(cell.cost):,.2f} {currency}, "
+                    f"{share(cell.unserved_share)} unserved",
+                    "is_stated": row.is_stated and factor == 1,
+                }
+                for factor, cell in zip(PRICES, row.cells, strict=True)
+            ],
+        }
+        for row in lines
+    ]
+    return {"heads": [figures.quantity(float(factor)) for factor in PRICES], "rows": rows}
+
+
+# --- several scenarios --------------------------------------------------------------------------
+
+
+def comparison(slugs: Sequence[str]) -> dict[str, Any]:
+    """The options of several scenarios, side by side; what has no result is told in words."""
+    lines: list[dict[str, Any]] = []
+    problems = [f"At most {MOST_COMPARED} are compared."] if len(slugs) > MOST_COMPARED else []
+    currencies: set[str] = set()
+    for slug in slugs[:MOST_COMPARED]:
+        scenario = scenario_found(DEFAULT_WORKSPACE, slug)
+        if scenario is None:
+            problems.append(f"No scenario is called {slug}.")
+            continue
+        try:
+            found = scenario_outcome(scenario)
+        except InvalidDocument as error:
+            problems.append(f"{scenario.name} has no result any more: {error}")
+            continue
+        currencies.add(currency_of(found))
+        lines += [
+            {**one, "scenario": scenario, "currency": currency_of(found)}
+            for one in marked(found.result["options"])
+        ]
+    named = [  # a month's cost, for the horizons need not be of one length
+        {
+            **one,
+            "name": f"{one['scenario'].name}: {one['name']}",
+            "cost_total": one["cost_per_month"],
+        }
+        for one in lines
+    ]
+    plot = None
+    if named and len(currencies) == 1:
+        plot = decisions.pareto_plot(named, f"{currencies.pop()} a month")
+    return {"lines": lines, "problems": problems, "plot": plot}

@@ -1,0 +1,244 @@
+"""Charts of a scenario over time and over money: data that the page's script draws.
+
+Wherever an amount stands, the demand that is left unserved for it stands beside it.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from backend.web.scenarios.figures import beside, share
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot
+
+DEMAND_TONE, SERVING_TONE, UNSERVED_TONE = 5, 0, 1
+MOST_LINES = 5
+"""Options that a chart of lines tells apart, beside the demand."""
+MOST_BARS = 8
+COMPONENTS = ("compute", "egress", "storage", "staff", "fixed", "setup")
+Series = Mapping[str, Any]
+Result = Mapping[str, Any]
+
+
+# --- demand over time ---------------------------------------------------------------------------
+
+
+def demand_plot(found: Series, *, title: str = "Demand and what the servers carry") -> Plot:
+    """Demand, and what the servers of the first options carry, in the demand's unit."""
+    unit = found["unit"]
+    options = found["options"][:MOST_LINES]
+    marks = [Mark(f"demand, {unit}", found["demand"], is_stepped=True, tone=DEMAND_TONE)]
+    marks += [
+        Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=place)
+        for place, one in enumerate(options)
+    ]
+    return _over_time("plot-demand", title, found, marks)
+
+
+def served_plot(found: Series, place: int) -> Plot:
+    """Demand, servers in service and unserved demand of one option."""
+    unit, one = found["unit"], found["options"][place]
+    marks = [
+        Mark(f"demand, {unit}", found["demand"], is_stepped=True, tone=DEMAND_TONE),
+        Mark(f"carried, {unit}", one["carried"], is_stepped=True, tone=SERVING_TONE),
+        Mark(f"unserved, {unit}", one["unserved"], "area", is_stepped=True, tone=UNSERVED_TONE),
+    ]
+    extra = {
+        "servers in service": [figures.quantity(n) for n in one["serving"]],
+        "servers billed": [figures.quantity(n) for n in one["running"]],
+    }
+    title = f"Demand, servers and what stays unserved: {one['name']}"
+    return _over_time("plot-served", title, found, marks, extra)
+
+
+def _over_time(
+    name: str,
+    title: str,
+    found: Series,
+    marks: Sequence[Mark],
+    extra: Mapping[str, Sequence[str]] | None = None,
+) -> Plot:
+    times = [dt.datetime.fromisoformat(at) for at in found["t"]]
+    others = [(max(v or 0 for v in mark.values), mark.label) for mark in marks[1:]]
+    highest, label = max(others)
+    return Plot(
+        id=name,
+        title=title,
+        x_label="time (UTC)",
+        x_kind="time",
+        x=[1000 * at.timestamp() for at in times],
+        x_text=[f"{at:%Y-%m-%d %H:%M}" for at in times],
+        y=Axis(found["unit"]),
+        marks=marks,
+        extra=extra or {},
+        note=f"A point is the highest of {figures.interval(found['point_s'])}.",
+        summary=f"{title}: steps over time. The demand goes up to "
+        f"{figures.quantity(max(found['demand']))} {found['unit']}; the highest of the other "
+        f"lines is {label} with {figures.quantity(highest)}.",
+    )
+
+
+# --- the load-duration curve --------------------------------------------------------------------
+
+
+def duration_plot(found: Series, place: int) -> Plot:
+    """Servers of one option in falling order, the base and what comes beyond it as areas."""
+    curve, unit = found["load_duration"], found["unit"]
+    one = curve["options"][place]
+    words = {"servers": "always on", "reservations": "reserved"}
+    beyond = "beyond it" if one["base_kind"] else "as needed"
+    marks = [Mark(beyond, _ended(one["burst"]), "area", tone=4)]
+    if one["base_kind"]:
+        marks.insert(0, Mark(words[one["base_kind"]], _ended(one["base"]), "area", tone=2))
+    marks += [
+        Mark(f"demand, {unit}", _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
+        Mark(f"unserved, {unit}", _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
+    ]
+    base, peak = one["base"][0], one["base"][0] + one["burst"][0]
+    return Plot(
+        id="plot-duration",
+        title=f"Load-duration curve: {one['name']}",
+        x_label="share of the time, %",
+        x_kind="linear",
+        x=[*(100 * at for at in curve["share"]), 100],
+        y=Axis("servers"),
+        y2=Axis(f"demand, {unit}"),
+        marks=marks,
+        is_stacked=True,
+        note="All moments in falling order: a server at height k runs for as long as its line is "
+        "wide. Wide ones are cheaper by the month, narrow ones by the second.",
+        summary=f"Load-duration curve of {one['name']}: up to {figures.quantity(peak)} servers, "
+        f"of which {figures.quantity(base)} are the base.",
+    )
+
+
+def _ended(values: Sequence[float]) -> list[float]:
+    """Values up to 100 % of the time: the last one holds to the end."""
+    return [*values, values[-1]]
+
+
+# --- money --------------------------------------------------------------------------------------
+
+
+def cost_plot(result: Result, currency: str) -> Plot:
+    """Cost of each option by its components."""
+    options = result["options"][:MOST_BARS]
+    stack = _stack(
+        "plot-cost",
+        "Cost by component",
+        [beside(one) for one in options],
+        [one["breakdown"] for one in options],
+        currency,
+    )
+    return replace(stack, x_label="option", is_flat=True)
+
+
+def months_plot(found: Series, place: int) -> Plot:
+    """What each month adds to the bill of one option, by components."""
+    rows = [(row["month"], row["options"][place]) for row in found["months"]]
+    size = -(-len(rows) // MOST_BARS)
+    groups = [rows[n : n + size] for n in range(0, len(rows), size)]
+    shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
+    words = "Below each month: what stays unserved"
+    stack = _stack(
+        "plot-months",
+        f"Cost by month: {rows[0][1]['name']}",
+        [
+            f"{_span(group[0][0], group[-1][0])}, {told}"
+            for group, told in zip(groups, shares, strict=True)
+        ],
+        [_summed([one["breakdown"] for _, one in group]) for group in groups],
+        found["currency"],
+    )
+    return replace(
+        stack,
+        x_label="month",
+        note=f"{words}." if size == 1 else f"{words} in the worst of them.",
+        x_text=[
+            f"{group[0][0]} to {group[-1][0]}" if size > 1 else group[0][0] for group in groups
+        ],
+        extra={**stack.extra, "unserved": shares},
+    )
+
+
+def _span(first: str, last: str) -> str:
+    """Months as short lines: `2026, 01` or `2026, 01–03`."""
+    if first == last:
+        return first.replace("-", ", ")
+    end = last[5:] if first[:4] == last[:4] else last
+    return f"{first.replace('-', ', ')}–{end}"
+
+
+def _summed(breakdowns: Sequence[Mapping[str, str]]) -> dict[str, float]:
+    return {name: sum(float(one[name]) for one in breakdowns) for name in COMPONENTS}
+
+
+def _stack(
+    name: str,
+    title: str,
+    heads: Sequence[str],
+    amounts: Sequence[Mapping[str, Any]],
+    currency: str,
+) -> Plot:
+    used = [part for part in COMPONENTS if any(float(one[part]) for one in amounts)] or ["compute"]
+    whole = [sum(float(one[part]) for part in COMPONENTS) for one in amounts]
+    return Plot(
+        id=name,
+        title=title,
+        x_label="",
+        x_kind="category",
+        x=heads,
+        y=Axis(currency, most=max(whole)),
+        marks=[
+            Mark(part, [float(one[part]) for one in amounts], "bar", tone=COMPONENTS.index(part))
+            for part in used
+        ],
+        is_stacked=True,
+        extra={f"in all, {currency}": [f"{one:,.2f}" for one in whole]},
+        summary=f"{title}, stacked bars in {currency}: "
+        + "; ".join(f"{head} {one:,.2f}" for head, one in zip(heads, whole, strict=True))
+        + ".",
+    )
+
+
+def cash_plot(found: Series) -> Plot:
+    """What has been paid by the end of each month, and with what leaving then still costs."""
+    currency = found["currency"]
+    options = [one["name"] for one in found["cash"][0]["options"]][:MOST_LINES]
+    marks, extra = [], {}
+    for place, name in enumerate(options):
+        told = [row["options"][place] for row in found["cash"]]
+        paid = [float(one["paid"]) for one in told]
+        left = [float(one["paid"]) + float(one["exit"]) for one in told]
+        marks.append(Mark(f"{name}, paid", paid, tone=place))
+        if left != paid:
+            marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=place))
+        extra[f"{name}, unserved"] = [share(one["unserved_share"]) for one in told]
+    last = found["cash"][-1]["options"][: len(options)]
+    return Plot(
+        id="plot-cash",
+        title="Money spent, and what leaving costs",
+        x_label="by the end of the month",
+        x_kind="time",
+        x=_month_ends(found),
+        x_text=[row["month"] for row in found["cash"]],
+        y=Axis(currency),
+        marks=marks,
+        extra=extra,
+        note="To the end of each month, from the first. Rings: with the rest of terms that are "
+        "owed if everything ends then.",
+        summary=f"Money spent by the end of each month in {currency}. At the end: "
+        + "; ".join(f"{beside(one)}, {float(one['paid']):,.2f}" for one in last)
+        + ".",
+    )
+
+
+def _month_ends(found: Series) -> list[float]:
+    """Ends of the months in milliseconds; the last is that of the horizon."""
+    last = dt.datetime.fromisoformat(found["t"][-1]) + dt.timedelta(seconds=found["point_s"])
+    ends = []
+    for row in found["cash"]:
+        year, month = divmod(12 * int(row["month"][:4]) + int(row["month"][5:]), 12)
+        ends.append(min(dt.datetime(year, month + 1, 1, tzinfo=dt.UTC), last))
+    return [1000 * end.timestamp() for end in ends]

@@ -1,0 +1,44 @@
+"""What the editor shows while one types: costs with what is unserved, and the first chart."""
+
+from typing import Any, NamedTuple
+
+from backend.common.work import WorkRefused
+from backend.domain.errors import InvalidDocument
+from backend.scenarios.selectors import simulated, simulated_series
+from backend.web.scenarios.figures import currency_of, marked
+from backend.web.scenarios.forms import ScenarioForm
+from backend.web.scenarios.plots import demand_plot
+from backend.web.shared.plots import Plot
+
+MOST_SHOWN = 120
+"""Points of the chart: what follows one's typing is small."""
+
+
+class Preview(NamedTuple):
+    """The result and its chart, or what is wrong: (name of a field or empty, words)."""
+
+    result: dict[str, Any] | None
+    plot: Plot | None
+    errors: list[tuple[str, str]]
+    currency: str = ""
+    is_without_spread: bool = False
+    """Whether the document asks for uncertainty, which is left for the result page."""
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The options with what sets each apart."""
+        return marked(self.result["options"]) if self.result else []
+
+
+def preview(form: ScenarioForm) -> Preview:
+    """What was typed comes to, quickly; refusals also stand in the form."""
+    document = form.document()
+    is_spread = document.pop("uncertainty", None) is not None
+    try:
+        found = simulated(document)
+        told = simulated_series(document, most_points=MOST_SHOWN)
+    except InvalidDocument as error:
+        return Preview(None, None, form.tell(error))
+    except WorkRefused as error:
+        return Preview(None, None, [("", f"Not calculated: {error.detail}.")])
+    return Preview(found.result, demand_plot(told), [], currency_of(found), is_spread)

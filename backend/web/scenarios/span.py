@@ -1,0 +1,56 @@
+"""The part of the horizon that the chart over time shows closely."""
+
+import datetime as dt
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors import scenario_series
+from backend.web.shared.plots import MOST_POINTS
+
+DEFAULT_SPAN = "week"
+SPANS: Mapping[str, str] = MappingProxyType(
+    {"day": "the worst day", "week": "the worst week", "all": "the whole time"}
+)
+DAYS = {"day": 1, "week": 7}
+MOST_FETCHED = 120_000
+"""Points of the whole horizon that are looked at for the sake of a part."""
+
+
+def spanned(scenario: Scenario, whole: dict[str, Any], place: int, span: str) -> dict[str, Any]:
+    """The series of the day or week in which an option leaves most unserved, or else the demand is
+    highest; everything where that is no longer."""
+    days = DAYS.get(span)
+    times = [dt.datetime.fromisoformat(at) for at in whole["t"]]
+    length = times[-1] - times[0] + dt.timedelta(seconds=whole["point_s"])
+    if days is None or length <= dt.timedelta(days=days):
+        return whole
+    first = _first_day(times, whole, place, days)
+    points = int(MOST_POINTS * (length / dt.timedelta(days=days)))
+    close = scenario_series(scenario, most_points=min(points, MOST_FETCHED))
+    return _cut(close, first, first + dt.timedelta(days=days))
+
+
+def _first_day(
+    times: list[dt.datetime], whole: Mapping[str, Any], place: int, days: int
+) -> dt.datetime:
+    """Midnight before the worst moment, so early that the whole span lies within the horizon."""
+    missing = whole["options"][place]["unserved"]
+    values = missing if any(missing) else whole["demand"]
+    worst = times[max(range(len(values)), key=lambda n: values[n])]
+    midnight = worst.replace(hour=0, minute=0, second=0)
+    latest = times[-1] + dt.timedelta(seconds=whole["point_s"]) - dt.timedelta(days=days)
+    return max(times[0], min(midnight, latest))
+
+
+def _cut(close: dict[str, Any], start: dt.datetime, end: dt.datetime) -> dict[str, Any]:
+    times = [dt.datetime.fromisoformat(at) for at in close["t"]]
+    kept = [n for n, at in enumerate(times) if start <= at < end]
+    within = slice(kept[0], kept[-1] + 1)
+    options = [
+        {name: value[within] if isinstance(value, list) else value for name, value in one.items()}
+        for one in close["options"]
+    ]
+    cut = {"t": close["t"][within], "demand": close["demand"][within], "options": options}
+    return {**close, **cut}

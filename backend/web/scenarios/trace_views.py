@@ -1,0 +1,96 @@
+"""A recorded demand becomes a scenario: CSV, or what CloudWatch and Prometheus export."""
+
+import io
+from pathlib import PurePath
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.common.bodies import takes_files
+from backend.common.work import calculation
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.trace_files import STATISTICS, imported
+from backend.domain.scenarios.traces import MOST_POINTS
+from backend.scenarios.models import Scenario
+from backend.scenarios.services import scenario_create
+from backend.web.shared.access import demand, readable
+from backend.web.shared.forms import WriteForm, text
+
+
+class TraceForm(WriteForm):
+    """The recording, and which of its series is meant."""
+
+    file = forms.FileField(
+        label="Recording",
+        help_text=f"CSV with a time and a value a line (up to {MOST_POINTS:,}), or the JSON of "
+        "CloudWatch (get-metric-data, get-metric-statistics) or Prometheus (query_range).",
+    )
+    name = text("Name", required=False, placeholder="of the file", maxlength=100)
+    step_s = forms.IntegerField(
+        label="Step, s",
+        required=False,
+        min_value=1,
+        max_value=86_400,
+        help_text="Divides a day. Empty: the usual distance of the points.",
+    )
+    series = text("Series", required=False, placeholder="label", help_text="One of several.")
+    statistic = forms.ChoiceField(
+        label="Statistic",
+        required=False,
+        choices=[("", "the only one"), *((name, name) for name in STATISTICS)],
+    )
+    template = forms.ChoiceField(
+        label="Options of", choices=[(key, one.title) for key, one in TEMPLATES.items()]
+    )
+
+
+@takes_files
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def scenario_trace(request: HttpRequest) -> HttpResponse:
+    """The form; a recording that is sound is kept as a scenario and opened in the editor."""
+    demand(request, Scope.WRITE)
+    form = TraceForm(request.POST or None, request.FILES or None, initial={"template": "startup"})
+    if request.method == "POST" and form.is_valid():
+        try:
+            # What a line of a recording takes to read is what some forty steps do.
+            steps = form.cleaned_data["file"].size
+            with calculation(steps, advice="leave points out, or take longer steps"):
+                scenario, gaps = _kept(form.cleaned_data, request.user.get_username())
+        except InvalidDocument as error:
+            for field, detail in error.errors:
+                form.add_error(None, f"{field.removeprefix('/')}: {detail}")
+        except InvalidValue as error:
+            form.add_error("step_s" if "step_s" in error.field else "file", str(error))
+        else:
+            for gap in gaps:
+                messages.warning(request, f"Gap: {gap}.")
+            return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
+    return render(request, "scenarios/trace.html", {"form": form})
+
+
+def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
+    try:
+        lines = io.TextIOWrapper(data["file"], encoding="utf-8-sig")
+        trace = imported(lines, series=data["series"], statistic=data["statistic"])
+    except UnicodeDecodeError:
+        raise InvalidValue("file", "is no text in UTF-8") from None
+    document = recorded(
+        trace,
+        steps_of(trace, data["step_s"]),
+        TEMPLATES[data["template"]].document,
+        name=data["name"] or f"Demand of {PurePath(data['file'].name).name}"[:100],
+    )
+    scenario = scenario_create(
+        workspace=default_workspace(), document=document, actor=actor, template=data["template"]
+    )
+    return scenario, list(told_gaps(trace))

@@ -1,0 +1,146 @@
+"""Scenarios: what is kept, what each comes to, several side by side."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors import scenario_found, scenarios_visible
+from backend.scenarios.services import (
+    ScenarioFrozen,
+    scenario_delete,
+    scenario_duplicate,
+    scenario_freeze,
+)
+from backend.web.scenarios.page import MOST_COMPARED, comparison, map_context, result_context
+from backend.web.shared.access import demand, may, readable
+
+TABLES = {
+    "steps": "Over time",
+    "load_duration": "Load-duration curve",
+    "months": "Cost by month",
+    "cash": "Money spent",
+}
+
+
+@readable
+@require_safe
+def scenarios_page(request: HttpRequest) -> HttpResponse:
+    """The scenarios that are kept, and the templates to begin from."""
+    context = {
+        "scenarios": scenarios_visible(default_workspace()),
+        "templates": TEMPLATES.values(),
+        "most_compared": MOST_COMPARED,
+        "may_write": may(request, Scope.WRITE),
+    }
+    return render(request, "scenarios/list.html", context)
+
+
+@readable
+@require_safe
+def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a scenario comes to; `option` and `span` choose what the charts show."""
+    scenario = scenario_or_404(slug)
+    asked = {name: request.GET.get(name, "") for name in ("option", "span")}
+    context: dict[str, Any] = {
+        "scenario": scenario,
+        "template": TEMPLATES.get(scenario.template),
+        "may_write": may(request, Scope.WRITE),
+        "links": _links(slug),
+    }
+    try:
+        context |= result_context(scenario, **asked)
+    except InvalidDocument as error:
+        context["errors"] = error.errors
+    return render(request, "scenarios/page.html", context)
+
+
+@readable
+@require_safe
+def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
+    """Which option is the cheapest at other prices and shapes of the demand."""
+    scenario = scenario_or_404(slug)
+    context: dict[str, Any] = {"scenario": scenario}
+    try:
+        context |= map_context(scenario)
+    except InvalidDocument as error:
+        context["errors"] = error.errors
+    return render(request, "scenarios/map.html", context)
+
+
+@readable
+@require_safe
+def scenarios_compare(request: HttpRequest) -> HttpResponse:
+    """The options of several scenarios in one table."""
+    slugs = list(dict.fromkeys(request.GET.getlist("s")))
+    context = comparison(slugs)
+    return render(request, "scenarios/compare.html", context)
+
+
+@readable
+@require_POST
+def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Makes a copy and opens it in the editor."""
+    demand(request, Scope.WRITE)
+    copy = scenario_duplicate(scenario=scenario_or_404(slug), actor=request.user.get_username())
+    messages.success(request, f"“{copy.name}” is a copy that may be changed.")
+    return HttpResponseRedirect(reverse("scenario-edit", args=[copy.slug]))
+
+
+@readable
+@require_POST
+def scenario_freeze_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Keeps result, prices and scores as they are now."""
+    demand(request, Scope.WRITE)
+    try:
+        scenario_freeze(
+            scenario=scenario_or_404(slug),
+            note=request.POST.get("note", "").strip(),
+            actor=request.user.get_username(),
+        )
+    except (ScenarioFrozen, InvalidDocument, InvalidValue) as error:
+        messages.error(request, f"It was not frozen: {error}")
+    else:
+        messages.success(request, "Frozen: nothing on this page changes from now on.")
+    return HttpResponseRedirect(reverse("scenario", args=[slug]))
+
+
+@readable
+@require_POST
+def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Takes a scenario away."""
+    scenario = scenario_or_404(slug)
+    demand(request, Scope.WRITE if scenario.frozen_at is None else Scope.ADMIN)
+    scenario_delete(scenario=scenario, actor=request.user.get_username())
+    messages.success(request, f"“{scenario.name}” is gone.")
+    return HttpResponseRedirect(reverse("scenarios"))
+
+
+def _links(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(words, links as (format, url)) of everything that the page shows, from the API."""
+    document = ("JSON", reverse("api:scenario", args=[slug]))
+    result = ("JSON", reverse("api:scenario-result", args=[slug]))
+    found = [("Document", [document]), ("Result", [result])]
+    for table, words in TABLES.items():
+        formats = [
+            (kind.upper(), f"{reverse('api:scenario-series-as', args=[slug, kind])}?table={table}")
+            for kind in ("csv", "xlsx", "json")
+        ]
+        found.append((words, formats))
+    return found
+
+
+def scenario_or_404(slug: str) -> Scenario:
+    """The scenario of this slug; raises Http404."""
+    found = scenario_found(DEFAULT_WORKSPACE, slug)
+    if found is None:
+        raise Http404(f"No scenario is called {slug}.")
+    return found

@@ -1,0 +1,189 @@
+"""Schedules of campaigns, and who is told of what happens."""
+
+import datetime as dt
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.middleware import HtmxDetails
+
+from backend.accounts.models import Scope
+from backend.accounts.selectors import default_workspace
+from backend.benchmarks.models import Campaign, NoticeKind, Subscription
+from backend.benchmarks.notices import (
+    subscription_create,
+    subscription_delete,
+    subscriptions_visible,
+)
+from backend.benchmarks.schedules import (
+    preview,
+    schedule_create,
+    schedule_delete,
+    schedule_recurrence,
+    schedule_times,
+    schedule_update,
+    schedules_visible,
+)
+from backend.domain.errors import InvalidValue
+from backend.web.schedules.forms import ScheduleForm, time_zones
+from backend.web.schedules.subscription_form import SubscriptionForm
+from backend.web.shared.access import demand, may, readable
+
+
+def _campaigns() -> list[Campaign]:
+    return list(Campaign.objects.filter(workspace=default_workspace()))
+
+
+def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
+    workspace = default_workspace()
+    campaigns = _campaigns()
+    is_admin = may(request, Scope.ADMIN)
+    wanted = {"campaign": request.GET.get("campaign", "")}
+    return {
+        "schedules": [(one, schedule_times(one, 1)) for one in schedules_visible(workspace)],
+        "campaigns": campaigns,
+        "form": ScheduleForm(campaigns=campaigns, initial=wanted),
+        "zones": time_zones(),
+        "may_run": may(request, Scope.RUN),
+        "is_admin": is_admin,
+        "subscriptions": list(subscriptions_visible(workspace)) if is_admin else [],
+        "kind_words": dict(NoticeKind.choices),
+        "subscription_form": SubscriptionForm(),
+        **given,
+    }
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def schedules_page(request: HttpRequest) -> HttpResponse:
+    """The list and the form of a new one; `preview` shows its next dates and stores nothing."""
+    if request.method != "POST":
+        return render(request, "schedules/page.html", _context(request))
+    demand(request, Scope.RUN)
+    form = ScheduleForm(request.POST, campaigns=_campaigns())
+    is_preview = "preview" in request.POST
+    times = _previewed(form) if is_preview else []
+    if not is_preview and form.is_valid() and _created(form, request.user.get_username()):
+        messages.success(request, "The schedule is in force.")
+        return HttpResponseRedirect(reverse("schedules"))
+    return render(
+        request, "schedules/page.html", _context(request, form=form, times=times, is_preview=True)
+    )
+
+
+def _created(form: ScheduleForm, actor: str) -> bool:
+    campaign = Campaign.objects.get(pk=form.cleaned_data["campaign"])
+    try:
+        schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
+    except InvalidValue as error:
+        form.refuse(error)
+        return False
+    return True
+
+
+def _previewed(form: ScheduleForm) -> list[dt.datetime]:
+    """The next five starts; what is wrong stands in the form's errors."""
+    if not form.is_valid():
+        return []
+    try:
+        return preview(**form.recurrence())
+    except InvalidValue as error:
+        form.refuse(error)
+        return []
+
+
+@readable
+@require_safe
+def schedule_preview(request: HttpRequest) -> HttpResponse:
+    """The next five dates of what stands in the form, as a fragment."""
+    form = ScheduleForm(request.GET, campaigns=_campaigns())
+    times = _previewed(form)
+    if not HtmxDetails(request):
+        return HttpResponseRedirect(reverse("schedules"))
+    errors = [
+        (form[name].label if name in form.fields else "", error)
+        for name, found in form.errors.items()
+        if name != "campaign"
+        for error in found
+    ]
+    context = {"times": times, "preview_errors": errors}
+    return render(request, "schedules/_preview.html", context)
+
+
+@readable
+@require_POST
+def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Turns a schedule off, or on again."""
+    demand(request, Scope.RUN)
+    schedule = get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+    is_enabled = request.POST.get("enabled") == "1"
+    try:
+        schedule_update(
+            schedule=schedule,
+            is_enabled=is_enabled,
+            actor=request.user.get_username(),
+            **schedule_recurrence(schedule),
+        )
+    except InvalidValue as error:
+        messages.error(request, f"Not done: {error.detail}.")
+    else:
+        messages.success(request, "The schedule is on." if is_enabled else "The schedule is off.")
+    return HttpResponseRedirect(reverse("schedules"))
+
+
+@readable
+@require_POST
+def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Forgets a schedule; its campaign stays."""
+    demand(request, Scope.RUN)
+    schedule = get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+    schedule_delete(schedule=schedule, actor=request.user.get_username())
+    messages.success(request, "The schedule is gone.")
+    return HttpResponseRedirect(reverse("schedules"))
+
+
+# --- who is told ----------------------------------------------------------------------------------
+
+
+@readable
+@require_POST
+def subscription_new(request: HttpRequest) -> HttpResponse:
+    """Tells somebody from now on; errors come back beside their fields."""
+    demand(request, Scope.ADMIN)
+    form = SubscriptionForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            subscription_create(
+                workspace=default_workspace(),
+                channel=data["channel"],
+                address=data["address"],
+                secret=data["secret"] or None,
+                kinds=data["kinds"],
+                is_enabled=True,
+                actor=request.user.get_username(),
+            )
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            messages.success(request, "The address is told from now on.")
+            return HttpResponseRedirect(reverse("schedules"))
+    return render(request, "schedules/page.html", _context(request, subscription_form=form))
+
+
+@readable
+@require_POST
+def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
+    """Tells an address nothing more."""
+    demand(request, Scope.ADMIN)
+    visible = Subscription.objects.filter(workspace=default_workspace())
+    subscription_delete(
+        subscription=get_object_or_404(visible, pk=subscription_id),
+        actor=request.user.get_username(),
+    )
+    messages.success(request, "The address is told nothing more.")
+    return HttpResponseRedirect(reverse("schedules"))

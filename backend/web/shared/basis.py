@@ -1,0 +1,40 @@
+"""What the figures of a page rest on, in words: above its table and inside its pictures."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+from backend.common import clock
+from backend.rankings.selectors import RankingRow
+from backend.web.shared import state, words
+
+
+def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
+    """Term, days of the prices and of the rates, hours of a month."""
+    said = [words.term(state.value(params, "term"))]
+    if observed := _span(row.price_observed_on for row in rows):
+        said.append(f"prices as of {observed}")
+    if rated := _span(row.fx_date for row in rows):
+        said.append(f"rates as of {rated}")
+    if state.value(params, "term") != "purchase":
+        said.append(f"{state.value(params, 'hours_per_month')} h/month")
+    return said
+
+
+def _span(days: Iterable[dt.date | None]) -> str:
+    known = sorted(day for day in set(days) if day is not None)
+    if not known:
+        return ""
+    return f"{known[-1]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def picture(
+    name: str, params: state.Params, basis: Sequence[str], data_version: int
+) -> dict[str, str]:
+    """Name of the file and the lines that a saved chart carries; the title is the chart's own."""
+    filters = [f"{chip.label}: {chip.value}" for chip in state.chips(params, "")]
+    today = clock.now().date()
+    return {
+        "name": f"rackrate-{name}-{today}",
+        "subtitle": " · ".join(["; ".join(filters) or "all offers", *basis]),
+        "footer": f"Rackrate, {today}, data version {data_version}. Whiskers are 95 % intervals.",
+    }

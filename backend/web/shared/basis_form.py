@@ -1,0 +1,56 @@
+"""The selectors that pages beside the ranking share; the ranking's own parser judges values."""
+
+from collections.abc import Iterable, Sequence
+
+from django import forms
+
+from backend.catalog.selectors import TERMS
+from backend.rankings.coverage import metrics_scored
+from backend.web.shared import state, words
+from backend.web.shared.metric_field import metric_groups
+
+
+class BasisForm(forms.Form):
+    """Metric, period, currency and term; every other parameter travels with the form unseen.
+
+    `more` are text fields by name: a label and the attributes of the input.
+    """
+
+    metric = forms.CharField(required=False, label="Metric")
+    period = forms.CharField(required=False, label="Cost per")
+    currency = forms.CharField(required=False, label="Currency")
+    term = forms.CharField(required=False, label="Price term")
+
+    def __init__(
+        self,
+        params: state.Params,
+        *,
+        currencies: Sequence[str],
+        more: dict[str, tuple[str, dict[str, str]]] | None = None,
+        errors: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        more = more or {}
+        values = {name: state.value(params, name) for name in (*self.base_fields, *more)}
+        super().__init__(data=values, auto_id="%s", label_suffix="")
+        for name, (label, attributes) in more.items():
+            widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
+            self.fields[name] = forms.CharField(required=False, label=label, widget=widget)
+        choices = {
+            "period": [(key, words.PERIODS[key]) for key in ("hour", "month", "year")],
+            "currency": [(code, code) for code in currencies],
+            "term": [(code, words.term(code)) for code in TERMS],
+        }
+        for name, offered in choices.items():
+            is_known = values[name] in dict(offered)
+            chosen = [] if is_known else [(values[name], values[name])]
+            self.fields[name].widget = forms.Select(choices=[*offered, *chosen])
+        self.fields["metric"].widget = forms.Select(
+            choices=metric_groups(metrics_scored(), values["metric"])
+        )
+        self.other_errors: list[tuple[str, str]] = []
+        self.full_clean()
+        for field, detail in errors:
+            if field in self.fields:
+                self.add_error(field, detail)
+            else:
+                self.other_errors.append((words.parameter(field)[1], detail))

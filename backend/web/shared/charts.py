@@ -1,0 +1,144 @@
+"""What the charts draw, as plain JSON: the same figures as on the page, never more."""
+
+from collections.abc import Iterable, Sequence
+from heapq import nlargest, nsmallest
+from operator import attrgetter
+from statistics import median
+from typing import Any
+
+from backend.common import clock
+from backend.rankings.selectors import OfferDetail, Ranking, RankingRow
+from backend.web.shared import figures, words
+
+MOST_BARS = 20
+OLD_YEARS = 2
+"""A price of that many years ago or more carries its year in the chart."""
+MOST_BARS_SENT = 32  # so that hiding a provider in the legend brings up the next ones
+SIGNIFICANT_DIGITS = 7
+"""Of a figure in a chart: more than a bar shows, and light to send."""
+
+
+def row_label(row: RankingRow) -> str:
+    """Name of an offer in a chart: its type, its region, and the year of an old price."""
+    place = f" · {row.region}" if row.region else ""
+    price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
+    year = f", {price_year}" if clock.now().year - price_year >= OLD_YEARS else ""
+    return f"{row.offer}{place}{year}"
+
+
+def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
+    return {
+        "offer": row.offer_id,
+        "label": row_label(row),
+        "provider": row.provider,
+        "providerName": words.provider(row.provider),
+        "value": _rounded(scale.shown(getattr(row, column))),
+        "low": _rounded(scale.shown(getattr(row, f"{column}_ci95_low"))),
+        "high": _rounded(scale.shown(getattr(row, f"{column}_ci95_high"))),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+
+
+def distinct_labels(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A chart's categories must differ; the second of a name gets its offer id."""
+    seen: set[str] = set()
+    for bar in bars:
+        if bar["label"] in seen:
+            bar["label"] = f"{bar['label']} ({bar['offer']})"
+        seen.add(bar["label"])
+    return bars
+
+
+def _summary(title: str, unit: str, bars: Sequence[dict[str, Any]], count: int) -> str:
+    if not bars:
+        return f"{title}: nothing to show."
+    best, last = bars[0], bars[min(len(bars), MOST_BARS) - 1]
+    return (
+        f"Horizontal bar chart, {title}. The best {min(len(bars), MOST_BARS)} of {count} offers. "
+        f"First is {best['label']} with {figures.figure(best['value'])} {unit}, "
+        f"last shown {last['label']} with {figures.figure(last['value'])} {unit}. "
+        "The same figures are in the table below the chart."
+    )
+
+
+def _mode(
+    rows: Iterable[RankingRow], column: str, title: str, scale: figures.Scale, *, is_best_high: bool
+) -> dict[str, Any]:
+    of_row = attrgetter(column)
+    known = [row for row in rows if of_row(row) is not None]
+    best_of = nlargest if is_best_high else nsmallest
+    best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
+    bars = distinct_labels([_bar(row, scale, column) for row in best])
+    middle = scale.shown(median(map(of_row, known))) if known else None
+    return {
+        "title": title,
+        "unit": scale.unit,
+        "bars": bars,
+        "median": middle if len(known) > 2 else None,
+        "medianLabel": f"median of {len(known)}",
+        "summary": _summary(title, scale.unit, bars, len(known)),
+    }
+
+
+def ranking_chart(
+    ranking: Ranking, scale: figures.Scale, cost: str, picture: dict[str, str]
+) -> dict[str, Any]:
+    """Both faces of the ranking chart, by value per cost and by score; bars best first."""
+    metric = ranking.metric
+    rows = [row for row in ranking.rows if {"disturbed", "cached"}.isdisjoint(row.flags.split())]
+    value = figures.value_scale(scale, metric, cost)
+    modes = {
+        "value": _mode(
+            rows, "value_per_cost", f"{metric.label}: value per cost", value, is_best_high=True
+        ),
+        "score": _mode(
+            rows, "score", f"{metric.label}: score", scale, is_best_high=metric.is_higher_better
+        ),
+    }
+    default = "value" if modes["value"]["bars"] else "score"
+    return {"modes": modes, "default": default, "picture": picture}
+
+
+def strips(detail: OfferDetail) -> list[dict[str, Any]]:
+    """A strip of dots for each metric measured here: one row of dots a run, newest on top."""
+    found = []
+    for score in detail.summaries:
+        samples = [
+            sample
+            for sample in detail.samples
+            if (sample.metric, sample.variant) == (score.metric.key, score.variant)
+            and sample.source == "measured"
+        ]
+        if len(samples) < 2:
+            continue
+        scale = figures.scale(score.metric.unit, (sample.value for sample in samples))
+        rows = {run: place for place, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
+        found.append(
+            {
+                "id": f"strip-{score.metric.key}",
+                "label": score.metric.label,
+                "unit": scale.unit,
+                "provider": detail.offer.provider.slug,
+                "median": scale.shown(score.summary.value),
+                "low": scale.shown(score.summary.ci95_low),
+                "high": scale.shown(score.summary.ci95_high),
+                "rows": len(rows),
+                "points": [
+                    {
+                        "value": scale.shown(sample.value),
+                        "row": rows[sample.run_id],
+                        "label": f"run of {sample.measured_at:%Y-%m-%d %H:%M}, "
+                        f"repeat {sample.repeat}",
+                        "isDisturbed": "disturbed" in sample.flags,
+                    }
+                    for sample in samples
+                ],
+                "summary": f"{score.metric.label}: {len(samples)} repeats in {len(rows)} runs, "
+                f"median {figures.figure(scale.shown(score.summary.value))} {scale.unit}. "
+                "All repeats are listed in the samples below.",
+            }
+        )
+    return found

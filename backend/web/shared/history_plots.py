@@ -1,0 +1,122 @@
+"""How a metric went over the runs of a host or of an offer, with the band of its past."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+from django.http import HttpRequest
+from django.urls import reverse
+
+from backend.benchmarks.history import Point, history
+from backend.benchmarks.models import Host, RunState, Sample, Source
+from backend.catalog.models import Offer
+from backend.domain.metrics import METRICS
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot, Values
+
+PARAMETER = "history"
+MOST_HOSTS = 5
+OUTSIDE_TONE = 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A metric whose history can be shown."""
+
+    key: str
+    label: str
+    is_current: bool
+
+
+def history_plots(
+    request: HttpRequest,
+    variants: Mapping[str, str],
+    *,
+    offer: Offer | None = None,
+    host: Host | None = None,
+) -> dict[str, Any]:
+    """Context of the history part: the chart of the metric in `?history=`, and the choices.
+
+    `variants` says which variant of each metric is shown.
+    """
+    asked = request.GET.get(PARAMETER, "")
+    key = asked if asked in variants else next(iter(variants), "")
+    if not key:
+        return {"history": None, "histories": []}
+    points = history(metric=key, variant=variants[key], offer=offer, host=host)
+    return {
+        "history": history_plot(key, variants[key], points),
+        "histories": [Choice(one, METRICS[one].label, one == key) for one in variants],
+    }
+
+
+def host_variants(host: Host) -> dict[str, str]:
+    """Metric → the variant that ranks, of those measured on the host in two runs or more."""
+    samples = Sample.objects.filter(host=host, source=Source.MEASURED, run__state=RunState.DONE)
+    counted = samples.order_by().values_list("metric", "variant")
+    rows = counted.annotate(runs=Count("run", distinct=True))
+    measured = {(metric, variant) for metric, variant, runs in rows if runs > 1}
+    return {
+        key: next(v for v in metric.ranking_variants if (key, v) in measured)
+        for key, metric in METRICS.items()
+        if any((key, v) in measured for v in metric.ranking_variants)
+    }
+
+
+def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None:
+    """One line a host, its expected band behind it, and a mark where a run left the band."""
+    if len(points) < 2:
+        return None
+    metric = METRICS[key]
+    scale = figures.scale(metric.unit, (point.median for point in points))
+    hosts = list(dict.fromkeys(point.host for point in points))[:MOST_HOSTS]
+    shown = [point for point in points if point.host in hosts]
+    outside = [point for point in shown if _is_outside(point)]
+    # The tone of what left its band is kept free.
+    tones = [tone for tone in range(MOST_HOSTS + 1) if tone != OUTSIDE_TONE]
+    marks = [_line(n, shown, scale, tone) for n, tone in zip(hosts, tones, strict=False)]
+    if outside:
+        values = [scale.shown(p.median) if _is_outside(p) else None for p in shown]
+        marks.append(Mark("left its band", values, kind="dots", tone=OUTSIDE_TONE))
+    last = shown[-1]
+    return Plot(
+        id="plot-history",
+        title=f"{metric.label} over time",
+        x_label="finished",
+        x_kind="time",
+        x=[point.at.timestamp() * 1000 for point in shown],
+        x_text=[f"{point.at:%Y-%m-%d %H:%M}" for point in shown],
+        urls=[reverse("run", args=[point.run_id]) for point in shown],
+        y=Axis(scale.unit, is_from_zero=False),
+        marks=marks,
+        range_words=("expected from", "to"),
+        extra={
+            "lowest repeat": [figures.figure(scale.shown(p.low)) for p in shown],
+            "highest repeat": [figures.figure(scale.shown(p.high)) for p in shown],
+            "repeats": [str(p.n) for p in shown],
+        },
+        summary=f"Line of {metric.label}, variant {variant}, over {len(shown)} runs from "
+        f"{shown[0].at:%Y-%m-%d} to {last.at:%Y-%m-%d}; last {figures.figure(scale.shown(last.median))}"
+        f" {scale.unit}. {len(outside)} left the band of the runs before.",
+        note="Medians of the runs. The band is where the comparable runs before led to expect the "
+        "next one: their median and three times their spread, at least 5 %.",
+    )
+
+
+def _is_outside(point: Point) -> bool:
+    return point.band is not None and not point.band.low <= point.median <= point.band.high
+
+
+def _line(host: str, points: Sequence[Point], scale: figures.Scale, tone: int) -> Mark:
+    own = [point if point.host == host else None for point in points]
+    lows: Values = [scale.shown(p.band.low) if p and p.band else None for p in own]
+    highs: Values = [scale.shown(p.band.high) if p and p.band else None for p in own]
+    is_banded = any(low is not None for low in lows)
+    return Mark(
+        host,
+        [scale.shown(p.median) if p else None for p in own],
+        lows=lows if is_banded else None,
+        highs=highs if is_banded else None,
+        tone=tone,
+    )

@@ -1,0 +1,197 @@
+"""Lines of samples, facts and prices as the pages list them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from backend.benchmarks.models import Evidence, Sample
+from backend.domain.metrics import METRICS
+from backend.web.shared import figures
+
+# Words and order of what the inventory and `observe` tell; other names follow as they are.
+FACTS = {
+    "cpu_model": "Processor",
+    "arch": "Architecture",
+    "vcpu_count": "CPUs seen",
+    "usable_cpus": "Usable CPUs",
+    "threads_per_core": "Threads per core",
+    "sockets": "Sockets",
+    "memory_bytes": "Memory",
+    "os_name": "System",
+    "kernel": "Kernel",
+    "virtualization": "Virtualisation",
+    "container": "Container",
+    "governor": "Clock governor",
+    "microcode": "Microcode",
+    "numa_node_count": "NUMA nodes",
+    "is_smt_active": "Simultaneous multithreading",
+    "cgroup_quota_cpus": "CPU quota of its group",
+    "wall_s": "Duration",
+    "cpu_s": "CPU time",
+    "cpu_share": "CPU share of the probe",
+    "foreign_cpu_ratio": "CPU used by others",
+    "steal_ratio": "CPU taken by the hypervisor (steal)",
+    "iowait_ratio": "CPU waiting for disks",
+    "is_quiet": "Host was quiet before",
+    "quiet_wait_s": "Waited for quiet",
+    "started_s": "Started after",
+    "is_timed_out": "Ran into its time limit",
+    "is_cancelled": "Was cancelled",
+}
+HIDDEN = {"schema", "command", "probe", "variant", "repeat", "exit_code"}
+
+
+@dataclass(frozen=True)
+class SampleLine:
+    """One sample with its value in the unit that all samples of its metric share on the page."""
+
+    sample: Sample
+    label: str
+    shown: str
+    unit: str
+    evidence_n: int | None
+    evidence_url: str | None
+
+
+def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
+    """Samples in order; those with evidence bring it along (without its text)."""
+    listed = list(samples)
+    scales = _scales(listed)
+    return [
+        SampleLine(
+            sample=sample,
+            label=_label(sample.metric),
+            shown=figures.figure(scales[sample.metric].shown(sample.value)),
+            unit=scales[sample.metric].unit,
+            evidence_n=sample.evidence.n if sample.evidence else None,
+            evidence_url=evidence_url(sample.evidence) if sample.evidence else None,
+        )
+        for sample in listed
+    ]
+
+
+def _label(key: str) -> str:
+    return METRICS[key].label if key in METRICS else key
+
+
+def _scales(samples: Sequence[Sample]) -> dict[str, figures.Scale]:
+    of_metric: dict[str, list[Sample]] = {}
+    for sample in samples:
+        of_metric.setdefault(sample.metric, []).append(sample)
+    return {
+        metric: figures.scale(group[0].unit, (sample.value for sample in group))
+        for metric, group in of_metric.items()
+    }
+
+
+def evidence_url(evidence: Evidence) -> str:
+    """Page of the raw text: of a run's command, or of a text that was imported."""
+    if evidence.run_id is None:
+        return reverse("imported-evidence", args=[evidence.pk])
+    return reverse("evidence", args=[evidence.run_id, evidence.n])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One repeat of a result, with the way to its raw output."""
+
+    n: int | None
+    repeat: int
+    shown: str
+    url: str | None
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """All repeats of one metric and variant in one line."""
+
+    metric: str
+    label: str
+    variant: str
+    median: float
+    plain_unit: str
+    shown: str
+    low: str
+    high: str
+    unit: str
+    flags: list[str]
+    excluded_count: int
+    pieces: Sequence[Piece]
+
+    @property
+    def is_of_matrix(self) -> bool:
+        """Whether it is one cell of the fio matrix, which its chart shows."""
+        return self.variant.startswith("matrix_")
+
+
+def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
+    """Sample lines of one run gathered by metric and variant, in the order of their first one."""
+    groups: dict[tuple[str, str], list[SampleLine]] = {}
+    for line in lines:
+        groups.setdefault((line.sample.metric, line.sample.variant), []).append(line)
+    scales = _scales([line.sample for group in groups.values() for line in group])
+    return [_result_line(group, scales[key]) for (key, _), group in groups.items()]
+
+
+def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLine:
+    """The median and range leave out what a person left out, unless nothing else is there."""
+    first = group[0]
+    kept = [line for line in group if not line.sample.excluded_reason] or group
+    values = [line.sample.value for line in kept]
+    is_single = len(values) == 1
+    return ResultLine(
+        metric=first.sample.metric,
+        label=first.label,
+        variant=first.sample.variant,
+        median=float(median(values)),
+        plain_unit=first.sample.unit,
+        shown=figures.figure(scale.shown(float(median(values)))),
+        low="" if is_single else figures.figure(scale.shown(min(values))),
+        high="" if is_single else figures.figure(scale.shown(max(values))),
+        unit=scale.unit,
+        flags=sorted({flag for line in kept for flag in line.sample.flags}),
+        excluded_count=sum(bool(line.sample.excluded_reason) for line in group),
+        pieces=[
+            Piece(
+                line.evidence_n,
+                line.sample.repeat,
+                figures.figure(scale.shown(line.sample.value)),
+                line.evidence_url,
+            )
+            for line in group
+        ],
+    )
+
+
+def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts as pairs of words and text; nested values and unknown ones are left out."""
+    names = [name for name in FACTS if name in found]
+    names += [name for name in found if name not in FACTS and name not in HIDDEN]
+    return [
+        (FACTS.get(name, name.replace("_", " ").capitalize()), _text(name, found[name]))
+        for name in names
+        if found[name] not in (None, "") and not isinstance(found[name], dict | list)
+    ]
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if name.endswith(("_ratio", "_share")):
+            return f"{value:.1%}".replace("%", " %")
+        if name.endswith("_bytes"):
+            return f"{value / 2**30:.2f} GiB" if value >= 2**28 else figures.size(int(value))
+        if name.endswith("_s"):
+            return f"{value:.2f} s"
+        return figures.quantity(value)
+    return str(value)
+
+
+def own_path(url: str | None) -> str | None:
+    """An address of this site without its host, so that links work under every name of it."""
+    return url.removeprefix(settings.PUBLIC_URL.rstrip("/")) if url else None

@@ -1,0 +1,65 @@
+"""Rented machines in words, for the pages of runs and of accounts."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from backend.benchmarks.costs import resource_cost
+from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
+from backend.web.shared import figures
+
+STATES = {
+    ResourceState.WANTED: "nothing asked for yet",
+    ResourceState.RESERVED: "budget reserved",
+    ResourceState.CALLED: "asked for",
+    ResourceState.CREATED: "exists",
+    ResourceState.GONE: "gone",
+}
+TONES = {ResourceState.CALLED: "live", ResourceState.CREATED: "live"}
+PURCHASES = {ResourcePurchase.ON_DEMAND: "on demand", ResourcePurchase.SPOT: "spot"}
+
+
+@dataclass(frozen=True)
+class MachineLine:
+    """One rented machine; amounts with their currency, "" where nothing is known yet."""
+
+    resource: Resource
+    state: str
+    tone: str
+    purchase: str
+    place: str
+    reserved: str
+    cost: str
+    lived_s: float | None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is left."""
+        return self.resource.state == ResourceState.GONE
+
+
+def line(resource: Resource) -> MachineLine:
+    """The machine (with its account) as a line."""
+    state = ResourceState(resource.state)
+    was_never = state == ResourceState.GONE and not resource.provider_id
+    cost = None if was_never else resource_cost(resource)
+    return MachineLine(
+        resource=resource,
+        state="never made" if was_never else STATES[state],
+        tone="bad" if resource.is_alarmed else TONES.get(state, ""),
+        purchase=PURCHASES[ResourcePurchase(resource.purchase_model)],
+        place=" · ".join(part for part in (resource.region, resource.zone) if part),
+        reserved=_amount(resource.reserved_amount, resource.currency),
+        cost=_amount(cost, resource.currency),
+        lived_s=_lived_s(resource),
+    )
+
+
+def _amount(amount: object, currency: str) -> str:
+    text = figures.figure(amount)  # type: ignore[arg-type]
+    return f"{text} {currency}" if text else ""
+
+
+def _lived_s(resource: Resource) -> float | None:
+    if resource.launched_at is None or resource.gone_at is None:
+        return None
+    return max(dt.timedelta(0), resource.gone_at - resource.launched_at).total_seconds()

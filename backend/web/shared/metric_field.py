@@ -1,0 +1,25 @@
+"""The choice of a metric: our own first, of others those that any offer has a figure for."""
+
+from collections.abc import Iterable, Set
+
+from backend.domain.metrics import METRICS, OWN_METRICS
+from backend.web.shared import words
+
+Group = tuple[str, list[tuple[str, str]]]
+
+
+def metrics_offered(scored: Set[str], chosen: Iterable[str]) -> list[str]:
+    """Keys worth a choice, in their order: ours, those with figures, and what is chosen anyway."""
+    wanted = OWN_METRICS | scored | set(chosen)
+    return [key for key in METRICS if key in wanted]
+
+
+def metric_groups(scored: Set[str], chosen: str) -> list[Group]:
+    """The choices of a select in groups; a value that is no metric is offered by its own name."""
+    keys = metrics_offered(scored, [chosen])
+    groups = [
+        ("Measured by our probes", [key for key in keys if key in OWN_METRICS]),
+        ("From other suites", [key for key in keys if key not in OWN_METRICS]),
+        ("", [chosen] if chosen not in METRICS else []),
+    ]
+    return [(label, [(key, words.metric(key)) for key in of]) for label, of in groups if of]

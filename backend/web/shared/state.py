@@ -1,0 +1,300 @@
+"""The state of the ranking page is its URL: links that change one thing and keep the rest."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from backend.common.rest.table import Kind
+from backend.rankings.columns import COLUMN, COLUMNS
+from backend.rankings.views import shortened
+from backend.web.shared import columns, words
+
+Params = dict[str, list[str]]
+
+# Choices of the form above the table; of the other parameters each has a chip.
+SELECTORS = {"metric", "period", "currency", "term", "hours_per_month"}
+ARRANGEMENT = {"sort", "page", "per_page", "cols", "view", "format", "dialect", "o"}
+# What ranks and what a price holds. The parts of one choice share a chip.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "weights": ("base",),
+    "basis": ("basis_disk_gb", "basis_ipv4", "basis_egress_gb"),
+}
+QUESTION = {"tax_rate", "as_of", *PARTS, *(part for parts in PARTS.values() for part in parts)}
+DEFAULTS = {
+    "metric": "cmips_score",
+    "period": "hour",
+    "currency": "USD",
+    "term": "on_demand",
+    "hours_per_month": "730",
+    "basis": "machine",
+    "basis_disk_gb": "100",
+    "basis_ipv4": "1",
+    "basis_egress_gb": "1000",
+    "cols": ",".join(columns.STANDARD),
+    "measured": "any",
+    "sort": "-value_per_cost",
+    "page": "1",
+    "per_page": "50",
+}
+AMOUNTS = {"disk": "basis_disk_gb", "ip": "basis_ipv4", "egress": "basis_egress_gb"}
+# Columns whose values are words and not a choice of the form above.
+CATEGORIES = {
+    column.name
+    for column in COLUMNS
+    if column.kind in {Kind.TEXT, Kind.WORDS} and column.name not in SELECTORS
+}
+LISTS = {"o", "basis", "cols", "weights", *CATEGORIES, *(f"{name}!" for name in CATEGORIES)}
+BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
+
+
+def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
+    """Parameters that say something: no empties, no defaults, lists joined by commas."""
+    params: Params = {}
+    for name, values in given.items():
+        said = [value.strip() for value in values if value.strip()]
+        if name in LISTS:
+            parts = [part.strip() for value in said for part in value.split(",")]
+            said = [",".join(dict.fromkeys(part for part in parts if part))] if parts else []
+        if name == "currency":
+            said = [code.upper() for code in said]
+        if name == "basis" and said:
+            extras = [part for part in said[0].split(",") if part != "machine"]
+            said = [",".join(extras)]
+        if any(said) and said != [DEFAULTS.get(name)]:
+            params[name] = said
+    return _without_idle_parts(params)
+
+
+def _without_idle_parts(params: Params) -> Params:
+    """An amount without its part of the basis, or a baseline without weights, says nothing."""
+    held = params.get("basis", [""])[0].split(",")
+    idle = {amount for part, amount in AMOUNTS.items() if part not in held}
+    idle |= {"base"} if "weights" not in params else set()
+    return {name: values for name, values in params.items() if name not in idle}
+
+
+def known(params: Params) -> Params:
+    """The parameters that mean something; for the others the ranking gives a warning."""
+    return {
+        name: values
+        for name, values in params.items()
+        if name in SELECTORS | ARRANGEMENT | QUESTION | {"q", "measured"}
+        or words.parameter(name)[0] in COLUMN
+    }
+
+
+def changed(params: Params, **changes: str | None) -> Params:
+    """The parameters after the changes; None takes a parameter out."""
+    merged = {**params, **{k: [v] for k, v in changes.items() if v is not None}}
+    for name, new in changes.items():
+        if new is None or [new] == [DEFAULTS.get(name)]:
+            merged.pop(name, None)
+    return merged
+
+
+def encoded(params: Params) -> str:
+    """Query string with its `?`; empty without parameters."""
+    text = urlencode(params, doseq=True, safe=",!:")
+    return f"?{text}" if text else ""
+
+
+def query(params: Params, **changes: str | None) -> str:
+    """Query string (with its `?`) after the changes; None takes a parameter out."""
+    return encoded(changed(params, **changes))
+
+
+def value(params: Params, name: str) -> str:
+    """The value in force: given, or the default, or empty."""
+    return params.get(name, [DEFAULTS.get(name, "")])[0]
+
+
+def values(params: Params, name: str) -> list[str]:
+    """The alternatives of a list in force."""
+    return [part for text in params.get(name, []) for part in text.split(",") if part]
+
+
+def cost(params: Params) -> str:
+    """What a price is counted in: currency per period, or the currency alone for a purchase."""
+    currency = value(params, "currency")
+    is_once = value(params, "term") == "purchase"
+    return currency if is_once else f"{currency}/{value(params, 'period')}"
+
+
+# --- chips ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One applied filter in words, and the URL without it."""
+
+    label: str
+    value: str
+    url: str
+
+
+def _chip_text(params: Params, name: str, column: str) -> str:
+    if name == "basis":
+        return held(params)
+    if name == "weights":
+        return mix(params)
+    if name == "tax_rate":
+        return words.ratio(value(params, name))
+    texts = params[name]
+    if (column in COLUMN and COLUMN[column].kind is Kind.BOOLEAN) or name == "measured":
+        return ", ".join(BOOLEANS.get(text.lower(), text) for text in texts)
+    if column in CATEGORIES:
+        return ", ".join(words.category(column, one) for one in values(params, name))
+    return ", ".join(texts)
+
+
+def held(params: Params) -> str:
+    """What prices hold, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
+    said = ["machine"]
+    for part in values(params, "basis"):
+        amount = value(params, AMOUNTS.get(part, ""))
+        said.append(words.basis_part(part, amount))
+    return " + ".join(said)
+
+
+def mix(params: Params) -> str:
+    """A weighted mix in words: `CPU, all threads ×2, Memory bandwidth ×1, against m5.large`."""
+    parts = [part.partition(":") for part in values(params, "weights")]
+    said = [f"{words.metric(key)} ×{weight or '1'}" for key, _, weight in parts]
+    base = value(params, "base")
+    return ", ".join([*said, *([f"against {base}"] if base else [])])
+
+
+# --- links ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the head of a sortable column needs: link, direction in force, place among the keys."""
+
+    url: str
+    also: str
+    """The key to send as `also`: the column after the present keys, or turned round in place."""
+    direction: str
+    ordinal: int | None
+
+    @property
+    def is_first_key(self) -> bool:
+        """Whether rows are sorted by this column before all others."""
+        return self.ordinal == 1
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of the order in words, with the links that turn it round and take it out."""
+
+    name: str
+    label: str
+    is_descending: bool
+    turn_url: str
+    without_url: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """A page's path with its parameters; with a view, links state only what differs from it."""
+
+    path: str
+    params: Params
+    view: str = ""
+    kept: Params = field(default_factory=dict)
+    """Parameters of the saved view, cleaned."""
+
+    def url(self, **changes: str | None) -> str:
+        """The address after the changes; None takes a parameter out."""
+        wanted = changed(self.params, **changes)
+        if self.view:
+            wanted = shortened(wanted, self.kept, self.view)
+        return self.path + encoded(wanted)
+
+    def chips(self) -> list[Chip]:
+        """The filters in force, each with the link that takes it away."""
+        grouped = {part for parts in PARTS.values() for part in parts}
+        found = []
+        for name in self.params:
+            if name in SELECTORS | ARRANGEMENT | grouped:
+                continue
+            column, label, sign = words.parameter(name)
+            text = _chip_text(self.params, name, column)
+            gone = dict.fromkeys([name, *PARTS.get(name, ()), "page"])
+            found.append(Chip(label, f"{sign}{text}", self.url(**gone)))
+        return found
+
+    def without_filters(self) -> str:
+        """URL that keeps the selectors and the order, and nothing that has a chip."""
+        gone = [name for name in self.params if name not in SELECTORS | ARRANGEMENT]
+        return self.url(**dict.fromkeys([*gone, "page"]))
+
+    def switched(self, wanted: Mapping[str, str]) -> tuple[bool, str]:
+        """Whether a ready-made filter is in force, and the URL that turns it on, or off again."""
+        is_on = all(self.params.get(name) == [text] for name, text in wanted.items())
+        changes: dict[str, str | None] = dict.fromkeys(wanted) if is_on else {**wanted}
+        return is_on, self.url(**changes, page=None)
+
+    def heading(self, column: str) -> Heading:
+        """Head of one column: a click sorts by it, a second click the other way round."""
+        keys = sort_keys(self.params)
+        names = [name for name, _ in keys]
+        ordinal = names.index(column) + 1 if column in names else None
+        first = column in columns.DESCENDING_FIRST
+        if ordinal is None:
+            alone = also = _key(column, is_descending=first)
+            return Heading(self.url(sort=alone, page=None), also, "", None)
+        is_descending = keys[ordinal - 1][1]
+        turned = _key(column, is_descending=not is_descending)
+        alone = turned if ordinal == 1 else _key(column, is_descending=first)
+        direction = "descending" if is_descending else "ascending"
+        return Heading(self.url(sort=alone, page=None), turned, direction, ordinal)
+
+    def sorting(self) -> list[SortKey]:
+        """The keys of the order, the foremost first."""
+        keys = sort_keys(self.params)
+        return [
+            SortKey(
+                name=name,
+                label=columns.label(name),
+                is_descending=is_descending,
+                turn_url=self._sorted_by([*keys[:n], (name, not is_descending), *keys[n + 1 :]]),
+                without_url=self._sorted_by([*keys[:n], *keys[n + 1 :]]),
+            )
+            for n, (name, is_descending) in enumerate(keys)
+        ]
+
+    def _sorted_by(self, keys: Iterable[tuple[str, bool]]) -> str:
+        joined = ",".join(_key(name, is_descending=down) for name, down in keys)
+        return self.url(sort=joined or None, page=None)
+
+
+def sort_keys(params: Params) -> list[tuple[str, bool]]:
+    """Columns of the order in force and whether descending, the foremost first."""
+    keys = [key.strip() for key in value(params, "sort").split(",") if key.strip()]
+    return [(key.removeprefix("-"), key.startswith("-")) for key in keys]
+
+
+def with_key(sort: str, added: str) -> str:
+    """An order with one key more at its end, or turned round where its column is one already."""
+    keys = [key for key in sort.split(",") if key]
+    names = [key.removeprefix("-") for key in keys]
+    column = added.removeprefix("-")
+    if column in names:
+        keys[names.index(column)] = added
+        return ",".join(keys)
+    return ",".join([*keys, added])
+
+
+def _key(name: str, *, is_descending: bool) -> str:
+    return f"-{name}" if is_descending else name
+
+
+def chips(params: Params, path: str) -> list[Chip]:
+    """The filters in force on a page that no view was opened on."""
+    return Address(path, params).chips()
+
+
+def without_filters(params: Params, path: str) -> str:
+    """URL that keeps the selectors and the order, and nothing that has a chip."""
+    return Address(path, params).without_filters()

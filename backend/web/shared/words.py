@@ -1,0 +1,228 @@
+"""The words that pages use for codes; a code without a word is shown as it is."""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+
+from backend.domain.metrics import METRICS
+from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
+from backend.web.shared import columns, figures
+
+PROVIDERS = {
+    "aws": "AWS",
+    "gcp": "Google Cloud",
+    "azure": "Azure",
+    "hetzner": "Hetzner",
+    "ovh": "OVH",
+    "digitalocean": "DigitalOcean",
+    "linode": "Linode",
+    "rackspace": "Rackspace",
+    "upcloud": "UpCloud",
+    "vultr": "Vultr",
+    "own": "Own",
+}
+KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
+PERIODS = {"hour": "hour", "month": "month", "year": "year", "once": "once"}
+TERMS = {
+    "on_demand": "On demand",
+    "spot": "Spot",
+    "reserved_1y": "Reserved, 1 year",
+    "reserved_3y": "Reserved, 3 years",
+    "committed_1y": "Committed, 1 year",
+    "committed_3y": "Committed, 3 years",
+    "savings_1y": "Savings plan, 1 year",
+    "savings_3y": "Savings plan, 3 years",
+    "monthly": "Monthly",
+    "purchase": "Purchase",
+}
+FLAGS = {
+    "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
+    "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
+    "cached": ("cached", "bad", "Memory may have stood in for the disk; not ranked."),
+    "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
+    "burstable": ("burstable", "", "Full speed only while CPU credits last."),
+    "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
+    "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
+    "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
+    "imported": ("imported", "", "The result was measured elsewhere and imported."),
+    "conditions_unknown": ("conditions unknown", "warn", "How it was measured is not known."),
+}
+CELLS = {
+    "waiting": "waiting",
+    "running": "running",
+    "done": "done",
+    "failed": "failed",
+    "not_available": "not available",
+    "disturbed": "disturbed",
+    "cancelled": "cancelled",
+}
+RUN_PARAMETERS = {
+    "directory": "Directory of the disk tests",
+    "directories": "Directories measured at the same time",
+    "device": "Device read at its start and end",
+    "matrix_depths": "Queue depths of the fio matrix",
+    "matrix_jobs": "Jobs of the fio matrix",
+    "peer": "Other end of the network tests",
+    "peer_address": "Address of the other end",
+    "install_tools": "Missing tools are installed",
+}
+INTERVALS = {
+    "instances_bootstrap": "over machines",
+    "instances_t": "over machines",
+    "repeats_widened": "repeats, widened",
+    "published_sd": "published spread",
+    "combined": "of several metrics",
+    "none": "",
+}
+MISSING = {
+    "price": "no price under these terms",
+    "score": "not measured",
+    "disk_price": "price of a disk not known",
+    "ipv4_price": "price of an address not known",
+    "egress_price": "price of traffic not known",
+}
+VCPU_KINDS = {"shared": "shared", "burstable": "burstable", "dedicated": "dedicated"}
+REASONS = {
+    "quota": "The provider's quota does not allow another machine.",
+    "capacity": "The provider had no machine of this type left.",
+    "auth": "The login was refused.",
+    "unsupported": "The host lacks something a probe needs.",
+    "timeout": "It took longer than allowed.",
+    "interrupted": "The provider took the machine back.",
+    "unreachable": "The host could not be reached.",
+    "disk_full": "There was not enough free space on the host.",
+    "rebooted": "The host restarted in the middle of the run.",
+    "bug": "Rackrate met something it did not expect.",
+}
+PARAMETERS = {
+    "q": "Search",
+    "provider": "Provider",
+    "kind": "Kind",
+    "arch": "Architecture",
+    "region": "Region",
+    "vcpu_kind": "vCPU kind",
+    "measured": "Measured",
+    "ram_gib": "RAM (GiB)",
+    "vcpu": "vCPU",
+    "price": "Price",
+    "score": "Score",
+    "value_per_cost": "Value per cost",
+    "as_of": "As of",
+    "basis": "Price basis",
+    "basis_disk_gb": "Disk (GB)",
+    "basis_ipv4": "Public IPv4 addresses",
+    "basis_egress_gb": "Traffic (GB/month)",
+    "tax_rate": "Tax",
+    "weights": "Weights",
+    "base": "Baseline",
+}
+
+
+def provider(slug: str) -> str:
+    """Name of a provider by its slug."""
+    return PROVIDERS.get(slug, slug.replace("-", " ").capitalize())
+
+
+def kind(code: str) -> str:
+    """Words of an offer's kind."""
+    return KINDS.get(code, code)
+
+
+def term(code: str) -> str:
+    """Words of a price term."""
+    return TERMS.get(code, code.replace("_", " ").capitalize())
+
+
+def run_parameter(name: str) -> str:
+    """Words of a parameter of a run."""
+    return (
+        PARAMETERS_OF_RUNS[name].label
+        if name in PARAMETERS_OF_RUNS
+        else RUN_PARAMETERS.get(name, name.replace("_", " "))
+    )
+
+
+def run_value(name: str, value: object) -> str:
+    """A parameter's value with its unit."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    known = PARAMETERS_OF_RUNS.get(name)
+    if known is None or not isinstance(value, int | float):
+        return str(value)
+    if known.unit == "bytes":
+        return f"{figures.quantity(value / 2**20)} MiB"
+    if known.unit == "bits/s":
+        return f"{figures.quantity(value / 1e6)} Mbit/s"
+    return f"{figures.quantity(value)} {known.unit}".strip()
+
+
+OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("__gt", "> "), ("__lt", "< "), ("!", "≠ "))
+
+
+def parameter(name: str) -> tuple[str, str, str]:
+    """Column or parameter that a name of the URL is about, its words, and the sign it bears."""
+    for suffix, sign in OPERATORS:
+        if name.endswith(suffix):
+            column = name.removesuffix(suffix)
+            return column, PARAMETERS.get(column) or columns.filter_label(column), sign
+    return name, PARAMETERS.get(name) or columns.filter_label(name), ""
+
+
+def flag(code: str) -> tuple[str, str, str]:
+    """Words of a flag, its tone, and what it means."""
+    return FLAGS.get(code, (code.replace("_", " "), "", ""))
+
+
+def category(column: str, code: str) -> str:
+    """Words of a value of a column that holds words."""
+    if column == "flags":
+        return flag(code)[0]
+    known: dict[str, Callable[[str], str]] = {
+        "provider": provider,
+        "kind": kind,
+        "price_term": term,
+        "metric": metric,
+    }
+    if column in known:
+        return known[column](code)
+    told = {"vcpu_kind": VCPU_KINDS, "interval_basis": INTERVALS, "missing": MISSING}
+    return told.get(column, {}).get(code) or code
+
+
+def metric(key: str) -> str:
+    """Words of a metric; its key where it is none of ours."""
+    return METRICS[key].label if key in METRICS else key
+
+
+def ratio(text: str) -> str:
+    """A ratio as it stands in a URL, in percent; text that is no number stays as it is."""
+    try:
+        share = Decimal(text) * 100
+    except InvalidOperation:
+        return text
+    return f"{figures.plain(share)} %" if share.is_finite() else text
+
+
+def holds(basis: str) -> str:
+    """What a price holds, from its cell: `machine+disk+tax` → the machine, disk and tax."""
+    said = {
+        "machine": "the machine alone",
+        "sustained_use": "the machine, discounted for whole months",
+        "ip": "public IPv4",
+        "egress": "traffic out",
+    }
+    first, *others = basis.split("+")
+    named = [said.get(first, first) if not others else said.get(first, first).replace(" alone", "")]
+    return ", ".join([*named, *(said.get(part, part) for part in others)])
+
+
+def basis_part(part: str, amount: str) -> str:
+    """One thing that a price holds beside the machine, with the amount that was asked for."""
+    said = {
+        "sustained_use": "discount for whole months",
+        "disk": f"disk {amount} GB",
+        "ip": f"{amount} public IPv4",
+        "egress": f"traffic out {amount} GB/month",
+    }
+    return said.get(part, part)

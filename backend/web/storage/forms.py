@@ -1,0 +1,171 @@
+"""The forms of arrays and of memory: GET forms whose empty fields have a default."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from backend.domain.errors import InvalidValue
+from backend.domain.storage import LEVELS, PRESETS, Array, Disk, Estimate, Memory, Population
+from backend.domain.storage.arrays import ASHIFTS, MAX_DISKS, estimate
+from backend.domain.storage.memory import (
+    MAX_CHANNELS,
+    MAX_MODULES,
+    MAX_MT_PER_S,
+    MAX_SOCKETS,
+    population,
+)
+from backend.web.shared.forms import WriteForm
+from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, speeds, whole
+
+KIB = 2**10
+TB = 10**12
+DEFAULT_ASHIFT = 12
+DEFAULT_RECORD_KIB = 128
+DEFAULT_DATA_DISKS = 8
+RECORDS_KIB = ("0.5", "1", "2", *(str(2**shift) for shift in range(2, 15)))
+MOST_IOPS = 10**9
+
+
+class ArrayForm(WriteForm):
+    """Equal disks as an array, and perhaps what was measured of it."""
+
+    level = forms.ChoiceField(
+        label="Level", choices=[(key, level.label) for key, level in LEVELS.items()]
+    )
+    disks = whole("Disks", 1, MAX_DISKS, "All together, spares among them.")
+    groups = whole("Groups", 1, MAX_DISKS, "Equal sets, striped over.", placeholder="1")
+    spares = whole("Spares", 0, MAX_DISKS, placeholder="0")
+    data = whole("Data columns", 1, MAX_DISKS, "dRAID only.", placeholder=str(DEFAULT_DATA_DISKS))
+    size = number("Size of a disk, TB", Decimal("0.001"), 1000, "1 TB = 10¹² bytes.")
+    disk = forms.ChoiceField(label="Kind of disk", required=False)
+    read = number("Reads at, MB/s", 0, MOST_MB_PER_S, "One disk.", placeholder="of its kind")
+    write = number("Writes at, MB/s", 0, MOST_MB_PER_S, "One disk.", placeholder="as it reads")
+    read_iops = number("Random reads a second", 0, MOST_IOPS, "One disk.", placeholder="not known")
+    write_iops = number(
+        "Random writes a second", 0, MOST_IOPS, "One disk.", placeholder="not known"
+    )
+    bus = number(
+        "Controllers carry, MB/s", 0, MOST_MB_PER_S, "All together.", placeholder="no limit"
+    )
+    record = forms.ChoiceField(
+        label="Record",
+        required=False,
+        choices=[(one, f"{one} KiB") for one in RECORDS_KIB],
+        help_text="RAIDZ and dRAID: record or volume block.",
+    )
+    ashift = forms.ChoiceField(
+        label="ashift",
+        required=False,
+        choices=[(str(one), f"{one}: sectors of {2**one:,} bytes") for one in ASHIFTS],
+        help_text="RAIDZ and dRAID.",
+    )
+    full = number("Filled, %", 0, 100, "When a disk fails.", placeholder="100")
+    seen_read = number("Measured reading, MB/s", 0, MOST_MB_PER_S, "The whole array.")
+    seen_write = number("Measured writing, MB/s", 0, MOST_MB_PER_S, "The whole array.")
+
+    pointers = {
+        "/data_disks": "data",
+        "/disk/bytes": "size",
+        "/disk/read_bytes_per_s": "read",
+        "/disk/write_bytes_per_s": "write",
+        "/disk/read_iops": "read_iops",
+        "/disk/write_iops": "write_iops",
+        "/controller_bytes_per_s": "bus",
+        "/record_bytes": "record",
+        "/used_ratio": "full",
+    }
+
+    def __init__(self, given: Given) -> None:
+        defaults = {"record": str(DEFAULT_RECORD_KIB), "ashift": str(DEFAULT_ASHIFT)}
+        super().__init__({**defaults, **first(given, list(self.base_fields))})
+        self.fields["disk"].choices = speeds("disk", "its own speed")  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Disks, their size and a speed are needed."""
+        given = super().clean() or {}
+        for name, what in (("disks", "A number of disks"), ("size", "A size")):
+            if name not in self.errors and given.get(name) is None:
+                self.add_error(name, f"{what} is needed.")
+        if "read" not in self.errors and given.get("read") is None and not given.get("disk"):
+            self.add_error("read", "A speed or a kind of disk is needed.")
+        return given
+
+    def solved(self) -> tuple[Array, Estimate] | None:
+        """The array and what it holds and does; None where something is wrong."""
+        if not self.is_valid():
+            return None
+        array = self._array()
+        try:
+            return array, estimate(array, used_ratio=self.used_ratio)
+        except InvalidValue as error:
+            self.refuse(error)
+            return None
+
+    @property
+    def used_ratio(self) -> float:
+        """How full the array is when a disk fails."""
+        full = self.cleaned_data["full"]
+        return 1.0 if full is None else float(full / 100)
+
+    def measured(self, name: str) -> float | None:
+        """Bytes per second that were measured."""
+        return _scaled(self.cleaned_data[name], MB)
+
+    def _array(self) -> Array:
+        given = self.cleaned_data
+        kind = PRESETS.get(given["disk"])
+        read = _scaled(given["read"], MB)
+        read = kind.bytes_per_s if read is None and kind else read or 0.0
+        write = _scaled(given["write"], MB)
+        disk = Disk(
+            bytes=int(given["size"] * TB),
+            read_bytes_per_s=read,
+            write_bytes_per_s=read if write is None else write,
+            read_iops=_scaled(given["read_iops"], 1),
+            write_iops=_scaled(given["write_iops"], 1),
+        )
+        return Array(
+            level=given["level"],
+            disks=given["disks"],
+            disk=disk,
+            groups=given["groups"] or 1,
+            spares=given["spares"] or 0,
+            data_disks=given["data"] or DEFAULT_DATA_DISKS,
+            record_bytes=int(Decimal(given["record"] or DEFAULT_RECORD_KIB) * KIB),
+            ashift=int(given["ashift"] or DEFAULT_ASHIFT),
+            controller_bytes_per_s=_scaled(given["bus"], MB),
+        )
+
+
+class MemoryForm(WriteForm):
+    """How the memory of a server is populated."""
+
+    sockets = whole("Sockets", 1, MAX_SOCKETS)
+    modules = whole("Modules, each socket", 1, MAX_MODULES)
+    channels = whole("Channels, each socket", 1, MAX_CHANNELS)
+    rated = whole("Made for, MT/s", 1, MAX_MT_PER_S, "DDR4-2400: 2400.")
+    runs_at = whole("Runs at, MT/s", 1, MAX_MT_PER_S, placeholder="what it is made for")
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(first(given, list(self.base_fields)))
+        for name, field in self.fields.items():
+            field.required = name != "runs_at"
+
+    def solved(self) -> tuple[Memory, Population] | None:
+        """The memory and its bandwidth; None where something is wrong."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        memory = Memory(
+            sockets=given["sockets"],
+            modules_per_socket=given["modules"],
+            channels_per_socket=given["channels"],
+            rated_mt_per_s=given["rated"],
+            configured_mt_per_s=given["runs_at"],
+        )
+        return memory, population(memory)
+
+
+def _scaled(value: Decimal | None, factor: int) -> float | None:
+    return None if value is None else float(value * factor)

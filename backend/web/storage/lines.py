@@ -1,0 +1,259 @@
+"""Shares, arrays and memory in the words and units of the storage page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from backend.domain.contention import FlowShare
+from backend.domain.errors import InvalidValue
+from backend.domain.storage import (
+    EFFICIENCIES,
+    LEVELS,
+    PRESETS,
+    Array,
+    Chain,
+    Estimate,
+    Memory,
+    Population,
+    efficiency_ratio,
+    estimate,
+)
+from backend.web.shared import figures
+
+MB = 10**6
+TIB = 2**40
+
+
+@dataclass(frozen=True)
+class FlowShown:
+    """What each of `count` equal flows gets, in MB/s; held by nothing = as much as it asks for."""
+
+    name: str
+    count: int
+    asks: float | None
+    rate: float
+    together: float
+    held: str
+    transfer_s: float | None
+
+
+@dataclass(frozen=True)
+class LinkShown:
+    """A link in MB/s, and the share of it that is taken."""
+
+    name: str
+    capacity: float
+    used: float
+    ratio: float
+
+    @property
+    def is_full(self) -> bool:
+        return self.ratio >= 1
+
+
+def link_lines(chain: Chain) -> list[LinkShown]:
+    """The links, in their order."""
+    return [
+        LinkShown(
+            name=link.name,
+            capacity=link.capacity_bytes_per_s / MB,
+            used=use.used_bytes_per_s / MB,
+            ratio=use.utilisation,
+        )
+        for link, use in zip(chain.links, chain.shares.links, strict=True)
+    ]
+
+
+def flow_lines(
+    chain: Chain, links: Sequence[LinkShown], asked: Sequence[float | None]
+) -> list[FlowShown]:
+    """The flows, in their order; `asked` is what each was stated to want, in MB/s."""
+    full = {link.name for link in links if link.is_full}
+    return [
+        FlowShown(
+            name=flow.name,
+            count=flow.count,
+            asks=wanted,
+            rate=share.rate_bytes_per_s / MB,
+            together=flow.count * share.rate_bytes_per_s / MB,
+            held=_held(share, full),
+            transfer_s=share.transfer_s,
+        )
+        for flow, share, wanted in zip(chain.flows, chain.shares.flows, asked, strict=True)
+    ]
+
+
+def _held(share: FlowShare, full: set[str]) -> str:
+    if share.bottleneck is None:
+        return ""
+    is_full = share.bottleneck in full
+    return share.bottleneck if is_full else f"one of the links of {share.bottleneck}"
+
+
+def verdict(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
+    """The result in one line."""
+    full = [link.name for link in links if link.is_full]
+    told = f"{', '.join(full)} {'is' if len(full) == 1 else 'are'} full" if full else "No link full"
+    least = min((flow for flow in flows if flow.held), default=None, key=lambda flow: flow.rate)
+    if least is None:
+        return f"{told}: every flow gets what it asks for"
+    each = " each" if least.count > 1 else ""
+    return f"{told}; {least.name} gets {figures.figure(least.rate)} MB/s{each}"
+
+
+def chain_document(chain: Chain, transfer_bytes: int | None) -> dict[str, Any]:
+    """The document by which the API gives the same rates."""
+    return {
+        "schema": 1,
+        "links": [asdict(link) for link in chain.links],
+        "flows": [asdict(flow) for flow in chain.flows],
+        "transfer_bytes": transfer_bytes,
+    }
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LevelShown:
+    """The same disks at one level; without an estimate `reason` says what is in the way."""
+
+    key: str
+    label: str
+    found: Estimate | None
+    reason: str
+    url: str
+
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        """Reading and writing in MB/s, as text; none without an estimate."""
+        if self.found is None:
+            return ()
+        through = self.found.throughput
+        return tuple(
+            figures.figure(one / MB)
+            for one in (through.read_bytes_per_s, through.write_bytes_per_s)
+        )
+
+    @property
+    def is_zfs(self) -> bool:
+        return LEVELS[self.key].family in ("raidz", "draid")
+
+
+def level_lines(array: Array, used_ratio: float, url_of: Callable[..., str]) -> list[LevelShown]:
+    """The same disks at every level; a level that is one group is one, however many are asked."""
+    lines = []
+    for key, level in LEVELS.items():
+        found, reason, groups = _at_level(array, key, used_ratio)
+        url = url_of(level=key, groups=str(groups))
+        lines.append(LevelShown(key, level.label, found, reason, url))
+    return lines
+
+
+def _at_level(array: Array, key: str, used_ratio: float) -> tuple[Estimate | None, str, int]:
+    other = replace(array, level=key)
+    try:
+        return estimate(other, used_ratio=used_ratio), "", other.groups
+    except InvalidValue as error:
+        if error.field == "/groups":
+            return _at_level(replace(array, groups=1), key, used_ratio)
+        return None, error.detail, other.groups
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was expected and measured, in MB/s."""
+
+    label: str
+    expected: float
+    measured: float | None
+    ratio: float | None
+    source: str = ""
+
+    @property
+    def is_beyond(self) -> bool:
+        return self.ratio is not None and self.ratio > 1
+
+
+def measured_lines(
+    found: Estimate, read_bytes_per_s: float | None, write_bytes_per_s: float | None
+) -> list[Measured]:
+    """Reading and writing."""
+    through = found.throughput
+    return [
+        Measured(
+            label,
+            expected / MB,
+            None if seen is None else seen / MB,
+            None if seen is None else efficiency_ratio(seen, expected),
+        )
+        for label, expected, seen in (
+            ("Reading", through.read_bytes_per_s, read_bytes_per_s),
+            ("Writing", through.write_bytes_per_s, write_bytes_per_s),
+        )
+    ]
+
+
+def space_lines(found: Estimate) -> list[tuple[str, int, str]]:
+    """Where raw bytes go, as far as any do: what, how many, and the same in TB and TiB."""
+    space = found.capacity
+    parts = [
+        ("Usable", space.usable_bytes),
+        ("Parity or copies", space.redundancy_bytes),
+        ("Padding", space.padding_bytes),
+        ("Spares", space.spare_bytes),
+        ("Kept by ZFS", space.reserved_bytes),
+        ("In all", space.raw_bytes),
+    ]
+    if space.reported_bytes is not None:
+        parts.append(("Told by zfs list", space.reported_bytes))
+    return [
+        (label, count, f"{figures.size(count)} = {figures.figure(count / TIB)} TiB")
+        for label, count in parts
+        if count
+    ]
+
+
+def speed_sources() -> list[tuple[str, float, str]]:
+    """Kinds of disks and links: what, MB/s, source."""
+    return [(one.label, one.bytes_per_s / MB, one.source) for one in PRESETS.values()]
+
+
+def seen_sources() -> list[Measured]:
+    """What was measured of what the parts should give."""
+    return [
+        Measured(
+            one.label,
+            one.expected_bytes_per_s / MB,
+            one.measured_bytes_per_s / MB,
+            one.ratio,
+            one.source,
+        )
+        for one in EFFICIENCIES.values()
+    ]
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+def memory_warnings(memory: Memory, found: Population) -> list[str]:
+    """What holds the memory back, in words."""
+    told = []
+    free = memory.channels_per_socket - found.used_channels_per_socket
+    if memory.modules_per_socket == 1 and free:
+        told.append("One module per socket: memory runs on a single channel.")
+    if free:
+        share = found.used_channels_per_socket / memory.channels_per_socket
+        told.append(
+            f"{free} of {memory.channels_per_socket} channels of each socket "
+            f"{'is' if free == 1 else 'are'} empty: that leaves {100 * share:.0f} % of the bandwidth."
+        )
+    speed = memory.configured_mt_per_s
+    if speed is not None and speed < memory.rated_mt_per_s:
+        told.append(
+            f"The modules run at {speed} MT/s and are made for {memory.rated_mt_per_s}: "
+            f"that leaves {100 * speed / memory.rated_mt_per_s:.0f} % of the bandwidth."
+        )
+    if found.is_uneven:
+        told.append("Some channels have more modules than others: a part of memory is slower.")
+    return told

@@ -1,0 +1,94 @@
+"""How full links are and by whom, and where the bytes of an array go, as bars."""
+
+from collections.abc import Iterable, Sequence
+
+from backend.domain.storage import Capacity, Chain
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot
+from backend.web.storage.lines import FlowShown, LevelShown, LinkShown
+
+TB = 10**12
+MOST_MARKS = 6
+"""As many as there are colours; further flows are drawn as one."""
+
+
+def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> Plot:
+    """Each link as a bar of what the flows take of it, in percent; a chain has a link or more."""
+    taken = [
+        (flow.name, [_part(flow, link, path) for link in links])
+        for flow, path in zip(flows, (flow.path for flow in chain.flows), strict=True)
+    ]
+    if len(taken) > MOST_MARKS:
+        rest = [values for _, values in taken[MOST_MARKS - 1 :]]
+        others = [_sum(column) for column in zip(*rest, strict=True)]
+        taken = [*taken[: MOST_MARKS - 1], ("other flows", others)]
+    told = "; ".join(
+        f"{link.name} {100 * link.ratio:.0f} % of {_speed(link.capacity)}" for link in links
+    )
+    return Plot(
+        id="plot-links",
+        title="What the flows take of each link",
+        x_label="",
+        x_kind="category",
+        x=[link.name for link in links],
+        y=Axis("% of the link", most=100),
+        marks=[Mark(name, values, "bar") for name, values in taken],
+        is_stacked=True,
+        extra={
+            "taken, MB/s": [figures.figure(link.used) for link in links],
+            "of, MB/s": [figures.figure(link.capacity) for link in links],
+        },
+        summary=f"Stacked bars of how full each link is: {told}.",
+    )
+
+
+def _part(flow: FlowShown, link: LinkShown, path: Iterable[str]) -> float | None:
+    return 100 * flow.together / link.capacity if link.name in path else None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _speed(mb_per_s: float) -> str:
+    return f"{figures.figure(mb_per_s)} MB/s"
+
+
+def level_plots(levels: Sequence[LevelShown]) -> list[Plot]:
+    """Where the bytes go at each level, RAID and ZFS apart, on equal axes."""
+    possible = [(level, level.found.capacity) for level in levels if level.found is not None]
+    groups = (
+        ("raid", "RAID: where the bytes go", [one for one in possible if not one[0].is_zfs]),
+        ("zfs", "ZFS: where the bytes go", [one for one in possible if one[0].is_zfs]),
+    )
+    return [_level_plot(key, title, shown) for key, title, shown in groups if shown]
+
+
+def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity]]) -> Plot:
+    parts = (
+        ("usable", [space.usable_bytes for _, space in shown]),
+        ("parity or copies", [space.redundancy_bytes for _, space in shown]),
+        ("padding", [space.padding_bytes for _, space in shown]),
+        ("spares", [space.spare_bytes for _, space in shown]),
+        ("kept by ZFS", [space.reserved_bytes for _, space in shown]),
+    )
+    told = "; ".join(f"{level.label} {figures.size(space.usable_bytes)}" for level, space in shown)
+    return Plot(
+        id=f"plot-{key}",
+        title=title,
+        x_label="",
+        x_kind="category",
+        x=[_broken(level) for level, _ in shown],
+        x_text=[level.label for level, _ in shown],
+        y=Axis("TB", most=max(space.raw_bytes for _, space in shown) / TB),
+        marks=[Mark(name, [count / TB for count in counts], "bar") for name, counts in parts],
+        is_stacked=True,
+        urls=[level.url for level, _ in shown],
+        summary=f"Stacked bars of the same disks at each level. Usable: {told}.",
+    )
+
+
+def _broken(level: LevelShown) -> str:
+    """The label, which may be broken before its number where six stand side by side."""
+    return f"{level.label[:-1]}, {level.label[-1]}" if level.is_zfs else level.label

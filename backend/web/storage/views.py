@@ -1,0 +1,134 @@
+"""The storage page: who gets what of shared links, what disks make an array, empty channels."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.web.shared import state
+from backend.web.shared.access import readable
+from backend.web.storage.examples import EXAMPLES, Params
+from backend.web.storage.fields import Given
+from backend.web.storage.forms import ArrayForm, MemoryForm
+from backend.web.storage.lines import (
+    chain_document,
+    flow_lines,
+    level_lines,
+    link_lines,
+    measured_lines,
+    memory_warnings,
+    seen_sources,
+    space_lines,
+    speed_sources,
+    verdict,
+)
+from backend.web.storage.link_forms import LinksForm
+from backend.web.storage.plots import level_plots, links_plot
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "links": LinksForm.names,
+    "arrays": tuple(ArrayForm.base_fields),
+    "memory": tuple(MemoryForm.base_fields),
+}
+
+
+@readable
+@require_safe
+def storage_page(request: HttpRequest) -> HttpResponse:
+    """Three forms in one address: each keeps what the others were sent with."""
+    given = {name: request.GET.getlist(name) for name in request.GET}
+    own = {
+        section: {name: given[name] for name in names if name in given}
+        for section, names in SECTIONS.items()
+    }
+    stated = {section: own[section] or EXAMPLES[section][0][1] for section in SECTIONS}
+    known = {name for names in SECTIONS.values() for name in names}
+    context = {
+        "unknown": sorted(given.keys() - known),
+        "links": {**_links(stated["links"]), **_around("links", own, request.path)},
+        "arrays": {
+            **_arrays(stated["arrays"], own, request.path),
+            **_around("arrays", own, request.path),
+        },
+        "memory": {**_memory(stated["memory"]), **_around("memory", own, request.path)},
+        "speeds": speed_sources(),
+        "seen": seen_sources(),
+    }
+    return render(request, "storage/page.html", context)
+
+
+def _around(section: str, own: Mapping[str, Params], path: str) -> dict[str, Any]:
+    """Where a section's form leads to, what it carries along, and its examples."""
+    others = {
+        n: list(v) for key, params in own.items() if key != section for n, v in params.items()
+    }
+    return {
+        "action": f"{path}#{section}",
+        "hidden": [(name, value) for name, values in others.items() for value in values],
+        "examples": [
+            (label, _address(path, {**others, **example}, section))
+            for label, example in EXAMPLES[section]
+        ],
+        "is_example": not own[section],
+    }
+
+
+def _address(path: str, params: Params, section: str) -> str:
+    query = state.encoded({name: list(values) for name, values in params.items()})
+    return f"{path}{query}#{section}"
+
+
+def _links(given: Given) -> dict[str, Any]:
+    form = LinksForm(given)
+    chain = form.solved()
+    if chain is None:
+        return {"form": form}
+    links = link_lines(chain)
+    asked = [line.cleaned_data["asks"] for line in form.flows]
+    flows = flow_lines(chain, links, [None if one is None else float(one) for one in asked])
+    return {
+        "form": form,
+        "verdict": verdict(links, flows),
+        "links": links,
+        "flows": flows,
+        "move": form.total.cleaned_data["move"],
+        "document": json.dumps(chain_document(chain, form.transfer_bytes), indent=1),
+        "plot": links_plot(chain, links, flows) if links else None,
+    }
+
+
+def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any]:
+    form = ArrayForm(given)
+    solved = form.solved()
+    if solved is None:
+        return {"form": form}
+    array, found = solved
+    others = {n: v for key, params in own.items() if key != "arrays" for n, v in params.items()}
+
+    def url_of(**changes: str) -> str:
+        changed = {**others, **given, **{name: [value] for name, value in changes.items()}}
+        return _address(path, changed, "arrays")
+
+    levels = level_lines(array, form.used_ratio, url_of)
+    return {
+        "form": form,
+        "array": array,
+        "label": next(level.label for level in levels if level.key == array.level),
+        "found": found,
+        "space": space_lines(found),
+        "measured": measured_lines(found, form.measured("seen_read"), form.measured("seen_write")),
+        "levels": levels,
+        "plots": level_plots(levels),
+    }
+
+
+def _memory(given: Given) -> dict[str, Any]:
+    form = MemoryForm(given)
+    solved = form.solved()
+    if solved is None:
+        return {"form": form}
+    memory, found = solved
+    return {"form": form, "found": found, "warnings": memory_warnings(memory, found)}

@@ -1,0 +1,63 @@
+"""API tokens: made, shown once, listed with their last use, revoked; for admins."""
+
+import datetime as dt
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from backend.accounts.models import ApiToken, Scope
+from backend.accounts.selectors import default_workspace
+from backend.accounts.services import token_create, token_revoke
+from backend.common import clock
+from backend.domain.errors import InvalidValue
+from backend.web.saved_views.forms import TokenForm
+from backend.web.shared.access import demand, readable
+
+
+@readable
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens_page(request: HttpRequest) -> HttpResponse:
+    """The tokens and the form that makes one; a new one's text is shown this once."""
+    demand(request, Scope.ADMIN)
+    made: dict[str, Any] = {}
+    form = TokenForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            token, text = _created(form, request.user.get_username())
+        except InvalidValue as error:
+            form.refuse(error)
+        else:
+            made = {"made": token, "text": text}
+            form = TokenForm()
+    now = clock.now()
+    tokens = ApiToken.objects.filter(workspace=default_workspace()).order_by("-created_at")
+    lines = [(one, one.revoked_at is None and one.expires_at > now) for one in tokens]
+    return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
+
+
+def _created(form: TokenForm, actor: str) -> tuple[ApiToken, str]:
+    return token_create(
+        workspace=default_workspace(),
+        name=form.cleaned_data["name"],
+        scope=form.cleaned_data["scope"],
+        expires_at=clock.now() + dt.timedelta(days=form.cleaned_data["expires_days"]),
+        actor=actor,
+    )
+
+
+@readable
+@require_POST
+def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    """Ends a token at once."""
+    demand(request, Scope.ADMIN)
+    token = get_object_or_404(ApiToken, pk=token_id, workspace=default_workspace())
+    token_revoke(token=token, actor=request.user.get_username())
+    messages.success(request, f"The token {token.name} is revoked.")
+    return HttpResponseRedirect(reverse("tokens"))
