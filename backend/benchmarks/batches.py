@@ -23,7 +23,7 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.benchmarks.rentals import Rental, rented_host, rented_resource
-from backend.benchmarks.services import run_cancel, schedule_lock
+from backend.benchmarks.services import check_pair, run_cancel, schedule_lock
 from backend.benchmarks.transitions import next_queued_due
 from backend.catalog.selectors import ON_DEMAND, PriceBasis, best_prices
 from backend.common import clock
@@ -87,6 +87,7 @@ def _run(campaign: Campaign, wanted: Wanted, prices: Mapping[UUID, UUID], actor:
     peer = wanted.peer
     if peer is not None and peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
+    check_pair(wanted.host, peer)
     run = Run(
         workspace_id=campaign.workspace_id,
         peer=peer,

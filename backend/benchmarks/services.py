@@ -1,25 +1,27 @@
 """Writes of hosts and runs: what a person, the API or a command asks for."""
 
 import re
-import socket
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from django.conf import settings
 from django.db import transaction
+from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services import audit_record
 from backend.benchmarks.endings import run_ended
-from backend.benchmarks.models import Campaign, Host, HostState, Run, RunState, Step
+from backend.benchmarks.models import Campaign, Host, HostState, Run, RunState, Step, Worker
+from backend.benchmarks.presence import LOCAL_DRIVER, worker_get
 from backend.benchmarks.selectors import fingerprint
 from backend.benchmarks.summaries import summaries_refresh
 from backend.benchmarks.transitions import move, next_queued_due
 from backend.catalog.models import Kind, Offer
 from backend.catalog.selectors import current_price
-from backend.catalog.services import PriceInput, data_version_bump, own_offer_create
+from backend.catalog.services import OWN_PROVIDER, PriceInput, data_version_bump, own_offer_create
 from backend.common import clock
 from backend.common.crypto import opened, sealed
 from backend.common.queue import Task, enqueue
@@ -165,21 +167,32 @@ def _checked_private_key(text: str) -> bytes:
 
 
 @transaction.atomic
-def host_local(*, workspace: Workspace) -> Host:
-    """This machine, made on first use: the offer `own-this-machine`, trusted, without a price."""
+def host_local(*, workspace: Workspace, worker_id: str | None = None) -> Host:
+    """The machine of a worker (of this process by default), made on first use: trusted, without a
+    price. The first one's offer is `own-this-machine`, that of any other has the worker's name."""
     schedule_lock(workspace_id=workspace.pk)
-    host = Host.objects.filter(workspace=workspace, driver="local").first()
+    worker = worker_get(worker_id=worker_id or settings.WORKER_ID)
+    host = Host.objects.filter(workspace=workspace, driver=LOCAL_DRIVER, worker=worker).first()
     if host is not None:
         return host
-    offer = Offer.objects.filter(slug="own-this-machine").first() or own_offer_create(
-        workspace=workspace, name=LOCAL_OFFER_NAME, kind=Kind.ONPREM, price=None
-    )
     return Host.objects.create(
         workspace=workspace,
-        offer=offer,
-        name=_free_name(workspace, socket.gethostname()[:90] or "localhost"),
-        driver="local",
+        offer=_local_offer(workspace, worker),
+        name=_free_name(workspace, worker.pk),
+        driver=LOCAL_DRIVER,
+        worker=worker,
         state=HostState.TRUSTED,
+    )
+
+
+def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
+    """An offer that no other local host has: results of unlike machines never mix."""
+    name = LOCAL_OFFER_NAME
+    if Host.objects.filter(driver=LOCAL_DRIVER, workspace=workspace).exists():
+        name = f"{LOCAL_OFFER_NAME} {worker.pk}"
+    slug = f"{OWN_PROVIDER}-{slugify(name)}"
+    return Offer.objects.filter(slug=slug).first() or own_offer_create(
+        workspace=workspace, name=name, kind=Kind.ONPREM, price=None
     )
 
 
@@ -319,7 +332,18 @@ def run_peer(
         raise InvalidValue("/parameters/peer", "a host cannot be its own peer")
     if peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
+    check_pair(host, peer)
     return peer
+
+
+def check_pair(host: Host | None, peer: Host | None) -> None:
+    """One worker has to reach both ends; raises InvalidValue for two machines of workers."""
+    if host and peer and host.worker_id and peer.worker_id:
+        raise InvalidValue(
+            "/parameters/peer",
+            f"{host.name} and {peer.name} are both machines of workers, which cannot log in to each"
+            " other: add one of them as a host over SSH",
+        )
 
 
 @transaction.atomic

@@ -21,10 +21,20 @@ class Task(StrEnum):
     FETCH_PRICES = "workers.fetch_prices"
 
 
-def enqueue(task: Task, **arguments: object) -> None:
-    """Send the task on commit. Arguments are ids and counters, never secrets.
+def worker_queue(worker_id: str) -> str:
+    """The queue of the workers on one machine."""
+    return f"local.{worker_id}"
+
+
+def enqueue(task: Task, *, worker_id: str | None = None, **arguments: object) -> None:
+    """Send the task on commit, to any worker or to those of one machine.
+
+    Arguments are ids and counters, never secrets.
 
     A lost message is harmless, and so is a broker that is down (robust: logged, not raised): the
     tick finds every due step again.
     """
-    transaction.on_commit(partial(app.send_task, task.value, kwargs=arguments), robust=True)
+    send = partial(app.send_task, task.value, kwargs=arguments)
+    if worker_id is not None:
+        send = partial(send, queue=worker_queue(worker_id))
+    transaction.on_commit(send, robust=True)

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,16 @@ def text(name: str, default: str | None = None) -> str:
     value = os.environ.get(name, default)
     if value is None:
         raise ImproperlyConfigured(f"{name} is not set (see .env.example)")
+    return value
+
+
+def identifier(name: str, default: str) -> str:
+    """1 to 64 letters, digits, dots, hyphens and underscores."""
+    value = os.environ.get(name) or default
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", value):
+        raise ImproperlyConfigured(
+            f"{name} must be 1 to 64 letters, digits, dots, hyphens or underscores, not {value!r}"
+        )
     return value
 
 

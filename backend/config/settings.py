@@ -1,5 +1,6 @@
 """All settings, each read once from the environment (documented in .env.example)."""
 
+import socket
 from pathlib import Path
 
 from backend.config import environment as env
@@ -134,6 +135,7 @@ CACHES = {
 }
 
 # --- engine (design 3) --------------------------------------------------------------------------
+WORKER_ID = env.identifier("WORKER_ID", socket.gethostname())
 LEASE_S = env.whole("LEASE_S", 120, at_least=5)
 TICK_S = env.whole("TICK_S", 5, at_least=1)
 REAP_S = env.whole("REAP_S", 60, at_least=1)

@@ -25,6 +25,7 @@ from launcher.state import State
 READY_WITHIN_S = 60
 WITHIN_S = 120
 LOG_CHARS = 3000
+NEIGHBOUR = "neighbour"
 DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 """Nothing stays when the test run itself is killed."""
 
@@ -162,6 +163,9 @@ class Stack(Processes):
         self.target = directory / "target"
         """TMPDIR of runs on this very machine."""
         self.target.mkdir()
+        self.neighbour = directory / "neighbour"
+        """The same for the second worker, which takes itself for another machine."""
+        self.neighbour.mkdir()
         self._port, self.web_port = free_port(), free_port()
         password = secrets.token_hex(8)
         self.broker_url = f"redis://:{password}@127.0.0.1:{self._port}/0"
@@ -182,17 +186,18 @@ class Stack(Processes):
         }
 
     def up(self, *names: str) -> None:
-        """Start what does not run of broker, worker, beat, pump, web."""
+        """Start what does not run of broker, worker, neighbour, beat, pump, web."""
         celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
         beat = ["beat", "-s", str(self.directory / "beat"), "--pidfile="]
         worker = [
             *("worker", "-Q", "engine,poll,reap,notify", "--concurrency", "2"),
             *("--without-gossip", "--without-mingle"),
-            *("--hostname", f"{self._port}@chaos"),
         ]
+        neighbour = {"WORKER_ID": NEIGHBOUR, "TMPDIR": str(self.neighbour)}
         programs = {
             "broker": [str(get_binary_path()), str(self._configuration)],
-            "worker": [*celery, *worker],
+            "worker": [*celery, *worker, "--hostname", f"{self._port}@chaos"],
+            "neighbour": [*celery, *worker, "--hostname", f"{self._port}@neighbour"],
             "beat": [*celery, *beat],
             "pump": [sys.executable, str(MANAGE), "pump"],
             "web": [
@@ -202,7 +207,8 @@ class Stack(Processes):
         }
         for name in names:
             if not self.is_running(name):
-                self.start(name, programs[name], env=self._environment)
+                own = neighbour if name == "neighbour" else {}
+                self.start(name, programs[name], env=self._environment | own)
 
     def down(self, name: str) -> None:
         """Kill it if it runs."""

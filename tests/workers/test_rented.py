@@ -22,7 +22,7 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
 from workers.engine import dispatch, poller
-from workers.engine.leases import claim_due
+from workers.engine.leases import claim_due, lost_after
 from workers.engine.pump import Pump
 from workers.remote import ssh
 
@@ -518,7 +518,7 @@ def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider,
     stepped(run, RunState.TEARING_DOWN)
     provider.cloud.fault(Fault.TERMINATE_FAILED, probability=1)
     step = run.steps.get(state="tearing_down")
-    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - dispatch.lost_after())
+    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - lost_after())
     over(run)
     assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
     assert lines(run)[-1].startswith(f"fake.small {run.resource.provider_id} created may remain")

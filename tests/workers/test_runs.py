@@ -14,6 +14,7 @@ from backend.benchmarks.selectors import evidence_text, fingerprint, run_view
 from backend.benchmarks.services import host_private_key_replace, run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, poller
+from workers.engine.leases import lost_after
 from workers.engine.pump import Pump
 from workers.remote.probes import plan as plans
 
@@ -318,7 +319,7 @@ def test_host_that_is_silent_when_results_are_collected_is_waited_for(collecting
 
 def test_host_that_stays_silent_when_results_are_collected_is_lost(collecting, sshd):
     began = collecting.steps.get(state=RunState.COLLECTING)
-    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - dispatch.lost_after())
+    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - lost_after())
     hurry(collecting)
     Pump().steps(wait_s=0)
     collecting.refresh_from_db()

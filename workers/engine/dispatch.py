@@ -23,9 +23,12 @@ from workers.engine.leases import (
     Claim,
     LeaseLost,
     claim_due,
+    due_polls,
     fenced,
-    has_due_polls,
+    is_abandoned,
+    is_here,
     lease_end,
+    lost_after,
     release,
     renewed,
 )
@@ -39,14 +42,6 @@ Dispatch = Callable[[Claim | None], None]
 MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
 COLLECT_RETRY_S = 5
-LOST_AFTER_LEASES = 5
-"""A host that is silent for this many leases (10 minutes by default) is lost."""
-
-
-def lost_after() -> dt.timedelta:
-    return LOST_AFTER_LEASES * lease_end()
-
-
 BEFORE_TEARDOWN = frozenset(
     state for state, following in TRANSITIONS.items() if RunState.TEARING_DOWN in following
 )
@@ -86,6 +81,8 @@ def _worked(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
     if step.state != run.state and not run.is_finished:
         raise StaleState(f"step {step.state} of a run in {run.state}")
+    if not is_here(run):
+        return _elsewhere(step)
     handlers = rented_steps.HANDLERS if run.host.is_rented else HANDLERS
     if state not in handlers:
         raise StaleState(f"a {state} run is followed, not worked on")
@@ -96,6 +93,23 @@ def _worked(step: Step) -> Move | Wait:
             step, Reason.BUG, f"gave up after {MAX_ATTEMPTS} attempts: {step.last_error}"
         )
     return handlers[state](run, step)
+
+
+def _elsewhere(step: Step) -> Move | Wait:
+    """A run on the machine of another worker is never touched, only given up when none is there."""
+    if not is_abandoned(step):
+        raise StaleState(f"run {step.run_id} is on the machine of another worker")
+    why = (
+        f"no worker with the WORKER_ID {step.run.worker} has been there for "
+        f"{lost_after().total_seconds():.0f} s"
+    )
+    error = DriverError(Reason.UNREACHABLE, why, retryable=True)
+    if step.state == RunState.TEARING_DOWN:
+        return _after_failed_teardown(step, error)
+    if step.state in {RunState.RUNNING, RunState.COLLECTING}:
+        fields = failed(step.run, error.reason, why, outcome=RunState.LOST)
+        return Move(RunState.TEARING_DOWN, fields, event=why)
+    return _given_up(step, error.reason, why)
 
 
 def _after_error(step: Step, error: DriverError) -> Move | Wait:
@@ -177,7 +191,7 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
             if outcome.effect is not None:
                 outcome.effect()
             said = "the machine is gone" if run.host.is_rented else "the host is clean again"
-            run.events.create(kind="warning", detail=said)
+            run.events.create(kind="warning", detail=outcome.event or said)
             return
         if target == RunState.LOST and step.state == RunState.TEARING_DOWN:
             closed.update(lease_until=None, next_due_at=Now() + lease_end())
@@ -222,7 +236,8 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
         lease_until=Now() + lease_end(),
         attempt=1,
     )
-    transaction.on_commit(lambda: dispatch(Claim(step.pk, 1)))
+    worker_id = run.worker.pk if run.worker else None
+    transaction.on_commit(lambda: dispatch(Claim(step.pk, 1, worker_id)))
 
 
 def _deadline(run: Run) -> dt.datetime:
@@ -250,17 +265,17 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
 def tick() -> int:
     """Claim every due step and send it to the workers; returns how many."""
     Tick.objects.update_or_create(pk=1, defaults={"at": clock.now()})
-    claims = claim_due(is_polling=False)
+    claims = claim_due(is_polling=False, is_routed=True)
     for claim in claims:
         to_queue(claim)
-    if has_due_polls():
-        to_queue(None)
+    to_queue(None)
     return len(claims)
 
 
 def to_queue(claim: Claim | None) -> None:
-    """Dispatch through the broker."""
+    """Dispatch through the broker: to any worker, or to those on the machine of the run."""
     if claim is None:
-        enqueue(Task.POLL_STEPS)
+        for worker_id in due_polls():
+            enqueue(Task.POLL_STEPS, worker_id=worker_id)
     else:
-        enqueue(Task.RUN_STEP, step_id=claim.step_id, token=claim.token)
+        enqueue(Task.RUN_STEP, worker_id=claim.worker_id, step_id=claim.step_id, token=claim.token)

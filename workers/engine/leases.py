@@ -10,16 +10,23 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Coalesce, Now
 
-from backend.benchmarks.models import RunState, Step
+from backend.benchmarks.models import Run, RunState, Step, Worker
+from backend.benchmarks.presence import workers_alive
+from workers.engine.presence import instance
 
 BATCH = 200
+LOST_AFTER_LEASES = 5
+"""A host or worker that is silent for this many leases (10 minutes by default) is lost."""
 RELATED = (
-    *("run__host", "run__peer", "run__offer", "run__price", "run__campaign"),
+    *("run__host__worker", "run__peer__worker", "run__offer", "run__price", "run__campaign"),
     "run__resource__account",
 )
+
+
+WORKER = Coalesce("run__host__worker", "run__peer__worker")
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Claim:
 
     step_id: int
     token: int
+    worker_id: str | None = None
+    """The only machine whose workers can do it."""
 
 
 class LeaseLost(Exception):
@@ -38,10 +47,52 @@ def lease_end() -> dt.timedelta:
     return dt.timedelta(seconds=settings.LEASE_S)
 
 
+def lost_after() -> dt.timedelta:
+    return LOST_AFTER_LEASES * lease_end()
+
+
 def _due() -> Q:
     return Q(finished_at=None, next_due_at__lte=Now()) & (
         Q(lease_until=None) | Q(lease_until__lte=Now())
     )
+
+
+def _on_workers(workers: Q) -> Q:
+    """Steps of runs that need no worker's own machine, or one of such workers."""
+    alone = Q(run__peer=None) | Q(run__peer__worker=None)
+    return (Q(run__host__worker=None) | _at("host", workers)) & (alone | _at("peer", workers))
+
+
+def _at(end: str, workers: Q) -> Q:
+    return Q(**{f"run__{end}__worker__in": Worker.objects.filter(workers).values("pk")})
+
+
+def _here() -> Q:
+    """Steps that this process can do."""
+    return _on_workers(Q(pk=settings.WORKER_ID, instance=instance()))
+
+
+def _reachable() -> Q:
+    """Steps that some worker can do."""
+    return _on_workers(Q(pk__in=workers_alive().values("pk")))
+
+
+def _abandoned() -> Q:
+    """Steps that have waited for a machine without a worker for too long."""
+    latest = Now() - lost_after()
+    is_silent = Q(seen_at__lte=latest) | Q(seen_at=None)
+    return Q(next_due_at__lte=latest) & ~_on_workers(~is_silent)
+
+
+def is_abandoned(step: Step) -> bool:
+    """Whether no worker's machine is there to do the step, so that anybody may give it up."""
+    return Step.objects.filter(_abandoned(), pk=step.pk).exists()
+
+
+def is_here(run: Run) -> bool:
+    """Whether this process sees the machines of the run."""
+    here = (settings.WORKER_ID, instance())
+    return run.worker is None or (run.worker.pk, run.worker.instance) == here
 
 
 def is_followed() -> bool:
@@ -51,33 +102,44 @@ def is_followed() -> bool:
     ).exists()
 
 
-def has_due_polls() -> bool:
-    """Whether a running run waits for somebody to follow it."""
-    return Step.objects.filter(_due(), state=RunState.RUNNING).exists()
+def due_polls() -> set[str | None]:
+    """Where running runs wait for somebody to follow them: machines, None for anywhere."""
+    due = Step.objects.filter(_due(), _reachable(), state=RunState.RUNNING)
+    return set(due.values_list(WORKER, flat=True))
 
 
 @transaction.atomic
-def claim_due(*, is_polling: bool, limit: int = BATCH, overdue_s: float = 0) -> list[Claim]:
-    """Claim due steps, oldest first: those of running runs when polling, else all others.
+def claim_due(
+    *, is_polling: bool, is_routed: bool = False, limit: int = BATCH, overdue_s: float = 0
+) -> list[Claim]:
+    """Claim due steps, oldest first: those of running runs when polling, else all others, and
+    those that nobody else will ever do.
 
-    Rows that another claimer holds at this moment are skipped, never waited for. `overdue_s`
-    leaves what became due just now to somebody else.
+    What this process cannot do is claimed only to be routed to another worker. Rows that another
+    claimer holds at this moment are skipped, never waited for. `overdue_s` leaves what became due
+    just now to somebody else, if anybody else can do it.
     """
     due = Step.objects.filter(_due())
     if overdue_s:
-        due = due.filter(next_due_at__lte=Now() - dt.timedelta(seconds=overdue_s))
-    due = due.filter(state=RunState.RUNNING) if is_polling else due.exclude(state=RunState.RUNNING)
-    found = list(
+        latest = Now() - dt.timedelta(seconds=overdue_s)
+        due = due.filter(Q(next_due_at__lte=latest) | Q(run__host__worker__isnull=False))
+    if is_polling:
+        due = due.filter(_here(), state=RunState.RUNNING)
+    else:
+        can_do = _reachable() if is_routed else _here()
+        due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _abandoned())
+    steps = list(
         due.select_for_update(skip_locked=True, of=("self",))
         .order_by("next_due_at")
-        .values_list("pk", "lease_token")[:limit]
+        .annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
+        .values_list("pk", "lease_token", "worker_id")[:limit]
     )
-    Step.objects.filter(pk__in=[pk for pk, _ in found]).update(
+    Step.objects.filter(pk__in=[pk for pk, *_ in steps]).update(
         lease_token=F("lease_token") + 1,
         lease_until=Now() + lease_end(),
         attempt=F("attempt") + 1,
     )
-    return [Claim(pk, token + 1) for pk, token in found]
+    return [Claim(pk, token + 1, worker_id) for pk, token, worker_id in steps]
 
 
 @contextmanager

@@ -23,7 +23,15 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from workers.engine import dispatch as engine
 from workers.engine.followed_run import Followed, taken_up
-from workers.engine.leases import Claim, LeaseLost, claim_due, fenced, is_followed, release_all
+from workers.engine.leases import (
+    Claim,
+    LeaseLost,
+    claim_due,
+    fenced,
+    is_followed,
+    lost_after,
+    release_all,
+)
 from workers.engine.progress import Progress, progress_write
 from workers.engine.results import readings_store
 from workers.engine.steps import Move, failed
@@ -345,7 +353,7 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
             return engine.refused(run, error)
         if run.is_cancel_requested:
             return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
-        if clock.now() - since > engine.lost_after():
+        if clock.now() - since > lost_after():
             fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
             return Move(RunState.TEARING_DOWN, fields, event=error.detail)
         run.live = {**run.live, "silent_since": since.isoformat()}

@@ -9,6 +9,7 @@ from django.db import connection
 from workers.engine import periodic, poller
 from workers.engine.dispatch import run_step
 from workers.engine.leases import Claim, claim_due
+from workers.engine.presence import Presence
 from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import reaper
@@ -26,6 +27,7 @@ class Pump:
 
     def __init__(self, *, has_schedules: bool = False) -> None:
         self._has_schedules = has_schedules
+        self._presence = Presence()
         self._claims: SimpleQueue[Claim] = SimpleQueue()
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -66,6 +68,7 @@ class Pump:
 
     def steps(self, *, wait_s: float) -> None:
         """Do every due step, and what follows from each at once."""
+        self._presence.say()
         for claim in claim_due(is_polling=False):
             self._claims.put(claim)
         while True:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from socket import gethostname
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -169,7 +170,7 @@ def identify(run: Run, step: Step) -> Move:
     peer = _paired(run)
     seconds = step_seconds() / (1 if peer is None else 2)
     found, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
-    live = {"directory": found.directory, "arch": found.arch}
+    live = {"directory": found.directory, "arch": found.arch, "container": gethostname()}
     if peer is not None:
         other, more = on_peer(peer, lambda t: _looked_at(t, run, seconds, True), seconds=seconds)
         address = peer.address or found.seen_from or LOOPBACK
@@ -208,8 +209,19 @@ def _clock_events(
     return [("warning", f"the clock is {skew_s:+.0f} s off; durations are not affected")]
 
 
+def _replaced(run: Run) -> str:
+    """Why nobody can tell what a run left on its worker's machine; "" where one can: a container
+    has its host name for itself, and the next one does not see what ran in it."""
+    began_on = run.live.get("container", gethostname())
+    if run.worker is None or began_on == gethostname():
+        return ""
+    return f"the run began in the worker {began_on}, which {gethostname()} has replaced"
+
+
 def prepare(run: Run, step: Step) -> Move | Wait:
     """Bring runner, probes and plan, and start the runner detached; before that, its peer."""
+    if replaced := _replaced(run):
+        raise DriverError(Reason.INTERRUPTED, replaced, retryable=False)
     began = time.monotonic()
     peer = _paired(run)
     unavailable = ""
@@ -307,6 +319,8 @@ def tear_down(run: Run, step: Step) -> Move:
             errors.append(error)
     if errors:
         raise errors[0]
+    if replaced := _replaced(run):
+        return Move(RunState.LOST, failed(run, Reason.INTERRUPTED, replaced), event=replaced)
     return Move(RunState.VERIFIED_GONE)
 
 

@@ -2,7 +2,7 @@
 (design: docs/architecture.md)."""
 
 from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
-from backend.benchmarks.models.hosts import Host, HostState
+from backend.benchmarks.models.hosts import Host, HostState, Worker
 from backend.benchmarks.models.notices import Channel, Notice, NoticeKind, Subscription
 from backend.benchmarks.models.resources import (
     LedgerEntry,
@@ -39,4 +39,5 @@ __all__ = [
     "StoredSummary",
     "Subscription",
     "Tick",
+    "Worker",
 ]

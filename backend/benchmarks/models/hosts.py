@@ -15,6 +15,21 @@ class HostState(models.TextChoices):
     """A rented machine that is no more; its key is destroyed."""
 
 
+class Worker(models.Model):
+    """A machine that workers run on, by its WORKER_ID: all of them share its files and processes."""
+
+    id = models.CharField(max_length=64, primary_key=True)
+    instance = models.CharField(max_length=200, blank=True)
+    """The boot and container that has the id now (workers.engine.presence); others are kept off."""
+    seen_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return self.id
+
+
 class Host(Identified):
     """Something we can log in to: an instance of one offer."""
 
@@ -23,6 +38,8 @@ class Host(Identified):
     name = models.CharField(max_length=100)
     driver = models.CharField(max_length=20)
     """Slug in workers.remote.registry: `local` or `static`."""
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, related_name="hosts")
+    """The machine that a `local` host is: only workers there can see it. None for all others."""
     is_rented = models.BooleanField(default=False)
     """Started for one run and ended with it."""
     address = models.CharField(max_length=255, blank=True)

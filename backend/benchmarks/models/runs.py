@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models.campaigns import Campaign
-from backend.benchmarks.models.hosts import Host
+from backend.benchmarks.models.hosts import Host, Worker
 from backend.catalog.models import Offer, PriceObservation
 from backend.common.models import Identified
 
@@ -89,6 +89,11 @@ class Run(Identified):
     def is_finished(self) -> bool:
         """Whether the run is in a terminal state."""
         return self.state in TERMINAL_STATES
+
+    @property
+    def worker(self) -> Worker | None:
+        """The only machine whose workers can do its steps; None where every worker can."""
+        return self.host.worker or (self.peer.worker if self.peer else None)
 
     @property
     def overhead_s(self) -> float | None:

@@ -14,7 +14,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
 from backend.accounts.selectors import default_workspace
-from backend.benchmarks.models import Host, HostState, Run, RunState
+from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
+from backend.benchmarks.presence import workers_alive
 from backend.benchmarks.selectors import RunView, fingerprint, hosts_visible, run_view
 from backend.benchmarks.services import (
     host_approve,
@@ -103,6 +104,10 @@ class Command(BaseCommand):
             )
         except DomainError as error:
             raise CommandError(str(error)) from error
+        if host.worker and not (_is_here(host.worker) or _is_alive(host.worker)):
+            self.stderr.write(
+                f"{host.name} has no worker (WORKER_ID {host.worker}): waiting for it"
+            )
         view = self._follow(run)
         document = report.document(view)
         if options["json"]:
@@ -123,7 +128,7 @@ class Command(BaseCommand):
         """This machine, or a host by its name or id."""
         workspace = default_workspace()
         if wanted == "local":
-            return host_local(workspace=workspace)
+            return host_local(workspace=workspace, worker_id=_local_worker())
         try:
             host = hosts_visible(workspace).filter(Q(name=wanted)).first()
             host = host or hosts_visible(workspace).filter(pk=wanted).first()
@@ -224,6 +229,27 @@ class Command(BaseCommand):
         elif text != shown:
             self.stderr.write(f"{view.progress_ratio:4.0%}  {text}", style_func=str)
         return text
+
+
+def _is_here(worker: Worker) -> bool:
+    return worker.pk == settings.WORKER_ID
+
+
+def _is_alive(worker: Worker) -> bool:
+    return workers_alive().filter(pk=worker.pk).exists()
+
+
+def _local_worker() -> str:
+    """The machine that `local` means: this one, or, where no worker runs, the only one with any."""
+    alive = [worker.pk for worker in workers_alive()]
+    if settings.WORKER_ID in alive or not alive:
+        return str(settings.WORKER_ID)
+    if len(alive) > 1:
+        raise CommandError(
+            f"no worker runs on this machine ({settings.WORKER_ID}); start the command on one that "
+            f"has a worker ({', '.join(alive)}), or name a host"
+        )
+    return str(alive[0])
 
 
 # --- arguments ------------------------------------------------------------------------------------
