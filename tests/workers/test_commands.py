@@ -84,7 +84,17 @@ PLACE = {
     "interval_basis": "repeats_widened", "price": Decimal("0.0671232877"), "currency": "EUR",
     "period": "hour", "price_basis": "machine", "price_term": "monthly", "rank": 3, "rank_low": 2,
     "rank_high": 5, "count": 18, "place_by_score": 7, "flags": "", "missing": "",
+    "stated": None,
 }  # fmt: skip
+
+
+def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
+    out, _ = benchmarked("local", *TINY, "--price", "49.50", "EUR", "month")
+    assert (
+        "price: 49.5 EUR per month; it has no rank by cost, because no exchange rate from EUR to "
+        "USD is stored: import the rates of the ECB with manage.py import_fx"
+    ) in out
+    assert "none known" not in out
 
 
 def test_result_shows_interval_price_basis_and_place():

@@ -2,11 +2,13 @@
 
 from statistics import median
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from backend.benchmarks.models import Run
 from backend.benchmarks.selectors import RunView
+from backend.catalog.models import PriceObservation
 from backend.domain.stats import kept_repeats
 
 
@@ -60,8 +62,17 @@ def _place(run: Run) -> dict[str, Any] | None:
             )
             better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
             counts = {"count": listed.count, "place_by_score": better + 1}
-            return {**{name: getattr(row, name) for name in names}, **counts}
+            stated = _stated(row.price_id) if "fx_rate" in row.missing.split() else None
+            return {**{name: getattr(row, name) for name in names}, **counts, "stated": stated}
     return None
+
+
+def _stated(price_id: UUID | None) -> dict[str, Any] | None:
+    """The stored price as it was stated, where it cannot be converted; None where there is none."""
+    price = PriceObservation.objects.filter(pk=price_id).first() if price_id else None
+    if price is None:
+        return None
+    return {"amount": price.amount, "currency": price.currency, "unit": price.unit}
 
 
 def lines(document: dict[str, Any]) -> list[str]:
@@ -89,7 +100,13 @@ def place_lines(place: dict[str, Any]) -> list[str]:
             f"{place['interval_basis']}"
         )
     lines = [f"  score: {place['score']:,.2f} CMIPS ({interval})"]
-    if place["price"] is None:
+    if (stated := place["stated"]) is not None:
+        lines.append(
+            f"  price: {stated['amount'].normalize():f} {stated['currency']} per {stated['unit']}; "
+            f"it has no rank by cost, because no exchange rate from {stated['currency']} to "
+            f"{place['currency']} is stored: import the rates of the ECB with manage.py import_fx"
+        )
+    elif place["price"] is None:
         lines.append(
             "  price: none known, so it has no rank by cost; state one with "
             "--price 49 EUR month (amount, currency, hour|month|year)"
