@@ -39,14 +39,16 @@ def plain_environment() -> dict[str, str]:
 
 
 def chosen(name: str) -> str | None:
-    """What the person set for this variable, in the environment or in .env; None when nothing."""
-    return os.environ.get(name) or dotenv(ROOT / ".env").get(name) or None
+    """What the person set for this variable, or the file that has its value, in the environment or
+    in .env; None when nothing."""
+    known = {**dotenv(ROOT / ".env"), **os.environ}
+    return known.get(name) or known.get(f"{name}_FILE") or None
 
 
 def application_environment(state: State, defaults: Mapping[str, str]) -> dict[str, str]:
     """Environment of everything that loads the settings; defaults are those of the embedded stack."""
     known = state.secrets()
-    environment = {
+    generated = {
         "SECRET_KEY": known["SECRET_KEY"],
         "CREDENTIAL_KEY": known["CREDENTIAL_KEY"],
         "TOKEN_PEPPER": known["TOKEN_PEPPER"],
@@ -55,9 +57,10 @@ def application_environment(state: State, defaults: Mapping[str, str]) -> dict[s
         "PUBLIC_READ": "1",
         "SSH_ALLOW_PRIVATE": "1",
         **defaults,
-        **dotenv(ROOT / ".env"),
-        **plain_environment(),
     }
+    own = {**dotenv(ROOT / ".env"), **plain_environment()}
+    environment = {name: value for name, value in generated.items() if f"{name}_FILE" not in own}
+    environment.update(own)
     environment["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
     environment["PYTHONUNBUFFERED"] = "1"
     return environment

@@ -1,27 +1,56 @@
-"""Typed readers of environment variables; every error names the variable."""
+"""Typed readers of environment variables; every error names the variable, none shows a secret.
+
+Each variable NAME may be given as a file instead, by NAME_FILE: that is how containers get secrets.
+"""
 
 import base64
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+_CONNECT_TIMEOUT_S = 5
+_DATABASE_OPTIONS = (
+    *("application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode"),
+    *("sslrootcert", "target_session_attrs"),
+)
 _MAIL_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
+def _value(name: str) -> str | None:
+    """The variable, or the content of the file that NAME_FILE names without its last line feed."""
+    path = os.environ.get(f"{name}_FILE")
+    if not path:
+        return os.environ.get(name)
+    if os.environ.get(name):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them")
+    try:
+        return Path(path).read_text().removesuffix("\n").removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not text"
+        raise ImproperlyConfigured(f"{name}_FILE: {path} cannot be read: {why}") from None
+
+
 def text(name: str, default: str | None = None) -> str:
-    """Value of the variable; without a default an unset variable is an error."""
-    value = os.environ.get(name, default)
-    if value is None:
+    """Value of the variable; without a default one that is unset or empty is an error."""
+    value = _value(name)
+    if value or default is None:
+        return _needed(name, value)
+    return default if value is None else value
+
+
+def _needed(name: str, value: str | None) -> str:
+    if not value:
         raise ImproperlyConfigured(f"{name} is not set (see .env.example)")
     return value
 
 
 def identifier(name: str, default: str) -> str:
     """1 to 64 letters, digits, dots, hyphens and underscores."""
-    value = os.environ.get(name) or default
+    value = _value(name) or default
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", value):
         raise ImproperlyConfigured(
             f"{name} must be 1 to 64 letters, digits, dots, hyphens or underscores, not {value!r}"
@@ -31,7 +60,7 @@ def identifier(name: str, default: str) -> str:
 
 def flag(name: str, default: bool) -> bool:
     """1/true/yes/on or 0/false/no/off."""
-    value = os.environ.get(name, "1" if default else "0").strip().lower()
+    value = text(name, "1" if default else "0").strip().lower()
     if value in {"1", "true", "yes", "on"}:
         return True
     if value in {"0", "false", "no", "off", ""}:
@@ -41,7 +70,7 @@ def flag(name: str, default: bool) -> bool:
 
 def whole(name: str, default: int, *, at_least: int = 0) -> int:
     """An integer of at least the given bound."""
-    value = os.environ.get(name, str(default))
+    value = text(name, str(default))
     try:
         number = int(value)
     except ValueError:
@@ -53,7 +82,7 @@ def whole(name: str, default: int, *, at_least: int = 0) -> int:
 
 def words(name: str, default: str) -> list[str]:
     """Comma-separated words, blanks left out."""
-    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def pairs(name: str) -> dict[str, str]:
@@ -87,21 +116,44 @@ def _key(name: str, encoded: str) -> bytes:
     return key
 
 
-def database(name: str) -> dict[str, object]:
-    """Django's database entry from a postgresql:// URL."""
-    url = urlsplit(text(name))
-    if url.scheme not in {"postgresql", "postgres"} or not url.path.strip("/"):
-        raise ImproperlyConfigured(f"{name} must look like postgresql://user:password@host/name")
+def database(name: str, *, password: str = "") -> dict[str, object]:
+    """Django's database entry from a postgresql:// URL; the password is for one without its own."""
+    try:
+        url = urlsplit(text(name))
+        port, query = url.port, parse_qsl(url.query, keep_blank_values=True, strict_parsing=True)
+        is_postgresql = url.scheme in {"postgresql", "postgres"}
+        if not is_postgresql or url.fragment or url.path.count("/") != 1 or url.path == "/":
+            raise ValueError
+    except ValueError:  # its text may quote a piece of the password
+        raise ImproperlyConfigured(
+            f"{name} must look like postgresql://user@host:5432/name?sslmode=verify-full; a password "
+            "in it is percent-encoded, DATABASE_PASSWORD takes any as it is"
+        ) from None
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
-        "PASSWORD": unquote(url.password or ""),
-        "HOST": url.hostname or "",
-        "PORT": str(url.port or ""),
+        "PASSWORD": unquote(url.password or "") or password,
+        "HOST": unquote(url.hostname or ""),
+        "PORT": str(port or ""),
+        "OPTIONS": _database_options(name, query),
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _database_options(name: str, query: list[tuple[str, str]]) -> dict[str, object]:
+    """libpq's parameters; an unknown one is not named, as it may be a piece of the password."""
+    given = dict(query)
+    if not set(given) <= set(_DATABASE_OPTIONS) or len(given) < len(query):
+        known = ", ".join(_DATABASE_OPTIONS)
+        raise ImproperlyConfigured(
+            f"{name} has a parameter after ? that is given twice or is none of {known}"
+        )
+    timeout_s = given.pop("connect_timeout", str(_CONNECT_TIMEOUT_S))
+    if not timeout_s.isdecimal():
+        raise ImproperlyConfigured(f"{name}: connect_timeout must be a whole number of seconds")
+    return {**given, "connect_timeout": int(timeout_s)}
 
 
 @dataclass(frozen=True)
@@ -118,7 +170,7 @@ class Mail:
 
 def mail(name: str) -> Mail:
     """A mail server from smtp://, smtp+starttls:// or smtps://[user:password@]host[:port]."""
-    value = os.environ.get(name, "").strip()
+    value = text(name, "").strip()
     if not value:
         return Mail()
     try:

@@ -128,7 +128,8 @@ STORAGES = {
 }
 
 # --- data and queue -----------------------------------------------------------------------------
-DATABASES = {"default": env.database("DATABASE_URL")}
+DATABASE_PASSWORD = env.text("DATABASE_PASSWORD", "")
+DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)}
 REDIS_URL = env.text("REDIS_URL")
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}

@@ -9,10 +9,12 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {"postgres", "redis", "web", "worker", "beat"}
 COMPOSE_ONLY = {"POSTGRES_PASSWORD", "WEB_PORT"}
+APPLICATION = {"migrate", "web", "worker", "beat"}
+SECRETS = {"SECRET_KEY", "CREDENTIAL_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD"}
 
 
-def compose():
-    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+def compose(name="docker-compose.yml"):
+    return yaml.safe_load((ROOT / name).read_text())
 
 
 def settings_variables():
@@ -53,6 +55,24 @@ def test_compose_services_have_an_image_or_a_build_target_of_the_dockerfile_when
         assert "build" in service or re.search(r":\d", service["image"]), name
         if "build" in service:
             assert service["build"]["target"] in stages, name
+
+
+def test_database_password_is_no_part_of_an_address_in_compose():
+    assert "PASSWORD" not in compose()["services"]["web"]["environment"]["DATABASE_URL"]
+
+
+def test_secrets_overlay_replaces_every_secret_by_a_file():
+    overlay = compose("docker-compose.secrets.yml")
+    for name in APPLICATION:
+        service = overlay["services"][name]
+        for secret in SECRETS:
+            assert service["environment"][secret] == "", name
+            path = Path(service["environment"][f"{secret}_FILE"])
+            assert path.parent == Path("/run/secrets"), name
+            assert path.name in service["secrets"], name
+        assert set(service["secrets"]) == set(overlay["secrets"])
+    assert overlay["services"]["postgres"]["environment"]["POSTGRES_PASSWORD"] == ""
+    assert "/secrets/" in (ROOT / ".gitignore").read_text().split()
 
 
 def test_compose_dependencies_exist_and_can_be_met_when_parsed():

@@ -1,0 +1,142 @@
+"""Settings from the environment: database addresses, secrets in files, errors without secrets."""
+
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+
+from backend.config import environment as env
+
+
+@pytest.fixture
+def entry(monkeypatch):
+    """Django's database entry for an address, and a password given apart."""
+
+    def make(url, password=""):
+        monkeypatch.setenv("DATABASE_URL", url)
+        return env.database("DATABASE_URL", password=password)
+
+    return make
+
+
+def test_database_takes_the_parts_of_its_address(entry):
+    made = entry("postgresql://us%65r:a%2Fb%23@db.example:5433/rack")
+    names = ("USER", "PASSWORD", "HOST", "PORT", "NAME")
+    assert [made[name] for name in names] == ["user", "a/b#", "db.example", "5433", "rack"]
+
+
+def test_database_takes_options_and_gives_up_soon_by_default(entry):
+    url = "postgresql://u@h/n?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem"
+    assert entry(url)["OPTIONS"] == {
+        "sslmode": "verify-full",
+        "sslrootcert": "/etc/ca.pem",
+        "connect_timeout": 5,
+    }
+    assert entry("postgresql://u@h/n?connect_timeout=9")["OPTIONS"] == {"connect_timeout": 9}
+
+
+def test_libpq_gets_the_options_when_django_connects(entry):
+    made = entry("postgresql://u@h/n?sslmode=verify-full&application_name=rack")
+    given = connections["default"].settings_dict | made
+    wrapper = type(connections["default"])({**given, "TIME_ZONE": None})
+    parameters = wrapper.get_connection_params()
+    assert parameters["sslmode"] == "verify-full"
+    assert parameters["application_name"] == "rack"
+    assert parameters["connect_timeout"] == 5
+
+
+def test_server_without_tls_is_refused_when_tls_is_asked_for(entry):
+    here = settings.DATABASES["default"]
+    made = entry("postgresql://u@h/n?sslmode=require")
+    with pytest.raises(psycopg.OperationalError, match="SSL"):
+        psycopg.connect(
+            host=here["HOST"], port=here["PORT"], user=here["USER"], password=here["PASSWORD"],
+            dbname=here["NAME"], **made["OPTIONS"],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("password", ["ab/cd", "a#b", "a?b", "%cd", "a b", "ü:@[", "$x'\""])
+def test_database_password_may_be_any_when_given_apart(entry, password):
+    assert entry("postgresql://rackrate@postgres:5432/rackrate", password)["PASSWORD"] == password
+    assert entry("postgresql://rackrate:own@h/rackrate", password)["PASSWORD"] == "own"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:hush/er@h:5432/n",
+        "postgresql://u:hush#er@h/n",
+        "postgresql://u:hush?er@h/n",
+        "postgresql://u:pw/hush?hush=1@h/n",
+        "postgresql://u:[hush@h/n",
+        "postgresql://u@h/n?hush=1",
+        "postgresql://u@h/n?sslmode=require&sslmode=hush",
+        "postgresql://u@h/n?connect_timeout=hush",
+        "postgresql://u@h",
+        "mysql://u:hush@h/n",
+    ],
+)
+def test_database_error_names_the_variable_and_no_part_of_a_password(entry, url):
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL") as refusal:
+        entry(url)
+    assert "hush" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
+
+
+def test_settings_say_what_is_wrong_and_not_the_password_when_they_load():
+    """The whole of what a container would log."""
+    command = [sys.executable, "-c", "import backend.config.settings"]
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "DATABASE_URL": "postgresql://rackrate:hu/sh@postgres:5432/rackrate",
+        "REDIS_URL": "redis://none", "SECRET_KEY": "s", "TOKEN_PEPPER": "p",
+        "CREDENTIAL_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+    }  # fmt: skip
+    done = subprocess.run(
+        command, env=variables, cwd=settings.BASE_DIR, capture_output=True, text=True, check=False
+    )
+    assert "DATABASE_URL must look like" in done.stderr
+    assert "'hu'" not in done.stderr
+
+
+def test_value_comes_from_a_file_when_name_file_is_set(monkeypatch, tmp_path):
+    path = tmp_path / "secret"
+    path.write_text("p/q #\n")
+    monkeypatch.setenv("SOME_SECRET", "")
+    monkeypatch.setenv("SOME_SECRET_FILE", str(path))
+    assert env.text("SOME_SECRET") == "p/q #"
+    path.write_text("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n")
+    assert env.key_bytes("SOME_SECRET") == b"0123456789abcdef0123456789abcdef"
+    assert env.keys_bytes("SOME_SECRET") == [b"0123456789abcdef0123456789abcdef"]
+    path.write_text("postgresql://u:pw@h/n\n")
+    assert env.database("SOME_SECRET")["PASSWORD"] == "pw"
+    path.write_text("smtp://u:pw@mail.example\n")
+    assert env.mail("SOME_SECRET").password == "pw"
+
+
+def test_value_given_twice_or_in_no_readable_file_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOME_SECRET_FILE", str(tmp_path / "none"))
+    with pytest.raises(ImproperlyConfigured, match="none cannot be read"):
+        env.text("SOME_SECRET")
+    monkeypatch.setenv("SOME_SECRET", "hush")
+    with pytest.raises(ImproperlyConfigured, match="both set") as refusal:
+        env.text("SOME_SECRET")
+    assert "hush" not in str(refusal.value)
+
+
+def test_secret_that_is_empty_counts_as_not_set(monkeypatch):
+    monkeypatch.setenv("SOME_SECRET", "")
+    with pytest.raises(ImproperlyConfigured, match="SOME_SECRET is not set"):
+        env.text("SOME_SECRET")
+
+
+@pytest.mark.parametrize("value", ["a b", "x" * 65, "ü", "a/b"])
+def test_identifier_is_refused_when_it_cannot_name_a_queue(monkeypatch, value):
+    monkeypatch.setenv("SOME_ID", value)
+    with pytest.raises(ImproperlyConfigured, match="SOME_ID must be 1 to 64 letters"):
+        env.identifier("SOME_ID", "default")
