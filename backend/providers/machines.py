@@ -7,6 +7,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
 
+from backend.domain.host_keys import HostKey
+
 
 class ResourceState(StrEnum):
     PENDING = "pending"
@@ -129,8 +131,8 @@ class ProviderDriver(Protocol):
         account names; with a token or region only that. What is over need not be in it."""
         ...
 
-    async def console_fingerprint(self, resource: Resource) -> str | None:
-        """The host key's fingerprint (SHA256:…) from the machine's console, None until it is there.
+    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+        """The host key's type and fingerprint from the machine's console, None until it is there.
 
-        Of several keys the ed25519 one."""
+        Of several keys the one that we prefer (backend.domain.host_keys.TYPES)."""
         ...

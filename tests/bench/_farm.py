@@ -73,7 +73,8 @@ async def serve(host: Host, process: asyncssh.SSHServerProcess[bytes]) -> None:
 
 
 async def main(count: int, step_s: float) -> None:
-    host_key = asyncssh.generate_private_key("ssh-ed25519")
+    types = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")  # as images of Linux make them
+    host_keys = [asyncssh.generate_private_key(one) for one in types]
     client_key = asyncssh.generate_private_key("ssh-ed25519")
     public = client_key.export_public_key("openssh").decode()
     ports = []
@@ -84,7 +85,7 @@ async def main(count: int, step_s: float) -> None:
         listener = await asyncssh.listen(
             "127.0.0.1",
             0,
-            server_host_keys=[host_key],
+            server_host_keys=host_keys,
             authorized_client_keys=asyncssh.import_authorized_keys(public),
             process_factory=functools.partial(serve, host),
             encoding=None,
@@ -92,7 +93,7 @@ async def main(count: int, step_s: float) -> None:
         ports.append(listener.get_port())
     shown = {
         "ports": ports,
-        "host_key": " ".join(host_key.export_public_key("openssh").decode().split()[:2]),
+        "host_key": " ".join(host_keys[0].export_public_key("openssh").decode().split()[:2]),
         "private_key": client_key.export_private_key("openssh").decode(),
     }
     print(json.dumps(shown), flush=True)

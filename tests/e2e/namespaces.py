@@ -104,12 +104,13 @@ def _serve(processes: Processes, directory: Path, namespace: str, address: str) 
     """A real sshd that lets one key in; everything it starts has a TMPDIR of its own."""
     temporary = directory / "tmp"
     temporary.mkdir(parents=True)
-    client, host = (asyncssh.generate_private_key("ssh-ed25519") for _ in range(2))
-    (directory / "host_key").write_bytes(host.export_private_key("openssh"))
-    (directory / "host_key").chmod(0o600)
+    client = asyncssh.generate_private_key("ssh-ed25519")
+    for name in ("ed25519", "ecdsa", "rsa"):
+        _run("ssh-keygen", "-q", "-t", name, "-N", "", "-f", str(directory / f"host_{name}_key"))
     (directory / "authorized_keys").write_bytes(client.export_public_key("openssh"))
     (directory / "sshd_config").write_text(
-        f"Port 22\nListenAddress {address}\nHostKey {directory}/host_key\n"
+        f"Port 22\nListenAddress {address}\nHostKey {directory}/host_rsa_key\n"
+        f"HostKey {directory}/host_ecdsa_key\nHostKey {directory}/host_ed25519_key\n"
         f"AuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nUsePAM no\n"
         f"PasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\n"
         f"SetEnv TMPDIR={temporary}\n"
@@ -124,6 +125,6 @@ def _serve(processes: Processes, directory: Path, namespace: str, address: str) 
         port=22,
         username="root",
         private_key=client.export_private_key("openssh").decode(),
-        host_key=" ".join(host.export_public_key("openssh").decode().split()[:2]),
+        host_key=" ".join((directory / "host_ed25519_key.pub").read_text().split()[:2]),
         temporary=temporary,
     )

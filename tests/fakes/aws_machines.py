@@ -162,19 +162,7 @@ class Fleet:
 
 def console(rented: Rented) -> str:
     """What Debian's image writes on its first boot."""
-    if rented.machine is None:
-        return ""
-    machine, said = rented.machine, "<14>Nov 21 15:27:31 cloud-init: "
-    return (
-        "[    0.000000] Linux version 6.1.0-26-cloud-amd64\n"
-        f"{said}-----BEGIN SSH HOST KEY FINGERPRINTS-----\n"
-        f"{said}3072 SHA256:{'R' * 43} root@ip-10-0-0-1 (RSA)\n"
-        f"{said}256 {machine.fingerprint} root@ip-10-0-0-1 (ED25519)\n"
-        f"{said}-----END SSH HOST KEY FINGERPRINTS-----\n"
-        "-----BEGIN SSH HOST KEY KEYS-----\n"
-        f"{machine.host_key} root@ip-10-0-0-1\n"
-        "-----END SSH HOST KEY KEYS-----\n"
-    )
+    return "" if rented.machine is None else rented.machine.console
 
 
 def _put(instance: Any, name: str, number: int) -> None:

@@ -47,7 +47,7 @@ class FakeProvider:
                 row["number"],
                 address=machine.address,
                 port=machine.port,
-                fingerprint=machine.fingerprint if row["is_listening"] else "",
+                console=machine.console if row["is_listening"] else "",
             )
         for row in self.cloud.over():
             self.machines.stop(row["address"])

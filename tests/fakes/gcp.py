@@ -31,10 +31,6 @@ NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 CONDITION = re.compile(r'\(?labels\.([a-z0-9_-]+) = "([^"]*)"\)?')
-CONSOLE = (
-    "Booting\r\n-----BEGIN SSH HOST KEY FINGERPRINTS-----\r\n"
-    "256 {} root@machine (ED25519)\r\n-----END SSH HOST KEY FINGERPRINTS-----\r\n"
-)
 DONE, RUNNING = "DONE", "RUNNING"
 CALL_FAULTS = (
     ("throttled", 403, "rateLimitExceeded"),
@@ -320,10 +316,9 @@ class Gce(RestServer):
             or asked.query["queryPath"] != "hostkeys/"
         ):
             raise Refused(404, "notFound", "no such guest attribute")
-        kind, key = machine.server.host_key.split()
         items = [
-            {"namespace": "hostkeys", "key": "ssh-rsa", "value": "AAAAB3NzaC1yc2E="},
-            {"namespace": "hostkeys", "key": kind, "value": key},
+            {"namespace": "hostkeys", "key": key_type, "value": key}
+            for key_type, key in map(str.split, reversed(machine.server.host_keys))
         ]
         return {"queryPath": "hostkeys/", "queryValue": {"items": items}}
 
@@ -333,7 +328,7 @@ class Gce(RestServer):
         machine = self._shown(zone, name)
         if not machine.is_up:
             raise Refused(400, "resourceNotReady", "the machine is not ready")
-        return {"contents": CONSOLE.format(machine.server.fingerprint) * machine.has_console}
+        return {"contents": machine.server.console * machine.has_console}
 
     def _instances_delete(self, _: Asked, zone: str, name: str) -> dict[str, Any]:
         machine = self._shown(zone, name)

@@ -240,7 +240,8 @@ class Hetzner(RestServer):
         boot = self.faults.happens("slow_boot") or 0
         machine = self.machines.start(self.keys[key]["public_key"])
         config = yaml.safe_load(body["user_data"])
-        machine._host_key = asyncssh.import_private_key(config["ssh_keys"]["ed25519_private"])
+        injected = asyncssh.import_private_key(config["ssh_keys"]["ed25519_private"])
+        machine._host_keys = [injected]  # cloud-init deletes those of the image
         machine.refuse()
         if self.faults.happens("no_sshd") is None:
             machine.accept()

@@ -3,10 +3,11 @@
 All of them listen on one port, as real machines do on 22: 127.0.1.1, 127.0.1.2, …
 """
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from tests.fakes.sshd import FakeSshd
+from tests.fakes.sshd import HOST_KEY_TYPES, FakeSshd
 
 PER_NET = 250
 
@@ -21,6 +22,8 @@ class Machines:
         """Of all of them; known once the first one was started."""
         self.alive: dict[str, FakeSshd] = {}
         """By address."""
+        self.host_key_types: Sequence[str] = HOST_KEY_TYPES
+        """What those that are started have."""
 
     def __enter__(self) -> "Machines":
         return self
@@ -35,7 +38,9 @@ class Machines:
         address = f"127.0.{1 + number // PER_NET}.{1 + number % PER_NET}"
         directory = self._directory / f"machine-{number}"
         directory.mkdir()
-        machine = FakeSshd(directory, address=address, port=self.port)
+        machine = FakeSshd(
+            directory, address=address, port=self.port, host_key_types=self.host_key_types
+        )
         machine.allow(public_key)
         machine.start()
         self.port = machine.port

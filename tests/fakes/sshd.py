@@ -1,7 +1,7 @@
 """A real SSH server on a loopback port that can be told to misbehave.
 
 Faults: a slow login (`delay_s`), a closed port (`refuse`), cut connections (`drop`), a network
-that swallows everything (`silence`), another host key (`change_host_key`), a reboot (`reboot`);
+that swallows everything (`silence`), other host keys (`change_host_key`), a reboot (`reboot`);
 `accept` is the end of the first four. A full disk is a small file system that the caller mounts
 at `temporary` before.
 """
@@ -13,14 +13,25 @@ import signal
 import socket
 import threading
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import asyncssh
 
+from backend.domain.addresses import key_fingerprint
+
 asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")
+"""Of the keys that images of Linux make on the first boot, in the order in which ssh asks for them."""
+
+
+@cache
+def _rsa_key() -> asyncssh.SSHKey:
+    """One for all servers of the process: making one takes long."""
+    return asyncssh.generate_private_key("ssh-rsa", key_size=2048)
 
 
 def processes_in(directory: Path) -> list[int]:
@@ -42,7 +53,14 @@ class FakeSshd:
 
     username = "bench"
 
-    def __init__(self, directory: Path, *, address: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        host_key_types: Sequence[str] = HOST_KEY_TYPES,
+    ) -> None:
         self.address = address
         self.temporary = directory / "target"
         self.temporary.mkdir(exist_ok=True)
@@ -52,7 +70,10 @@ class FakeSshd:
         self.port = port
         self._client_key = asyncssh.generate_private_key("ssh-ed25519")
         self._allowed = {_plain(self._client_key.export_public_key("openssh").decode())}
-        self._host_key = asyncssh.generate_private_key("ssh-ed25519")
+        self._host_keys = [
+            _rsa_key() if one == "ssh-rsa" else asyncssh.generate_private_key(one)
+            for one in host_key_types
+        ]
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._listener: asyncssh.SSHAcceptor | None = None
         self._swallowing: socket.socket | None = None
@@ -70,14 +91,37 @@ class FakeSshd:
         return self._client_key.export_private_key("openssh").decode()
 
     @property
+    def host_keys(self) -> list[str]:
+        """The public host keys, `type base64`."""
+        return [_plain(key.export_public_key("openssh").decode()) for key in self._host_keys]
+
+    @property
     def host_key(self) -> str:
-        """The public host key, `type base64`."""
-        return _plain(self._host_key.export_public_key("openssh").decode())
+        """The first of them, which a client sees that asks as ssh does."""
+        return self.host_keys[0]
 
     @property
     def fingerprint(self) -> str:
-        """Of the host key, SHA256:…"""
-        return self._host_key.get_fingerprint("sha256")
+        """Of the first host key, SHA256:…"""
+        return key_fingerprint(self.host_key)
+
+    @property
+    def console(self) -> str:
+        """What cloud-init writes to a machine's console at the end of the first boot."""
+        said = "<14>Nov 21 15:27:31 cloud-init: "
+        shown = (_as_ssh_keygen_shows(key) for key in reversed(self.host_keys))
+        return "".join(
+            f"{line}\r\n"
+            for line in (
+                "[    0.000000] Linux version 6.1.0-26-cloud-amd64",
+                f"{said}-----BEGIN SSH HOST KEY FINGERPRINTS-----",
+                *(f"{said}{line}" for line in shown),
+                f"{said}-----END SSH HOST KEY FINGERPRINTS-----",
+                "-----BEGIN SSH HOST KEY KEYS-----",
+                *(f"{key} root@machine" for key in reversed(self.host_keys)),
+                "-----END SSH HOST KEY KEYS-----",
+            )
+        )
 
     def allow(self, public_key: str) -> None:
         """Let in whoever has the private one of this key, too."""
@@ -116,9 +160,10 @@ class FakeSshd:
         """Cut every open connection in the middle of whatever it does."""
         self._do(self._abort())
 
-    def change_host_key(self, kind: str = "ssh-ed25519") -> None:
-        """Come back as a machine with another host key."""
-        self._host_key = asyncssh.generate_private_key(kind)
+    def change_host_key(self, *key_types: str) -> None:
+        """Come back as a machine with other host keys, of all types or of these only."""
+        types = key_types or HOST_KEY_TYPES
+        self._host_keys = [asyncssh.generate_private_key(one) for one in types]
         self.refuse()
         self.accept()
 
@@ -149,7 +194,7 @@ class FakeSshd:
             self.address,
             self.port,
             server_factory=lambda: _Server(self),
-            server_host_keys=[self._host_key],
+            server_host_keys=self._host_keys,
             process_factory=self._serve,
             encoding=None,
         )
@@ -216,6 +261,15 @@ class FakeSshd:
 def _plain(public_key: str) -> str:
     """`type base64`, without a comment."""
     return " ".join(public_key.split()[:2])
+
+
+def _as_ssh_keygen_shows(public_key: str) -> str:
+    """A line of `ssh-keygen -l`."""
+    name, _ = public_key.split()
+    bits, kind = {"ssh-ed25519": (256, "ED25519"), "ssh-rsa": (2048, "RSA")}.get(
+        name, (name.removeprefix("ecdsa-sha2-nistp"), "ECDSA")
+    )
+    return f"{bits} {key_fingerprint(public_key)} root@machine ({kind})"
 
 
 def _reading(connection: asyncssh.SSHServerConnection, *, is_paused: bool) -> None:

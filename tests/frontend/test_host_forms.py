@@ -136,6 +136,16 @@ def test_key_is_approved_by_its_fingerprint(operator, queued):
     assert (host.state, host.host_key) == (HostState.TRUSTED, KEY)
 
 
+@pytest.mark.parametrize(
+    ("key_type", "name"),
+    [("ssh-ed25519", "ed25519"), ("ecdsa-sha2-nistp384", "ecdsa"), ("ssh-rsa", "rsa")],
+)
+def test_key_is_compared_with_the_file_of_its_type(client, key_type, name):
+    host = factories.host(state=HostState.UNVERIFIED, scanned_key=f"{key_type} AAAA")
+    part = text_of(client.get(f"/hosts/{host.pk}/key/"))
+    assert f"ssh-keygen -lf /etc/ssh/ssh_host_{name}_key.pub" in part
+
+
 def test_changed_key_is_told_loudly(client):
     host = factories.host(state=HostState.KEY_CHANGED, host_key=KEY, scanned_key=OTHER)
     part = text_of(client.get(f"/hosts/{host.pk}/key/"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.machines import Resource, ResourceKind, ResourceState
 from tests.fakes.aws import REGION, FakeAws
@@ -52,7 +53,7 @@ async def test_machine_is_pending_without_an_address_when_it_boots_slowly(aws, d
 async def test_machine_is_logged_in_to_by_the_key_of_the_console(aws, driver):
     found = await driver.describe(await launched(driver))
     machine = aws.alive()[0].machine
-    assert await driver.console_fingerprint(found) == machine.fingerprint
+    assert await driver.console_fingerprint(found) == host_key(machine.host_key)
     key = await ssh.scan(found.address, machine.port, is_private_allowed=True)
     target = Target(
         address=found.address,
@@ -75,7 +76,8 @@ async def test_console_tells_nothing_when_it_is_late(aws, driver):
 
 async def test_console_is_asked_in_the_old_way_when_the_type_is_old(aws, driver):
     found = await driver.describe(await launched(driver, machine_type="m4.large"))
-    assert await driver.console_fingerprint(found) == aws.alive()[0].machine.fingerprint
+    machine = aws.alive()[0].machine
+    assert await driver.console_fingerprint(found) == host_key(machine.host_key)
     assert len(aws.did("GetConsoleOutput")) == 2
 
 

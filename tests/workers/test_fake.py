@@ -12,6 +12,7 @@ import asyncssh
 import pytest
 
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
 from backend.providers.machines import Access, LaunchSpec, Resource, ResourceKind, ResourceState
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
@@ -118,7 +119,7 @@ def test_machine_lets_the_key_in_and_shows_its_fingerprint_when_it_runs(driver):
         await transport.close()
         return output.stdout
 
-    assert asyncssh.import_public_key(presented).get_fingerprint() == shown
+    assert host_key(presented) == shown
     assert asyncio.run(said()) == b"here\n"
 
 

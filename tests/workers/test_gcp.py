@@ -13,8 +13,8 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
 from backend.providers.gcp.driver import GcpDriver
 from backend.providers.machines import (
     Access,
@@ -494,7 +494,8 @@ async def test_fingerprint_is_that_of_the_machine_when_it_is_told(gce, driver, f
         gce.faults.set(fault, times=1)
     made = await driver.launch(SPEC, TOKEN)
     told = await driver.console_fingerprint(made)
-    assert told == gce.record[0].server.fingerprint
+    assert told == host_key(gce.record[0].server.host_key)
+    assert told.type == "ssh-ed25519"
     assert ("compute.instances.getSerialPortOutput" in gce.methods) == bool(faults)
 
 
@@ -511,7 +512,7 @@ async def test_driver_logs_in_when_the_presented_key_is_the_told_one(gce, driver
     made = await driver.launch(SPEC, TOKEN)
     port = gce.record[0].server.port
     presented = await ssh.scan(made.address, port, is_private_allowed=True)
-    assert key_fingerprint(presented) == await driver.console_fingerprint(made)
+    assert host_key(presented) == await driver.console_fingerprint(made)
     target = Target(
         made.address,
         port,

@@ -15,8 +15,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
 from backend.providers.hetzner import driver as hetzner
 from backend.providers.hetzner.driver import HetznerDriver
 from backend.providers.machines import (
@@ -177,7 +177,10 @@ async def test_launch_makes_one_machine_when_the_first_answer_says_nothing(cloud
 async def test_launch_makes_one_machine_when_several_workers_ask_at_once(cloud):
     made = await asyncio.gather(*(_driver(cloud).launch(SPEC, TOKEN) for _ in range(5)))
     assert len(set(made)) == len(cloud.record) == len(cloud.keys) == 1
-    assert await _driver(cloud).console_fingerprint(made[0]) == cloud.record[0].server.fingerprint
+    (made_for_all,) = cloud.record
+    assert await _driver(cloud).console_fingerprint(made[0]) == host_key(
+        made_for_all.server.host_key
+    )
 
 
 async def test_launch_waits_for_its_machine_when_it_is_not_shown_yet(cloud, driver, clock):
@@ -194,7 +197,7 @@ async def test_fingerprint_is_that_of_the_first_launch_when_it_was_repeated(clou
     cloud.faults.set("lost_answer", times=1)
     await _refusal(driver.launch(SPEC, TOKEN))
     made = await driver.launch(SPEC, TOKEN)
-    assert await driver.console_fingerprint(made) == cloud.record[0].server.fingerprint
+    assert await driver.console_fingerprint(made) == host_key(cloud.record[0].server.host_key)
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -401,7 +404,7 @@ async def test_driver_logs_in_when_the_machine_presents_the_injected_key(cloud, 
     port = cloud.record[0].server.port
     presented = await ssh.scan(made.address, port, is_private_allowed=True)
     told = await _driver(cloud).console_fingerprint(made)  # another process would say the same
-    assert key_fingerprint(presented) == told
+    assert host_key(presented) == told
     private_key = PRIVATE_KEY.export_private_key("openssh")
     target = Target(made.address, port, "root", private_key, presented, is_private_allowed=True)
     transport = await ssh.connect(target)

@@ -19,12 +19,12 @@ from backend.domain.errors import DriverError, Reason
 from tests.fakes.fake.cloud import Fault, moment
 from tests.fakes.fake.driver import FakeDriver
 from tests.fakes.fake_provider import FakeProvider
+from tests.fakes.sshd import HOST_KEY_TYPES
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
 from workers.engine import dispatch, poller
 from workers.engine.leases import claim_due, lost_after
 from workers.engine.pump import Pump
-from workers.remote import ssh
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ON_THE_WAY = (
@@ -301,22 +301,36 @@ def test_disk_that_stays_behind_is_ended(provider, run):
 # --- the first login --------------------------------------------------------------------------------
 
 
-def test_machine_that_presents_another_key_than_its_console_gets_nothing(
-    provider, run, monkeypatch
-):
+@pytest.mark.parametrize(
+    "key_types",
+    [HOST_KEY_TYPES, HOST_KEY_TYPES[1:], HOST_KEY_TYPES[2:]],
+    ids=lambda types: types[0],
+)
+def test_machine_is_pinned_by_the_preferred_key_of_its_console(provider, run, key_types):
+    provider.machines.host_key_types = key_types
     stepped(run, RunState.BOOTING)
-    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBm4oXyt0kX9bOJ4p0ZzGQYkMZbF3q0mKqJ8xv2l7m3d"
-
-    async def scan(*_, **__):
-        return other
-
-    monkeypatch.setattr(ssh, "scan", scan)
     provider.look()
-    servers = list(provider.machines.alive.values())
+    (server,) = provider.machines.alive.values()
+    assert over(run).state == RunState.DONE
+    run.host.refresh_from_db()
+    assert run.host.host_key == server.host_key
+    assert run.host.host_key.startswith(f"{key_types[0]} ")
+
+
+@pytest.mark.parametrize("key_types", [HOST_KEY_TYPES, HOST_KEY_TYPES[2:]], ids=["same", "other"])
+def test_machine_that_presents_another_key_than_its_console_gets_nothing(provider, run, key_types):
+    stepped(run, RunState.BOOTING)
+    provider.look()
+    (server,) = provider.machines.alive.values()
+    shown = server.fingerprint
+    server.change_host_key(*key_types)
     over(run)
     assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
-    assert "but its console shows SHA256:" in run.failure_detail
-    assert [server.commands for server in servers] == [[]]
+    assert run.failure_detail == (
+        f"it presents the host key {key_types[0]} {server.fingerprint}, "
+        f"but its console shows ssh-ed25519 {shown}"
+    )
+    assert server.commands == []
     assert is_nothing_left(provider, run)
 
 

@@ -37,8 +37,8 @@ from backend.benchmarks.resources import (
 )
 from backend.benchmarks.services import host_private_key
 from backend.common import clock
-from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
 from backend.domain.rentals import next_zone
 from backend.providers import machines
 from backend.providers.machines import LaunchSpec
@@ -236,10 +236,15 @@ def _logged_in(run: Run, step: Step, provider: Provider, found: machines.Resourc
         if shown is None:
             return _not_yet(resource, step, "the console does not show the host key yet")
         presented = asyncio.run(
-            ssh.scan(found.address, found.port, is_private_allowed=settings.SSH_ALLOW_PRIVATE)
+            ssh.scan(
+                found.address,
+                found.port,
+                is_private_allowed=settings.SSH_ALLOW_PRIVATE,
+                first_type=shown.type,
+            )
         )
-        if key_fingerprint(presented) != shown:
-            detail = f"it presents {key_fingerprint(presented)}, but its console shows {shown}"
+        if (key := host_key(presented)) != shown:
+            detail = f"it presents the host key {key}, but its console shows {shown}"
             return Move(RunState.TEARING_DOWN, failed(run, Reason.AUTH, detail), event=detail)
         with fenced(_claim(step)):
             rented_host_pin(

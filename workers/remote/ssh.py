@@ -13,10 +13,13 @@ import asyncssh
 
 from backend.domain.addresses import checked_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
+from backend.domain.host_keys import TYPES
 from workers.remote.driver import HostKeyChanged, Output, Target, read_capped
 
 CONNECT_TIMEOUT_S = 10
 KEEPALIVE_S = 15
+SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
+"""What host keys of a type sign with, where that is not named as the type."""
 
 asyncssh.set_log_level("WARNING")  # one line for every connection and channel otherwise
 
@@ -61,13 +64,18 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str
     return allowed[0]
 
 
-async def scan(address: str, port: int, *, is_private_allowed: bool) -> str:
-    """The host key that a machine presents, in OpenSSH form. Nothing is sent or run."""
+async def scan(address: str, port: int, *, is_private_allowed: bool, first_type: str = "") -> str:
+    """The host key that a machine presents, in OpenSSH form, which begins with its type: that of
+    `first_type` where the machine has one, else the one we prefer. Nothing is sent or run."""
+    types = (first_type, *TYPES) if first_type else TYPES
+    algorithms = [name for one in types for name in SIGNATURES.get(one, (one,))]
     ip = await _resolved(address, port, is_private_allowed=is_private_allowed)
     place = f"{address} port {port}"
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            key = await asyncssh.get_server_host_key(ip, port, config=None)
+            key = await asyncssh.get_server_host_key(
+                ip, port, config=None, server_host_key_algs=algorithms
+            )
     except (OSError, asyncssh.Error) as error:
         raise _connect_error(error, place) from error
     if key is None:
@@ -86,6 +94,7 @@ async def connect(target: Target) -> "SshTransport":
             target.port,
             username=target.username,
             client_keys=[asyncssh.import_private_key(target.private_key)],
+            # Of host keys, only those of the pinned one's type are asked for.
             known_hosts=f"* {target.host_key}\n".encode(),
             client_factory=lambda: client,
             config=None,
@@ -103,7 +112,10 @@ async def connect(target: Target) -> "SshTransport":
         # No host key of the pinned type, which either side may say first by hanging up: the machine
         # has another one, which a scan names.
         presented = await scan(
-            target.address, target.port, is_private_allowed=target.is_private_allowed
+            target.address,
+            target.port,
+            is_private_allowed=target.is_private_allowed,
+            first_type=target.host_key.partition(" ")[0],
         )
         if presented == target.host_key:
             raise _connect_error(error, place) from error
@@ -114,12 +126,16 @@ async def connect(target: Target) -> "SshTransport":
 
 
 def _changed(target: Target, place: str, presented: str | None) -> HostKeyChanged:
-    shown = key_fingerprint(presented) if presented else "an unknown key"
-    pinned = key_fingerprint(target.host_key)
+    shown = _named(presented) if presented else "an unknown key"
+    pinned = _named(target.host_key)
     return HostKeyChanged(
         f"{place} presents the host key {shown}, but {pinned} is pinned; nothing was run",
         presented=presented,
     )
+
+
+def _named(key_line: str) -> str:
+    return f"{key_line.split(maxsplit=1)[0]} {key_fingerprint(key_line)}"
 
 
 def _connect_error(error: Exception, place: str) -> DriverError:

@@ -3,26 +3,38 @@
 import re
 from collections.abc import Iterator
 
-from backend.domain.addresses import key_fingerprint
+from backend.domain.host_keys import ECDSA_BITS, TYPES, HostKey, host_key, preferred
 
 MARK = re.compile(r"-----(BEGIN|END) SSH HOST KEY (?:KEYS|FINGERPRINTS)-----")
-KEY = re.compile(r"\b(ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/=])")
-FINGERPRINT = re.compile(r"\b(SHA256:[A-Za-z0-9+/]{43}) .*\(ED25519\)")
+KEY = re.compile(rf"\b((?:{'|'.join(TYPES)}) [A-Za-z0-9+/]+={{0,2}})(?![A-Za-z0-9+/=])")
+FINGERPRINT = re.compile(
+    r"\b(?P<bits>\d+) (?P<sha256>SHA256:[A-Za-z0-9+/]{43}) .*\((?P<name>ED25519|ECDSA|RSA)\)"
+)
 
 
-def host_key_fingerprint(console: str) -> str | None:
-    """`SHA256:…` of the ed25519 host key; None until a whole block of keys with one is there.
+def console_host_key(console: str) -> HostKey | None:
+    """The host key that we prefer of those shown; None until a whole block with one is there.
 
-    The last block counts. A line that the kernel wrote into is no key.
+    Of several of a type the last one counts. A line that the kernel wrote into is no key.
     """
-    found = None
-    for block in _blocks(console):
-        for line in block:
-            if key := KEY.search(line):
-                found = key_fingerprint(key[1])
-            elif shown := FINGERPRINT.search(line):
-                found = shown[1]
-    return found
+    lines = (line for block in _blocks(console) for line in block)
+    return preferred(key for line in lines if (key := _shown(line)) is not None)
+
+
+def _shown(line: str) -> HostKey | None:
+    if match := KEY.search(line):
+        return host_key(match[1])
+    if match := FINGERPRINT.search(line):
+        key_type = _type(match["name"], match["bits"])
+        return HostKey(key_type, match["sha256"]) if key_type else None
+    return None
+
+
+def _type(name: str, bits: str) -> str | None:
+    """The type of a key that ssh-keygen names by its algorithm and length."""
+    if name == "ECDSA":
+        return f"ecdsa-sha2-nistp{bits}" if bits in ECDSA_BITS else None
+    return {"ED25519": "ssh-ed25519", "RSA": "ssh-rsa"}[name]
 
 
 def _blocks(console: str) -> Iterator[list[str]]:

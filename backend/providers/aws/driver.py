@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from botocore.exceptions import ClientError
 
 from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.console import host_key_fingerprint
+from backend.domain.host_keys import HostKey
+from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, allowing, code, failure, is_unknown, login
 from backend.providers.aws.request import (
@@ -131,9 +132,9 @@ class AwsDriver:
         )
         return [resource for resources in found for resource in resources]
 
-    async def console_fingerprint(self, resource: Resource) -> str | None:
+    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
         console = await self._do(partial(self._console, resource=resource))
-        return host_key_fingerprint(console)
+        return console_host_key(console)
 
     async def _do(self, work: Callable[[Login], T]) -> T:
         return await asyncio.to_thread(self._done, work)

@@ -20,9 +20,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.console import host_key_fingerprint
+from backend.domain.host_keys import HostKey, host_key, preferred
+from backend.domain.parsing.console import console_host_key
 from backend.providers.gcp.documents import (
     TOKEN,
     WORKSPACE,
@@ -92,7 +92,7 @@ class GcpDriver:
         no longer. Of disks only those that no machine holds: the others go with their machine."""
         return await _visit(self._project.inventory, tag, token, region)
 
-    async def console_fingerprint(self, resource: Resource) -> str | None:
+    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
         """From the guest attributes, where Google's images write it, else the serial console."""
         return await _visit(self._project.console_fingerprint, resource)
 
@@ -295,7 +295,7 @@ class _Project:
                     Reason.UNREACHABLE, f"no answer from {', '.join(missing)}", retryable=True
                 )
 
-    def console_fingerprint(self, resource: Resource) -> str | None:
+    def console_fingerprint(self, resource: Resource) -> HostKey | None:
         from google.api_core.exceptions import BadRequest
 
         try:
@@ -305,15 +305,16 @@ class _Project:
                 return None
             raise
 
-    def _fingerprint(self, place: dict[str, str]) -> str | None:
+    def _fingerprint(self, place: dict[str, str]) -> HostKey | None:
         attributes = self._found(
             "Instances", "get_guest_attributes", **place, query_path="hostkeys/"
         )
-        for entry in attributes.query_value.items if attributes else ():
-            if entry.key == "ssh-ed25519":
-                return key_fingerprint(f"{entry.key} {entry.value}")
+        entries = attributes.query_value.items if attributes else ()
+        keys = (host_key(f"{entry.key} {entry.value}") for entry in entries)
+        if key := preferred(key for key in keys if key is not None):
+            return key
         console = self._found("Instances", "get_serial_port_output", **place, port=1)
-        return host_key_fingerprint(console.contents) if console else None
+        return console_host_key(console.contents) if console else None
 
 
 def _place(resource: Resource, kind: str) -> dict[str, str]:

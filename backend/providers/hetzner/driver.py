@@ -32,6 +32,7 @@ import asyncssh
 import httpx
 
 from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import HostKey
 from backend.providers.machines import (
     Access,
     LaunchSpec,
@@ -49,6 +50,7 @@ IMAGE = "debian-12"
 """Of the architecture that the type of machine has."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
 HOST_KEY = "rackrate-host-key"
+HOST_KEY_TYPE = "ssh-ed25519"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 KEY_PREFIX = "key-"
@@ -138,7 +140,7 @@ class HetznerDriver:
             "ssh_keys",
             {"name": name, "public_key": " ".join(spec.public_key.split()[:2]), "labels": labels},
         )
-        host_key = asyncssh.generate_private_key("ssh-ed25519")
+        host_key = asyncssh.generate_private_key(HOST_KEY_TYPE)
         server = {
             "name": name,
             "server_type": spec.machine_type,
@@ -179,11 +181,13 @@ class HetznerDriver:
             *map(_key, keys),
         ]
 
-    async def console_fingerprint(self, resource: Resource) -> str | None:
+    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
         """From the label that was written when the machine was made."""
         async with self._opened() as api:
             found = await api.found(_path(resource))
-        return _fingerprint(found["server"]["labels"].get(HOST_KEY, "")) if found else None
+        label = found["server"]["labels"].get(HOST_KEY, "") if found else ""
+        fingerprint = _fingerprint(label)
+        return HostKey(HOST_KEY_TYPE, fingerprint) if fingerprint else None
 
     def _machine(self, server: Mapping[str, Any]) -> Resource:
         ipv4 = (server.get("public_net") or {}).get("ipv4") or {}

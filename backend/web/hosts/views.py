@@ -89,11 +89,14 @@ def _created(form: HostForm, actor: str) -> Host:
 
 
 def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
+    scanned_type = host.scanned_key.partition(" ")[0]
     return {
         "host": host,
         "is_scanning": host.scan_requested_at is not None,
         "scanned": fingerprint(host.scanned_key),
-        "scanned_type": host.scanned_key.split()[0] if host.scanned_key else "",
+        "scanned_type": scanned_type,
+        # What OpenSSH calls it in the name of its file.
+        "scanned_name": scanned_type.removeprefix("ssh-").partition("-")[0],
         "pinned": fingerprint(host.host_key),
         "is_local": host.driver == "local",
         "is_archived": host.driver == ARCHIVE_DRIVER,

@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS resources (
     visible_ms INTEGER NOT NULL, running_ms INTEGER NOT NULL,
     ends_ms INTEGER, is_ending INTEGER NOT NULL DEFAULT 0, detail TEXT NOT NULL DEFAULT '',
     is_listening INTEGER NOT NULL DEFAULT 1, address TEXT NOT NULL DEFAULT '',
-    port INTEGER NOT NULL DEFAULT 22, fingerprint TEXT NOT NULL DEFAULT ''
+    port INTEGER NOT NULL DEFAULT 22, console TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS resources_token ON resources (token);
 CREATE TABLE IF NOT EXISTS faults (
@@ -135,12 +135,12 @@ class FakeCloud:
             "kind = 'machine' AND address = '' AND (ends_ms IS NULL OR ends_ms > ?)", now_ms()
         )
 
-    def attach(self, number: int, *, address: str, port: int, fingerprint: str) -> None:
-        """Behind this machine is the one at that address; its console shows the fingerprint."""
+    def attach(self, number: int, *, address: str, port: int, console: str) -> None:
+        """Behind this machine is the one at that address; its console shows that text."""
         with self._transaction() as database:
             database.execute(
-                "UPDATE resources SET address = ?, port = ?, fingerprint = ? WHERE number = ?",
-                (address, port, fingerprint, number),
+                "UPDATE resources SET address = ?, port = ?, console = ? WHERE number = ?",
+                (address, port, console, number),
             )
 
     def over(self) -> list[sqlite3.Row]:
@@ -202,10 +202,10 @@ class FakeCloud:
         )
         return [_resource(row) for row in rows if row["region"] in regions]
 
-    def fingerprint(self, number: int) -> str | None:
-        """None until the machine has booted, and when no SSH server is on it."""
+    def console(self, number: int) -> str:
+        """What the console shows; "" until the machine has booted."""
         found = self._rows("number = ? AND running_ms <= ?", number, now_ms())
-        return (found[0]["fingerprint"] or None) if found else None
+        return str(found[0]["console"]) if found else ""
 
     # --- the file -----------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from backend.domain.host_keys import HostKey
+from backend.domain.parsing.console import console_host_key
 from backend.providers.machines import Access, LaunchSpec, Listing, Resource, ResourceState
 from tests.fakes.fake.cloud import FakeCloud
 
@@ -45,9 +47,10 @@ class FakeDriver:
         )
         return await self._call("inventory", asked, token)
 
-    async def console_fingerprint(self, resource: Resource) -> str | None:
+    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
         number = _number(resource)
-        return await self._call("console", lambda cloud: cloud.fingerprint(number), resource.token)
+        console = await self._call("console", lambda cloud: cloud.console(number), resource.token)
+        return console_host_key(console)
 
     async def _call(self, name: str, work: Callable[[FakeCloud], T], token: str = "") -> T:
         cloud = await asyncio.to_thread(FakeCloud, self._folder)
