@@ -20,6 +20,7 @@ class FakeProvider:
         self.folder.mkdir()
         self.cloud = FakeCloud(self.folder)
         self.machines = Machines(directory)
+        self._looking = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._attend, name="provider")
 
@@ -39,15 +40,16 @@ class FakeProvider:
 
     def look(self) -> None:
         """One look: what is new gets a server, what is over loses it."""
-        for row in self.cloud.unattached():
-            machine = self.machines.start(row["public_key"])
-            if not row["is_listening"]:
-                machine.refuse()
-            self.cloud.attach(
-                row["number"],
-                address=machine.address,
-                port=machine.port,
-                console=machine.console if row["is_listening"] else "",
-            )
-        for row in self.cloud.over():
-            self.machines.stop(row["address"])
+        with self._looking:
+            for row in self.cloud.unattached():
+                machine = self.machines.start(row["public_key"])
+                if not row["is_listening"]:
+                    machine.refuse()
+                self.cloud.attach(
+                    row["number"],
+                    address=machine.address,
+                    port=machine.port,
+                    console=machine.console if row["is_listening"] else "",
+                )
+            for row in self.cloud.over():
+                self.machines.stop(row["address"])
