@@ -93,6 +93,60 @@ def test_conditions_in_error_are_told_beside_their_box(browser, site, rows):
         expect(page.get_by_role("status")).to_contain_text("31 offers")
 
 
+def test_menus_follow_the_metric_and_stay_as_they_are_used(browser, site, rows):
+    region = factories.region("europe-west1", provider_slug="gcp")
+    for n in range(3):
+        offer = published(f"t2d-{n}", 500.0, "0.1", provider_slug="gcp", region=region)
+        factories.sample(
+            offer, 1e5, metric="coremark_score", variant="standard", source="published"
+        )
+    with opened(browser, site) as page:
+        ready(page, "/?provider=aws")
+        page.locator("#panel-more > summary").click()
+        expect(page.locator("#more-count")).to_be_hidden()
+        page.get_by_label("Metric").select_option("coremark_score")
+        page.wait_for_url(re.compile("metric=coremark_score"))
+        page.locator("#provider-menu").click()
+        options = page.locator("#provider-options label")
+        # What is chosen stays in its menu, also where no offer has it.
+        expect(options).to_have_text(
+            [re.compile(r"AWS\s+0"), re.compile(r"Google Cloud\s+3"), re.compile("all but")]
+        )
+        page.locator("#provider-options [value=aws]").uncheck()
+        page.locator("#region-menu").click()
+        expect(page.locator("#region-options label").first).to_have_text(
+            re.compile(r"europe-west1\s+3")
+        )
+        box = page.locator("#region-options [value=europe-west1]")
+        box.focus()
+        page.keyboard.press("Space")
+        expect(page.locator("#more-count")).to_have_text("1")
+        expect(box).to_be_checked()
+        expect(box).to_be_focused()
+        expect(box).to_be_visible()
+        page.wait_for_url(re.compile("region=europe-west1"))
+        menus = page.locator("#ranking-form details.menu ul")
+        followed = [text.split() for text in menus.all_text_contents()]
+        ready(page, page.url)
+        assert [text.split() for text in menus.all_text_contents()] == followed
+
+
+def test_tick_made_before_an_answer_comes_is_kept(browser, site, rows):
+    with opened(browser, site) as page:
+        ready(page, "/")
+        page.locator("#provider-menu").click()
+        box = page.locator("#provider-options [value=gcp]")
+        page.evaluate(
+            """() => document.body.addEventListener("htmx:oobBeforeSwap", () => {
+              document.querySelector("#provider-options [value=gcp]").checked = true;
+            }, { once: true, capture: true })"""
+        )
+        page.locator("#provider-options [value=aws]").check()
+        page.wait_for_url(re.compile("provider=aws"))
+        expect(page.locator(".chip:not(.all)")).to_have_count(1)
+        expect(box).to_be_checked()
+
+
 def test_picks_survive_paging_and_open_the_comparison(browser, site, rows):
     with opened(browser, site) as page:
         ready(page, "/?per_page=25&sort=offer")

@@ -99,6 +99,33 @@ BOUND_FIELDS = tuple(
 )
 
 
+def _menu_fields(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{name}{mark}" for name in names for mark in ("", "!"))
+
+
+PANELS: Mapping[str, Sequence[str]] = {
+    "more": ("where", "measured", *BOUND_FIELDS, *_menu_fields(forms.MORE_MENUS)),
+    "price": PRICE_FIELDS,
+    "mix": MIX_FIELDS,
+}
+
+
+def filter_menus(params: state.Params, wrong: Mapping[str, str], found: Ranking) -> dict[str, Any]:
+    """What of the form follows the rest of it: the options of the menus, the marks of panels."""
+    sound = {name: values for name, values in params.items() if name not in wrong}
+    everything = _ranking_of_any_category(sound, found)
+    set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
+    return {
+        "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
+        "more_menus": forms.menus(forms.MORE_MENUS, sound, everything),
+        "set_count": {
+            "more": set_count["more"] or "",
+            "price": set_count["price"] or "",
+            "mix": "on" if set_count["mix"] else "",
+        },
+    }
+
+
 def controls(
     address: state.Address,
     params: state.Params,
@@ -108,27 +135,19 @@ def controls(
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
-    sound = {name: values for name, values in params.items() if name not in wrong}
-    everything = _ranking_of_any_category(sound, found)
     offered = remembered(found, "currencies", lambda: sorted(currencies()))
     scored = remembered(found, "metrics", metrics_scored)
     form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
-    panels = {
-        "more": ("where", "measured", *BOUND_FIELDS, *_menu_fields(forms.MORE_MENUS)),
-        "price": PRICE_FIELDS,
-        "mix": MIX_FIELDS,
-    }
     rarer = columns.RANGES[1][1]
     lazy = {
         "figures": any(name.partition("__")[0] in rarer for name in (*params, *wrong)),
         "mix": any(name in MIX_FIELDS for name in (*params, *wrong)),
     }
     opened = given.get("open", [])
-    shown = {*form.fields, *(name for names in panels.values() for name in names)}
+    shown = {*form.fields, *(name for names in PANELS.values() for name in names)}
     return {
         "form": form,
-        "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
-        "more_menus": forms.menus(forms.MORE_MENUS, sound, everything),
+        **filter_menus(params, wrong, found),
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -139,20 +158,15 @@ def controls(
         "base": state.value(params, "base"),
         "is_drawn": {name: name in opened or is_set for name, is_set in lazy.items()},
         "lazy_urls": {name: address.url(open=name, page=None) for name in lazy},
-        "set_count": {panel: len(params.keys() & {*names}) for panel, names in panels.items()},
         "is_open": {
-            "more": "figures" in opened or not wrong.keys().isdisjoint(panels["more"]),
-            "price": not wrong.keys().isdisjoint(panels["price"]),
-            "mix": "mix" in opened or not wrong.keys().isdisjoint(panels["mix"]),
+            "more": "figures" in opened or not wrong.keys().isdisjoint(PANELS["more"]),
+            "price": not wrong.keys().isdisjoint(PANELS["price"]),
+            "mix": "mix" in opened or not wrong.keys().isdisjoint(PANELS["mix"]),
         },
         "other_errors": [
             (words.parameter(name)[1], detail) for name, detail in errors if name not in shown
         ],
     }
-
-
-def _menu_fields(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{name}{mark}" for name in names for mark in ("", "!"))
 
 
 def _ranking_of_any_category(params: state.Params, found: Ranking) -> Ranking:

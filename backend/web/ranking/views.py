@@ -114,6 +114,8 @@ def _partial(request: HttpRequest, given: state.Params, wanted: Asked) -> HttpRe
     if "open" in given:
         return _varied(_piece(request, given, wanted, origin))
     context = _context(request, wanted, origin) | {"is_partial": True}
+    if HtmxDetails(request).trigger == "ranking-form":
+        context |= ranking_parts.filter_menus(wanted.params, {}, context["found"])
     response = _varied(render(request, "ranking/_results.html", context))
     response.headers["HX-Push-Url"] = context["address"].url()
     return response
@@ -138,7 +140,7 @@ def _context(request: HttpRequest, wanted: Asked, origin: str) -> dict[str, Any]
 
 
 def _varied(response: HttpResponse) -> HttpResponse:
-    patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request"])
+    patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request", "HX-Trigger"])
     return response
 
 

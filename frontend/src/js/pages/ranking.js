@@ -95,6 +95,13 @@ function nameChoices(menu) {
 for (const menu of document.querySelectorAll(".controls details.menu")) {
   menu.addEventListener("change", () => nameChoices(menu));
 }
+// The menus follow the other filters; what was ticked after the request left stays ticked.
+document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  for (const box of detail.target.querySelectorAll("input[type=checkbox]")) {
+    const successor = detail.fragment.querySelector(`#${CSS.escape(box.id)}`);
+    if (successor) successor.checked = box.checked;
+  }
+});
 connectTable();
 
 // Panels stay as they were left while a person works on one list, also over a reload.
