@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations
@@ -35,6 +35,13 @@ def ready(page: Page, path: str) -> None:
 
 def offers(page: Page) -> list[str]:
     return page.locator(".paged tbody th").all_text_contents()
+
+
+def click_words(page: Page, option: Locator) -> None:
+    """A click on the text of a label, beside its box."""
+    box = option.locator("input").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] + 12, box["y"] + box["height"] / 2)
 
 
 def heads(page: Page) -> list[str]:
@@ -91,6 +98,30 @@ def test_conditions_in_error_are_told_beside_their_box(browser, site, rows):
         expect(page.locator("#where_error")).to_contain_text("did you mean ram_gib?")
         expect(page.get_by_label("Conditions")).to_have_value("ram>=8")
         expect(page.get_by_role("status")).to_contain_text("31 offers")
+
+
+def test_words_of_an_option_are_clicked_like_its_box(browser, site, rows):
+    published("aws-here", 500.0, "0.1", region=factories.region())
+    with opened(browser, site) as page:
+        ready(page, "/")
+        page.locator("#panel-more > summary").click()
+        for name, code in (("provider", "aws"), ("kind", "cloud"), ("region", "us-east-1")):
+            page.locator(f"#{name}-menu").click()
+            option = page.locator(f"#{name}-options label").filter(
+                has=page.locator(f"[value={code}]")
+            )
+            click_words(page, option)
+            page.wait_for_url(re.compile(f"{name}={code}"))
+            expect(option.locator("input")).to_be_checked()
+            expect(option).to_be_visible()
+        expect(page.locator(".paged tbody tr")).to_have_count(1)
+        page.locator("#menu-columns summary").click()
+        option = page.locator("#menu-columns label").filter(has=page.locator("[value=kind]"))
+        click_words(page, option)
+        expect(option.locator("input")).not_to_be_checked()
+        page.get_by_role("button", name="Show these").click()
+        page.wait_for_url(re.compile("cols="))
+        assert "Kind" not in "".join(heads(page))
 
 
 def test_menus_follow_the_metric_and_stay_as_they_are_used(browser, site, rows):

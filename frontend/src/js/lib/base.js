@@ -35,9 +35,12 @@ function setUpThemeButton(button) {
   });
 }
 
-function closeMenusOutside(event) {
+function closeMenusOutside({ type, target }) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (!menu.contains(event.target)) menu.open = false;
+    // Pressing the words of an option focuses what holds the menu, the main element. Closing the
+    // menu then would take the option away before it is clicked.
+    const isAround = type === "focusin" && target.contains(menu);
+    if (!menu.contains(target) && !isAround) menu.open = false;
   }
 }
 
