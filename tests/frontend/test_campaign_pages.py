@@ -306,11 +306,16 @@ def test_preview_shows_five_dates_in_the_zone_and_stores_nothing(operator, rows)
 
 def test_preview_fragment_answers_the_form_as_it_is_typed(operator, rows):
     answer = operator.get(
-        "/schedules/preview/", when(rows.campaign), headers={"HX-Request": "true"}
+        "/schedules/preview/",
+        when(rows.campaign, time_zone="Europe/Madrid"),
+        headers={"HX-Request": "true"},
     )
     text = text_of(answer)
     assert text.lstrip().startswith('<div id="preview"')
-    assert text.count("<li>") == 5
+    dates = re.findall(r"<li>\w{3} \d{4}-\d\d-\d\d (\S+) <span class=\"muted\">(\w+) ", text)
+    assert len(dates) == 5
+    assert {at for at, _ in dates} == {"04:30"}
+    assert {zone for _, zone in dates} <= {"CET", "CEST"}
     wrong = operator.get(
         "/schedules/preview/", when(rows.campaign, cron="99 *"), headers={"HX-Request": "true"}
     )
