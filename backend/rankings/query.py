@@ -47,6 +47,7 @@ BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
 LISTS = frozenset({"basis", "weights", "cols"})
 """Lists that a form may also send as several values of one name."""
 MOST_METRICS = 12
+MOST_SORT_KEYS = 10
 MOST_WEIGHT = Decimal(1000)
 MOST_GB = Decimal(10**9)
 MOST_ADDRESSES = 10_000
@@ -201,8 +202,13 @@ def _basis(value: str) -> tuple[str, ...]:
 
 
 def _sort(value: str) -> tuple[tuple[str, bool], ...]:
-    keys = [key.strip() for key in value.split(",") if key.strip()]
-    return tuple((_column_name(key.removeprefix("-")), key.startswith("-")) for key in keys)
+    """Keys in order; a column's second key changes nothing and is dropped."""
+    keys: dict[str, bool] = {}
+    for key in _split([value]):
+        keys.setdefault(_column_name(key.removeprefix("-")), key.startswith("-"))
+    if len(keys) > MOST_SORT_KEYS:
+        raise ValueError(f"{len(keys)} columns are more than {MOST_SORT_KEYS}")
+    return tuple(keys.items())
 
 
 def _cols(value: str) -> tuple[str, ...]:
@@ -254,7 +260,8 @@ _DESCRIBED = {
     "as_of": "Prices and exchange rates known on that day",
     "q": "Words that identifier, name, provider, region or processor hold",
     "measured": "1: measured only; 0: all others",
-    "sort": "Columns, comma-separated, - for descending (default -value_per_cost)",
+    "sort": f"Up to {MOST_SORT_KEYS} columns, comma-separated, - for descending "
+    "(default -value_per_cost)",
     "cols": "Columns to show, comma-separated",
 }
 

@@ -15,6 +15,7 @@ from django.test import Client
 
 from backend.catalog.services import data_version_bump
 from backend.common.rest import views
+from backend.rankings.columns import COLUMN
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -393,6 +394,11 @@ def test_many_sort_keys_order_like_python_with_unknown_last(client: Client) -> N
         assert found[-1]["vcpu"] is None
 
 
+def test_repeated_sort_keys_change_nothing(client: Client, demo: None) -> None:
+    once = results(client, "sort=vcpu,-score")
+    assert results(client, "sort=" + ",".join(["vcpu", "-score", "-vcpu"] * 1000)) == once
+
+
 def test_cols_choose_the_columns_and_their_order(client: Client, demo: None) -> None:
     response = client.get(f"{API}/rankings.csv?cols=score,offer_id,score")
     assert response.content.decode().splitlines()[0] == "score,offer_id"
@@ -416,6 +422,7 @@ def test_cols_choose_the_columns_and_their_order(client: Client, demo: None) -> 
         ("as_of=yesterday", "as_of"),
         ("as_of=9999-12-31", "as_of"),
         ("sort=-speed", "sort"),
+        (f"sort={','.join(list(COLUMN)[:11])}", "sort"),
         ("cols=offer_id,speed", "cols"),
         ("per_page=0", "per_page"),
         ("per_page=251", "per_page"),

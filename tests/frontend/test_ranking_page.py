@@ -152,6 +152,18 @@ def test_order_of_two_keys_is_told_in_words_and_by_one_aria_sort(client, few):
     assert offers(html(client, "/?sort=price,-vcpu")) == ["four", "sixteen", "eight", "unpriced"]
 
 
+def test_page_of_three_thousand_sort_keys_is_as_long_as_any(client, few):
+    plain = html(client, "/?sort=price,-vcpu")
+    assert len(html(client, "/?sort=" + ",".join(["price", "-vcpu"] * 1500))) == len(plain)
+
+
+def test_more_sort_keys_than_ten_are_refused_beside_the_menu(client, few):
+    text = html(client, "/?sort=" + ",".join(COLUMNS_V1[:11]))
+    assert 'id="sort_error">Order ignored: 11 columns are more than 10' in text
+    assert "by Value per cost, highest first</span>" in text
+    assert "Order ignored" not in html(client, "/?sort=" + ",".join(COLUMNS_V1[:10]))
+
+
 def test_heads_have_a_button_that_adds_their_column_to_the_order(client, few):
     text = html(client, "/?sort=price")
     buttons = {b["value"]: b for b in Tags(text).named("button") if b.get("name") == "also"}

@@ -51,6 +51,14 @@ def test_heading_turns_round_on_the_second_click():
     assert here.heading("vcpu").also == "-vcpu"  # more comes first
 
 
+def test_repeated_sort_keys_are_dropped_from_every_link():
+    params = state.cleaned({"sort": [",".join(["price", "-score", "-price"] * 1000)]})
+    here = state.Address("/", params)
+    assert params == {"sort": ["price,-score"]}
+    assert here.heading("score").url == "/?sort=-score"
+    assert len(here.sorting()) == 2
+
+
 def test_sorting_tells_each_key_with_links_that_turn_it_round_and_take_it_out():
     first, second = state.Address("/", {"sort": ["price,-score"]}).sorting()
     assert (first.label, first.is_descending, first.turn_url) == (

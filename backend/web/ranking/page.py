@@ -145,6 +145,8 @@ def controls(
     }
     opened = given.get("open", [])
     shown = {*form.fields, *(name for names in PANELS.values() for name in names)}
+    if found.rows:
+        shown.add("sort")  # beside the menu above the table
     return {
         "form": form,
         **filter_menus(params, wrong, found),

@@ -57,12 +57,21 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
             said = [",".join(dict.fromkeys(part for part in parts if part))] if parts else []
         if name == "currency":
             said = [code.upper() for code in said]
+        if name == "sort" and said:
+            said = [_ordered(said[-1])]
         if name == "basis" and said:
             extras = [part for part in said[0].split(",") if part != "machine"]
             said = [",".join(extras)]
         if any(said) and said != [DEFAULTS.get(name)]:
             params[name] = said
     return _without_idle_parts(params)
+
+
+def _ordered(sort: str) -> str:
+    """An order without the keys that change nothing: each column counts where it stands first."""
+    keys = dict.fromkeys(key.strip() for key in sort.split(",") if key.strip())
+    first = {key.removeprefix("-"): key for key in reversed(keys)}
+    return ",".join(key for key in keys if first[key.removeprefix("-")] == key)
 
 
 def _without_idle_parts(params: Params) -> Params:
