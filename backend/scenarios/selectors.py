@@ -67,6 +67,8 @@ def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
 
 def scenario_found(workspace_slug: str, slug: str) -> Scenario | None:
     """The scenario of this slug, with everything."""
+    if "\0" in slug:
+        return None  # which no database holds
     rows = Scenario.objects.select_related("workspace")
     return rows.filter(workspace__slug=workspace_slug, slug=slug).first()
 

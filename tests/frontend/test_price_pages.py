@@ -70,6 +70,19 @@ def test_prices_page_ignores_and_names_a_value_that_is_no_choice(client, offer):
     assert "1 price<" in text
 
 
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [
+        ("/prices/?as_of=9999-12-31", "as_of"),
+        ("/prices/changes/?since=9999-12-31", "since"),
+        ("/prices/changes/?until=9999-12-31", "until"),
+    ],
+)
+def test_last_day_of_the_calendar_is_refused_beside_its_field(client, offer, address, field):
+    text = text_of(client.get(address))
+    assert re.search(rf'id="{field}_error">[^<]*This day is too far ahead', text)
+
+
 def test_price_leads_to_the_answer_it_was_read_from(client, offer, feed):
     payload = PricePayload.objects.create(
         feed=feed,

@@ -325,6 +325,9 @@ def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> No
 
 def test_comparison_has_limits_and_words_for_nothing(client: Client) -> None:
     assert "Nothing to compare" in text_of(client, "/scenarios/compare/")
+    assert "No scenario is called \N{REPLACEMENT CHARACTER}." in text_of(
+        client, "/scenarios/compare/?s=%00"
+    )
     many = "&".join(f"s={n}" for n in range(9))
     assert "At most 8 are compared." in text_of(client, f"/scenarios/compare/?{many}")
 

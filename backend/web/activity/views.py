@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from backend.accounts.models import AuditEntry, Scope
 from backend.accounts.selectors import default_workspace
 from backend.web.shared.access import demand, readable
-from backend.web.shared.forms import text
+from backend.web.shared.forms import Day, text
 
 PER_PAGE = 50
 # Pages of the objects that the trail names.
@@ -47,12 +47,8 @@ class ActivityForm(forms.Form):
     actor = text("Who", required=False, placeholder="name")
     action = forms.ChoiceField(label="Did", required=False)
     about = text("Object", required=False, placeholder="identifier or kind")
-    since = forms.DateField(
-        label="Since", required=False, widget=forms.DateInput(attrs={"type": "date"})
-    )
-    until = forms.DateField(
-        label="Until", required=False, widget=forms.DateInput(attrs={"type": "date"})
-    )
+    since = Day(label="Since", required=False)
+    until = Day(label="Until", required=False)
 
     def __init__(self, data: Mapping[str, Any], entries: QuerySet[AuditEntry]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")

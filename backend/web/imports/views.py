@@ -179,5 +179,5 @@ def _offers(words: str) -> list[Offer]:
 @require_safe
 def offer_names(request: HttpRequest) -> HttpResponse:
     """Offers to complete what is typed, as a fragment."""
-    context = {"offers": _offers(request.GET.get("offer", "").strip())}
+    context = {"offers": _offers(request.GET.get("offer", "").replace("\0", "").strip())}
     return render(request, "imports/_offers.html", context)

@@ -13,17 +13,11 @@ from backend.catalog.services import PriceInput
 from backend.common import clock
 from backend.domain.price_feeds import FEED_KINDS
 from backend.web.shared import words
-from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.forms import Day, WriteForm, text
 
 ANY = ("", "any")
 IN_FORCE = ("", "in force")
 TABLES = (("quotes", "Quotes for dedicated servers"), ("offers", "Offers of one's own"))
-
-
-class Day(forms.DateField):
-    """A day in a field that browsers know how to fill."""
-
-    widget = forms.DateInput(attrs={"type": "date"})
 
 
 class NarrowForm(forms.Form):

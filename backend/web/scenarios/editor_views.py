@@ -80,7 +80,7 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
 @require_safe
 def scenario_offers(request: HttpRequest) -> HttpResponse:
     """Offers to complete what is typed, as a fragment; none for nothing."""
-    words = request.GET.get("offer", "").strip()
+    words = request.GET.get("offer", "").replace("\0", "").strip()
     found = offers_visible(DEFAULT_WORKSPACE).filter(Q(slug__icontains=words))
     context = {"offers": found.order_by("slug")[:MOST_OFFERS] if words else []}
     return render(request, "imports/_offers.html", context)

@@ -197,7 +197,8 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
     for slug in slugs[:MOST_COMPARED]:
         scenario = scenario_found(DEFAULT_WORKSPACE, slug)
         if scenario is None:
-            problems.append(f"No scenario is called {slug}.")
+            name = slug[:80].replace("\0", "\N{REPLACEMENT CHARACTER}")
+            problems.append(f"No scenario is called {name}.")
             continue
         try:
             found = scenario_outcome(scenario)

@@ -1,9 +1,11 @@
 """What the forms that write share: plain labels, and the services' refusals beside their fields."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator
 
 from backend.domain.errors import InvalidValue
 
@@ -26,6 +28,17 @@ class WriteForm(forms.Form):
                 self.add_error(field, error.detail)
                 return
         self.add_error(None, str(error).removeprefix("/"))
+
+
+class Day(forms.DateField):
+    """A day in a field that browsers know how to fill; the last of the calendar has no end."""
+
+    widget = forms.DateInput(attrs={"type": "date"})
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        latest = dt.date.max - dt.timedelta(days=1)
+        self.validators.append(MaxValueValidator(latest, "This day is too far ahead."))
 
 
 class SecretText(forms.Textarea):
