@@ -45,6 +45,11 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
+"""What htmx writes of a request that a newer one replaced. Of one that failed it writes the first,
+too, and then why: htmx:sendError, htmx:timeout."""
+
+
 class Visit(list[str]):
     """What went wrong while a page was open: console errors, exceptions, foreign requests."""
 
@@ -54,7 +59,7 @@ class Visit(list[str]):
         page.on("request", lambda request: self._check(request.url, origin))
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.type == "error" and not message.text.startswith(REPLACED):
             self.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def _check(self, url: str, origin: str) -> None:

@@ -54,6 +54,22 @@ def test_figures_follow_what_is_typed(browser, site, db):
         expect(field(page, PRICE)).to_have_value("a lot")
 
 
+def test_replaced_preview_is_no_console_error(browser, site, db):
+    with opened(browser, site) as page:
+        page.goto(NEW, wait_until="networkidle")
+        unanswered = []
+
+        def answer_from_the_second_on(route):  # type: ignore[no-untyped-def]
+            route.continue_() if unanswered else unanswered.append(route)
+
+        page.route("**/scenarios/preview/", answer_from_the_second_on)
+        with page.expect_request("**/scenarios/preview/"):
+            field(page, PRICE).fill("0.2")
+        field(page, PRICE).fill("0.1")
+        expect(page.locator("#preview")).to_contain_text("471.00")
+        assert len(unanswered) == 1
+
+
 def test_only_the_fields_of_what_is_chosen_show(browser, site, db):
     with opened(browser, site) as page:
         page.goto(NEW, wait_until="networkidle")
