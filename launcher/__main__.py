@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser("stop", help="stop the stack of this checkout")
     sub.add_parser("check", help="format, lint, types, imports, migrations, domain tests")
     test = sub.add_parser("test", help="the whole test suite with real services and a real browser")
+    test.add_argument("--fast", action="store_true", help="only tests that need no service")
     test.add_argument("--deep", action="store_true", help="long fuzz and property runs as well")
     bench = sub.add_parser("bench", help="performance figures as JSON")
     bench.add_argument("name")
@@ -71,7 +72,8 @@ def run(arguments: list[str]) -> int:
         case "check":
             return checks.check(State(state_directory()))
         case "test":
-            return checks.test(State(state_directory()), rest, is_deep=options.deep)
+            state = State(state_directory())
+            return checks.test(state, rest, is_fast=options.fast, is_deep=options.deep)
         case "bench":
             return commands.bench(options.name)
         case "chaos":

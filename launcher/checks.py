@@ -1,5 +1,6 @@
 """`check` and `test`: everything that must hold before a change is taken."""
 
+import json
 import os
 import subprocess
 import time
@@ -8,17 +9,22 @@ from dataclasses import dataclass
 
 from launcher import browser, node
 from launcher.console import say
-from launcher.environment import plain_environment, production_environment
+from launcher.environment import (
+    application_environment,
+    plain_environment,
+    production_environment,
+)
 from launcher.paths import BIN, MANAGE, NATIVE, PYTHON, ROOT
 from launcher.setup import set_up
 from launcher.stack import Stack
 from launcher.state import State, throw_away
 
-NO_TESTS_FOUND = 5
 FLOOR_REST_PERCENT = 90
 BIOME = "node_modules/@biomejs/biome/bin/biome"
-REPORT = ["-m", "coverage", "report", "--skip-covered"]
-OUTSIDE_DOMAIN = "backend/domain/*,*/migrations/*,backend/config/asgi.py"
+PYTEST = [str(PYTHON), "-m", "pytest"]
+SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
+FAST = ["tests/domain", "tests/providers", "tests/workers"]
+COVERAGE = [str(PYTHON), "-m", "coverage"]
 
 
 @dataclass(frozen=True)
@@ -95,38 +101,80 @@ def check(state: State) -> int:
     return 1 if failed else 0
 
 
-def test(state: State, arguments: list[str], *, is_deep: bool) -> int:
-    """The whole suite with real services; with arguments only what they choose, without floors."""
-    set_up(for_development=True, every_architecture=True, with_browser=True)
+def test(state: State, arguments: list[str], *, is_fast: bool, is_deep: bool) -> int:
+    """The whole suite with real services; with arguments only what they choose, without floors.
+
+    Sets up and starts only what the chosen tests need.
+    """
+    set_up(for_development=True, only_packages=True)
+    os.chdir(ROOT)
     with throw_away(state, "test") as own:
         stack = Stack(own, is_throw_away=True)
         try:
-            stack.start_services()
-            stack.publish()
+            stack.environment = application_environment(own, {})
             stack.environment.update(
-                browser.environment(),
                 HYPOTHESIS_PROFILE="deep" if is_deep else "default",
                 COVERAGE_FILE=str(own.directory / "coverage"),
             )
-            os.chdir(ROOT)
-            if arguments:
-                return stack.run(_python("-m", "pytest", *arguments))
-            return _whole_suite(stack, is_deep=is_deep)
+            if is_fast:
+                return stack.run([*PYTEST, "--fast", *SIDE_BY_SIDE, *(arguments or FAST)])
+            if not arguments:
+                _prepare(stack, {"browser", "build", "services"})
+                return _whole_suite(stack)
+            needs, status = _needs(stack, arguments)
+            if status:
+                return status
+            _prepare(stack, needs)
+            return stack.run([*PYTEST, *arguments])
         finally:
             stack.stop()
 
 
-def _whole_suite(stack: Stack, *, is_deep: bool) -> int:
-    """Side by side what may, then alone what measures time, then the coverage floor."""
-    chosen = "" if is_deep else " and not deep"
-    both = _python("-m", "pytest", "--cov", "--cov-report=")
-    side_by_side = [*both, "-n", "2", "-m", f"not serial{chosen}"]
-    alone = [*both, "--cov-append", "-n", "0", "-m", f"serial{chosen}"]
-    statuses = [stack.run(side_by_side), stack.run(alone)]
-    if statuses[1] == NO_TESTS_FOUND:
-        statuses[1] = 0
+def _needs(stack: Stack, arguments: list[str]) -> tuple[set[str], int]:
+    """What the tests that the arguments choose need, and the status of a choice that fails."""
+    answer = stack.state.directory / "needs.json"
+    output = stack.state.log("collection")
+    with output.open("wb") as file:
+        collect = ["--collect-only", "-q", f"--write-needs={answer}", "-n", "0", "--no-cov"]
+        status = stack.run([*PYTEST, *arguments, *collect], stdout=file)
+    if status:
+        say(output.read_text(errors="replace").rstrip())
+        return set(), status
+    return set(json.loads(answer.read_text())), 0
+
+
+def _prepare(stack: Stack, needs: set[str]) -> None:
+    """Set up and start what tests need; tests/conftest.py names the needs."""
+    if "build" in needs:
+        set_up(for_development=True, with_browser="browser" in needs)
+    if "browser" in needs:
+        stack.environment.update(browser.environment())
+    if "services" in needs:
+        own = stack.environment
+        stack.start_services()
+        stack.environment = {**own, **stack.environment}
+        stack.publish()
+
+
+def _whole_suite(stack: Stack) -> int:
+    """Two parts at the same time, then the coverage floor.
+
+    Tests that measure time or own the machine run one after the other and mostly wait. All others
+    take what processor time is left: they are nice, so that the first do not notice.
+    """
+    covered = [*PYTEST, "--cov", "--cov-report="]
+    folder = stack.state.directory
+    output = stack.state.log("serial")
+    with output.open("wb") as file:
+        serial = stack.start(
+            [*covered, "-m", "serial"], file, COVERAGE_FILE=str(folder / "coverage.serial")
+        )
+        others = stack.start(["nice", *covered, *SIDE_BY_SIDE, "-m", "not serial"])
+        statuses = stack.wait(others, serial)
+    say(output.read_text(errors="replace").rstrip())
+    statuses.append(stack.run([*COVERAGE, "combine", "--quiet", "--append", str(folder)]))
     floor = f"--fail-under={FLOOR_REST_PERCENT}"
-    statuses.append(stack.run(_python(*REPORT, floor, f"--omit={OUTSIDE_DOMAIN}")))
+    statuses.append(stack.run([*COVERAGE, "report", "--skip-covered", floor]))
     return next((status for status in statuses if status), 0)
 
 

@@ -20,7 +20,6 @@ NEEDED_BYTES = 2_500_000_000
 OWN_UV = TOOLS / "uv/bin/uv"
 ZIG = TOOLS / "zig"
 STATIC = ROOT / ".state/static"  # where the settings collect the pages unless told otherwise
-PROBE_ARCHITECTURES = ("x86_64", "aarch64")
 
 
 def uv() -> str:
@@ -178,7 +177,6 @@ def set_up(
     *,
     for_development: bool = False,
     only_packages: bool = False,
-    every_architecture: bool = False,
     with_browser: bool = False,
 ) -> None:
     """Make everything ready; quick when it is. One set-up of a checkout at a time."""
@@ -189,7 +187,7 @@ def set_up(
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         steps = _package_steps(for_development)
         if not only_packages:
-            steps += [*_probe_steps(every_architecture), *_page_steps(for_development)]
+            steps += [*_probe_steps(), *_page_steps(for_development)]
         if with_browser and browser.from_path() is None:
             steps.append(_browser_step())
         if not all(step.is_done() for step in steps):
@@ -211,27 +209,25 @@ def _package_steps(for_development: bool) -> list[Step]:
     ]
 
 
-def _probe_steps(every_architecture: bool) -> list[Step]:
+def _probe_steps() -> list[Step]:
     own = platform.machine()
-    names = [own, *(name for name in PROBE_ARCHITECTURES if every_architecture and name != own)]
     sources = [path for path in NATIVE.iterdir() if path.is_file()]
     inputs = [*sorted(sources), NATIVE.parent / "build.py", LOCKS / "build.txt"]
-    compiler = Step(
-        "compiler",
-        lambda: install_wheel("compiler", ZIG, LOCKS / "build.txt"),
-        lambda: digest([LOCKS / "build.txt"]),
-        (ZIG / "ziglang/zig",),
-        ("installer",),
-    )
-    return [compiler] + [
+    return [
         Step(
-            f"probes {name}",
-            partial(_build_probes, name),
+            "compiler",
+            lambda: install_wheel("compiler", ZIG, LOCKS / "build.txt"),
+            lambda: digest([LOCKS / "build.txt"]),
+            (ZIG / "ziglang/zig",),
+            ("installer",),
+        ),
+        Step(
+            f"probes {own}",
+            partial(_build_probes, own),
             lambda: digest(inputs),
-            (NATIVE / "build" / name / "manifest.json",),
+            (NATIVE / "build" / own / "manifest.json",),
             ("compiler",),
-        )
-        for name in names
+        ),
     ]
 
 

@@ -22,6 +22,7 @@ LOOPBACK = "127.0.0.1"
 READY_WITHIN_S = 60.0
 FIRST_ACCOUNT = "admin"
 QUEUES = "engine,poll,reap,price,notify"
+Process = subprocess.Popen[bytes]
 
 
 def free_port() -> int:
@@ -223,28 +224,40 @@ class Stack:
 
         With the name of a log, the terminal gets no log lines of it but warnings.
         """
-        environment = {**self.environment, "RACKRATE_STATE_DIR": str(self.state.directory)}
-        if log_name:
-            environment["LOG_FILE"] = str(self.state.log(log_name))
-        process = subprocess.Popen(
+        more = {"LOG_FILE": str(self.state.log(log_name))} if log_name else {}
+        return self.wait(self.start(argv, stdout, **more))[0]
+
+    def start(self, argv: list[str], stdout: object = None, **more: str) -> Process:
+        """Start a program in the stack's environment and more; `wait` for it comes next."""
+        process: Process = subprocess.Popen(
             argv,
-            env=environment,
+            env={**self.environment, "RACKRATE_STATE_DIR": str(self.state.directory), **more},
             stdout=stdout,  # type: ignore[call-overload]
             stderr=subprocess.STDOUT if stdout is not None else None,
             preexec_fn=die_with_launcher(signal.SIGTERM),  # noqa: PLW1509 - main thread only
         )
+        return process
+
+    def wait(self, *processes: Process) -> list[int]:
+        """Supervise until all of them have ended. Their statuses."""
+
+        def have_ended() -> bool:
+            return all(process.poll() is not None for process in processes)
+
         try:
-            self.supervisor.run_until(lambda: process.poll() is not None, 0.05)
+            self.supervisor.run_until(have_ended, 0.05)
         except BaseException:
-            # Ctrl-C reached it too (same terminal); give it the time to tidy up.
-            process.terminate()
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            # Ctrl-C reached them too (same terminal); give them the time to tidy up.
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                try:
+                    process.wait(5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
             raise
-        status: int = process.returncode
-        return status if status >= 0 else 128 - status
+        statuses = [process.returncode for process in processes]
+        return [status if status >= 0 else 128 - status for status in statuses]
 
     def stop(self) -> None:
         """Stop everything, in reverse order, whatever the person presses meanwhile."""

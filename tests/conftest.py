@@ -1,11 +1,30 @@
 """Shared fixtures: a test database of one's own, a frozen queue, no network but loopback."""
 
+import json
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
+BUILD_FIXTURES = {"built_probes", "compiler", "built"}
+SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
+"""Servers that stand for providers: they need nothing, but are no part of the fast tests."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help="only tests that need no service, browser, build or server",
+    )
+    parser.addoption(
+        "--write-needs", type=Path, help="write to this file, as JSON, what the chosen tests need"
+    )
 
 
 def pytest_configure() -> None:
@@ -15,19 +34,52 @@ def pytest_configure() -> None:
     # Properties are about values, not about how busy this machine is: no deadline.
     hypothesis.settings.register_profile("default", deadline=None)
     hypothesis.settings.register_profile("deep", deadline=None, max_examples=2_000)
-    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+    hypothesis.settings.load_profile("deep" if IS_DEEP else "default")
 
 
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Add TEST_DB_SUFFIX to the test database's name (beside the parallel suffix)."""
-    suffix = os.environ.get("TEST_DB_SUFFIX")
-    if suffix:
-        from django.conf import settings
+def needs(item: pytest.Item) -> set[str]:
+    """What has to be there before the test: services (database and broker), browser, build."""
+    from django.test import TransactionTestCase
 
-        test = settings.DATABASES["default"].setdefault("TEST", {})
-        name = test.get("NAME") or f"test_{settings.DATABASES['default']['NAME']}"
-        test["NAME"] = f"{name}_{suffix}"
+    fixtures = set(getattr(item, "fixturenames", ()))
+    cls = getattr(item, "cls", None) or object
+    found = set()
+    if (
+        fixtures & DATABASE_FIXTURES
+        or item.get_closest_marker("django_db")
+        or issubclass(cls, TransactionTestCase)
+    ):
+        found.add("services")
+    if "browser" in fixtures:
+        found.add("browser")
+    if found or fixtures & BUILD_FIXTURES or item.get_closest_marker("native"):
+        found.add("build")
+    return found
+
+
+def is_fast(item: pytest.Item) -> bool:
+    """Whether the test needs nothing to be set up and no server."""
+    is_slow = SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
+    return not (needs(item) or is_slow or item.get_closest_marker("serial"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long forms unless they are asked for, and with --fast all that needs setting up."""
+
+    def is_chosen(item: pytest.Item) -> bool:
+        if item.get_closest_marker("deep") and not IS_DEEP:
+            return False
+        return not config.option.fast or is_fast(item)
+
+    chosen = [item for item in items if is_chosen(item)]
+    left_out = [item for item in items if not is_chosen(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = chosen
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if path := session.config.option.write_needs:
+        path.write_text(json.dumps(sorted(set().union(*map(needs, session.items)))))
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,6 @@ from tests.frontend.test_host_forms import host_fields
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 FOCUS = """() => {

@@ -28,7 +28,6 @@ from tests.e2e.test_decision_pages import texts_of
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 COLOURS = (

@@ -36,7 +36,6 @@ from tests.e2e.every_page import (
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 QUIET = """() => {

@@ -44,7 +44,6 @@ from tests.frontend.rows import Measured, measured_offer, published
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 API = "/api/v1/rankings"

@@ -15,7 +15,6 @@ from tests.frontend.cloud_rows import Clouds
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 OPENED = "#login, #ledger"

@@ -17,7 +17,6 @@ from tests.e2e.browser import opened, overflow_px, violations
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 PATHS = (

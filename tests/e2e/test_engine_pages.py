@@ -19,7 +19,6 @@ from tests.frontend.engine_rows import Engine
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"

@@ -14,7 +14,6 @@ from tests.frontend.rows import Measured, evidence, measured_offer, published
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -11,7 +11,6 @@ from tests.frontend.rows import Measured, measured_offer, published
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.serial,
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -1,0 +1,32 @@
+"""Settings of the tests: those of production, with stand-ins for what the environment does not name.
+
+`./rackrate test` names the services that it started. Plain pytest runs what needs none of them.
+"""
+
+import os
+
+NO_SERVICE = "127.0.0.1:1"
+"""The address that stands for a service nobody started."""
+
+for _name, _value in {
+    "DATABASE_URL": f"postgresql://rackrate:unused@{NO_SERVICE}/rackrate",
+    "REDIS_URL": f"redis://{NO_SERVICE}/0",
+    "SECRET_KEY": "stand-in-for-tests-only-0123456789-abcdefghijklmnopqrstuvwxyz",
+    "CREDENTIAL_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+    "TOKEN_PEPPER": "stand-in-for-tests-only-0123456789",
+    "HTTPS_ONLY": "0",
+    "PUBLIC_READ": "1",
+    "SSH_ALLOW_PRIVATE": "1",
+}.items():
+    os.environ.setdefault(_name, _value)
+
+# Each test process has a numbered database of the broker to itself: counters are never shared.
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+if _worker:
+    _server = os.environ["REDIS_URL"].rpartition("/")[0]
+    os.environ["REDIS_URL"] = f"{_server}/{int(_worker.removeprefix('gw')) + 1}"
+
+from backend.config.settings import *  # noqa: E402, F403
+
+# Programs that a test starts run with the settings of production.
+os.environ["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
