@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     if path := session.config.option.write_needs:
         path.write_text(json.dumps(sorted(set().union(*map(needs, session.items)))))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The test database; what tests of real transactions leave in it is deleted quickly."""
+    from django.test import TransactionTestCase
+
+    from tests import database
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TransactionTestCase, "_fixture_teardown", lambda _: database.empty())
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,11 @@
 """A target to log in to, hosts and runs on it, and a way to take a run to its end."""
 
+import functools
 import hashlib
 import json
 import os
 import shutil
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,16 @@ from workers.remote.probes import build
 TINY = {"seconds": 0.2, "repeats": 2, "quiet_budget_s": 0}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_tls_context() -> Iterator[None]:
+    """The system's certificates are read once: a client of a provider is made for every call."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
+
+
 @pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[FakeSshd]:
+def sshd(tmp_path: Path, built_probes: None) -> Iterator[FakeSshd]:
     server = FakeSshd(tmp_path)
     server.start()
     yield server
@@ -84,7 +94,7 @@ def driven(run: Run, *, passes: int = 20) -> Run:
 
 
 @pytest.fixture
-def broken_probes(tmp_path: Path, settings: Any) -> Callable[[str, str], None]:
+def broken_probes(tmp_path: Path, settings: Any, built_probes: None) -> Callable[[str, str], None]:
     """Put a shell script in the place of a probe: broken_probes("cmips", script).
 
     In the script `real` is the real program, and `count` how often it was called before.
@@ -113,8 +123,8 @@ def broken_probes(tmp_path: Path, settings: Any) -> Callable[[str, str], None]:
     return replace
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _built_probes() -> None:
+@pytest.fixture(scope="session")
+def built_probes() -> None:
     """The probes of this machine, built on first need."""
     build.build(
         build.host_arch(), build_dir=Path(os.environ.get("PROBE_BUILD_DIR", build.BUILD_DIR))

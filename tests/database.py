@@ -1,0 +1,76 @@
+"""Quick forms of what tests do with the database again and again: empty it, load the same rows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.apps import apps
+from django.db import connection, transaction
+
+MADE_BY_MIGRATE = {"django_migrations", "django_content_type", "auth_permission"}
+
+
+def tables() -> list[str]:
+    """Every table of a model; the databases of tests have no others to empty."""
+    models = (model for model in apps.get_models(include_auto_created=True))
+    managed = {model._meta.db_table for model in models if model._meta.managed}
+    return sorted(managed - MADE_BY_MIGRATE)
+
+
+def tables_with_rows() -> list[str]:
+    queries = (f"SELECT '{table}' WHERE EXISTS (SELECT FROM \"{table}\")" for table in tables())
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(queries))
+        return sorted(table for (table,) in cursor.fetchall())
+
+
+@contextmanager
+def _without_triggers() -> Iterator[None]:
+    """Foreign keys and marks are not looked after: rows come and go as a whole."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        yield
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+
+def _delete(names: list[str]) -> None:
+    with connection.cursor() as cursor:
+        for table in names:
+            cursor.execute(f'DELETE FROM "{table}"')
+
+
+def empty() -> None:
+    """Delete every row, in a tenth of the time of Django's flush.
+
+    That truncates all tables, of which most are empty, and makes content types and permissions anew.
+    """
+    with _without_triggers():
+        _delete(tables_with_rows())
+
+
+class Loaded:
+    """Rows that a function loads: from the second time on they are copied instead."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[bytes]] = {}
+
+    def load(self, function: Callable[[], object]) -> None:
+        """Into an empty database the function's rows, into any other whatever the function does."""
+        if tables_with_rows():
+            function()
+        elif self._rows:
+            self._copy_in()
+        else:
+            function()
+            self._copy_out()
+
+    def _copy_out(self) -> None:
+        for table in tables_with_rows():
+            with connection.cursor() as cursor, cursor.copy(f'COPY "{table}" TO STDOUT') as rows:
+                self._rows[table] = [bytes(chunk) for chunk in rows]
+
+    def _copy_in(self) -> None:
+        with _without_triggers(), connection.cursor() as cursor:
+            for table, chunks in self._rows.items():
+                with cursor.copy(f'COPY "{table}" FROM STDIN') as rows:
+                    for chunk in chunks:
+                        rows.write(chunk)
