@@ -144,7 +144,9 @@ PROVIDER_SETTLE_S = env.whole("PROVIDER_SETTLE_S", 300, at_least=1)
 BOOT_LIMIT_S = env.whole("BOOT_LIMIT_S", 900, at_least=1)
 CLOUD_ENDPOINTS = env.flag("CLOUD_ENDPOINTS", False)
 PROBE_BUILD_DIR = Path(
-    env.text("PROBE_BUILD_DIR", str(BASE_DIR / "workers" / "probes" / "native" / "build"))
+    env.text(
+        "PROBE_BUILD_DIR", str(BASE_DIR / "workers" / "remote" / "probes" / "native" / "build")
+    )
 )
 FIXTURE_DIR = BASE_DIR / "fixtures"
 

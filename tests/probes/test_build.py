@@ -32,7 +32,7 @@ def test_build_gives_the_same_bytes_when_the_checkout_is_elsewhere(compiler, tmp
         capture_output=True,
         timeout=300,
     )
-    there = build.binaries(arch, copy / "workers" / "probes" / "native" / "build")
+    there = build.binaries(arch, copy / "workers" / "remote" / "probes" / "native" / "build")
     assert _hashes(here) == _hashes(there)
     assert here.sha256 == there.sha256
 
