@@ -12,10 +12,10 @@ import json
 import tarfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from backend.benchmarks.models import Evidence, Host, Run, Sample
+from backend.benchmarks.models import Evidence, Run, Sample
+from backend.benchmarks.redaction import Redaction, run_redaction
 from backend.benchmarks.selectors import EvidenceDamaged
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors import as_quoted
@@ -29,46 +29,25 @@ ZIP = "zip"
 CONTENT_TYPES = {TAR_GZ: "application/gzip", ZIP: "application/zip"}
 # Dates before 1980 do not exist in a zip file.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-HIDDEN_PARAMETERS = ("peer", "peer_address")
-HIDDEN = "…"
-MIN_HIDDEN = 3
 
 
 class RunNotFinished(DomainError):
     """Only a run that has ended can be taken along."""
 
 
-@dataclass(frozen=True)
-class _Words:
-    """Addresses that must not leave with the run; each becomes an ellipsis."""
-
-    addresses: tuple[str, ...]
-
-    def hide(self, text: str) -> str:
-        for address in self.addresses:
-            text = text.replace(address, HIDDEN)
-        return text
-
-    def hide_in(self, value: Any) -> Any:
-        match value:
-            case str():
-                return self.hide(value)
-            case dict():
-                return {key: self.hide_in(inner) for key, inner in value.items()}
-            case list():
-                return [self.hide_in(inner) for inner in value]
-            case _:
-                return value
+class AddressesInOutputs(DomainError):
+    """Checksums bind what tools printed, so that no address can be taken out of it."""
 
 
-def run_archive(run: Run, kind: str = TAR_GZ) -> bytes:
+def run_archive(run: Run, kind: str = TAR_GZ, *, is_for_strangers: bool = False) -> bytes:
     """The archive of a finished run, tar.gz or zip.
 
-    Raises RunNotFinished, and EvidenceDamaged when a stored text is not the one measured.
+    Raises RunNotFinished, EvidenceDamaged when a stored text is not the one measured, and for
+    strangers AddressesInOutputs where a tool printed addresses.
     """
     if not run.is_finished:
         raise RunNotFinished(f"the run is {run.state}: only a finished run has an archive")
-    members = _members(run)
+    members = _members(run, is_for_strangers=is_for_strangers)
     listed = "".join(
         f"{hashlib.sha256(content).hexdigest()}  {name}\n"
         for name, content in sorted(members.items())
@@ -82,28 +61,22 @@ def archive_name(run: Run, kind: str = TAR_GZ) -> str:
     return f"rackrate-run-{run.pk}.{kind}"
 
 
-def _members(run: Run) -> dict[str, bytes]:
-    words = _hidden_words(run)
-    members = {RUN: _json(words.hide_in(_run_document(run)))}
+def _members(run: Run, *, is_for_strangers: bool) -> dict[str, bytes]:
+    redaction = run_redaction(run)
+    members = {RUN: _json(redaction.value(_run_document(run)))}
     for evidence in run.evidence.order_by("n"):
         name = f"{evidence.n:03d}-{evidence.probe}-{evidence.variant}-{evidence.repeat}"
         raw = gzip.decompress(bytes(evidence.raw_gzip))
         if hashlib.sha256(raw).hexdigest() != evidence.sha256:
             raise EvidenceDamaged(f"evidence {evidence.n} of run {run.pk}")
+        text = raw.decode(errors="replace")
+        if is_for_strangers and redaction.evidence(evidence, text) != text:
+            raise AddressesInOutputs("what its tools printed holds addresses: sign in to take it")
         members[f"evidence/{name}.txt"] = raw
-        members[f"evidence/{name}.json"] = _json(words.hide_in(_evidence_document(evidence)))
+        members[f"evidence/{name}.json"] = _json(redaction.value(_evidence_document(evidence)))
         if evidence.series is not None:
             members[f"series/{name}.json"] = _json(evidence.series)
     return members
-
-
-def _hidden_words(run: Run) -> _Words:
-    hosts: list[Host | None] = [run.host, run.peer]
-    addresses = {host.address for host in hosts if host is not None}
-    addresses.add(str(run.parameters.get("peer_address") or ""))
-    # The longest first: one address may begin with another.
-    kept = sorted((a for a in addresses if len(a) >= MIN_HIDDEN), key=len, reverse=True)
-    return _Words(tuple(kept))
 
 
 def _json(document: object) -> bytes:
@@ -118,9 +91,7 @@ def _run_document(run: Run) -> dict[str, Any]:
             "id": str(run.pk),
             "profile": run.profile,
             "probes": run.probes,
-            "parameters": {
-                key: value for key, value in run.parameters.items() if key not in HIDDEN_PARAMETERS
-            },
+            "parameters": Redaction().parameters(run.parameters),
             "state": run.state,
             "created_at": run.created_at.isoformat(),
             "started_at": run.started_at.isoformat() if run.started_at else None,

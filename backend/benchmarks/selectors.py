@@ -12,6 +12,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Sum
 from backend.accounts.models import Workspace
 from backend.benchmarks.costs import resource_cost
 from backend.benchmarks.models import Evidence, Host, Resource, Run, RunState, Sample, Step
+from backend.benchmarks.redaction import NOTHING_HIDDEN, Redaction
 from backend.catalog.selectors import as_quoted
 from backend.common import clock
 from backend.domain.addresses import key_fingerprint
@@ -98,8 +99,8 @@ def runs_visible(workspace: Workspace) -> QuerySet[Run]:
     )
 
 
-def run_view(run: Run) -> RunView:
-    """Everything that is shown of a run."""
+def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
+    """Everything that is shown of a run, to strangers without where its hosts are."""
     live = run.live
     return RunView(
         run=run,
@@ -109,15 +110,19 @@ def run_view(run: Run) -> RunView:
         progress_ratio=run.progress_ratio,
         elapsed_s=_elapsed_s(run),
         remaining_s=_remaining_s(run),
-        last_lines=list(live.get("last_lines", [])),
-        steps=[_step_view(step) for step in run.steps.all()],
-        failure=(run.failure_reason, run.failure_detail) if run.failure_reason else None,
+        last_lines=[redaction.message(line) for line in live.get("last_lines", [])],
+        steps=[_step_view(step, redaction) for step in run.steps.all()],
+        failure=(run.failure_reason, redaction.message(run.failure_detail))
+        if run.failure_reason
+        else None,
         samples=list(
             run.samples.select_related("evidence").defer("evidence__raw_gzip", "evidence__series")
         ),
-        evidence=list(evidence_listed(run.evidence.all())),
-        host_facts=dict(run.host.facts),
-        warnings=[event.detail for event in run.events.filter(kind__in=WARNINGS)],
+        evidence=[evidence_shown(item, redaction) for item in evidence_listed(run.evidence.all())],
+        host_facts=redaction.value(dict(run.host.facts)),
+        warnings=[
+            redaction.message(event.detail) for event in run.events.filter(kind__in=WARNINGS)
+        ],
         cost=run_cost(run),
     )
 
@@ -126,6 +131,14 @@ def evidence_listed(evidence: QuerySet[Evidence]) -> QuerySet[Evidence]:
     """Evidence without its texts and series, which are large; with `has_series`."""
     has_series = ExpressionWrapper(Q(series__isnull=False), output_field=BooleanField())
     return evidence.defer("raw_gzip", "series").annotate(has_series=has_series)
+
+
+def evidence_shown(item: Evidence, redaction: Redaction) -> Evidence:
+    """The same evidence, not to be saved, without addresses in its command, error and conditions."""
+    item.command = redaction.message(item.command)
+    item.error = redaction.message(item.error)
+    item.conditions = redaction.value(item.conditions)
+    return item
 
 
 def _elapsed_s(run: Run) -> float | None:
@@ -205,14 +218,19 @@ def _remaining_s(run: Run) -> float | None:
     )
 
 
-def _step_view(step: Step) -> StepView:
+def _step_view(step: Step, redaction: Redaction) -> StepView:
     if step.finished_at is not None:
         state = "finished"
     else:
         is_leased = step.lease_until is not None and step.lease_until > clock.now()
         state = "active" if is_leased else "waiting"
     return StepView(
-        step.state, state, step.created_at, step.finished_at, step.attempt, step.last_error
+        step.state,
+        state,
+        step.created_at,
+        step.finished_at,
+        step.attempt,
+        redaction.message(step.last_error),
     )
 
 
@@ -221,9 +239,10 @@ def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
     return evidence.series if isinstance(evidence.series, dict) else None
 
 
-def evidence_text(evidence: Evidence) -> str:
-    """The complete raw output; raises EvidenceDamaged when its checksum differs."""
+def evidence_text(evidence: Evidence, redaction: Redaction = NOTHING_HIDDEN) -> str:
+    """The complete raw output, for strangers without addresses; raises EvidenceDamaged when its
+    checksum differs."""
     content = gzip.decompress(bytes(evidence.raw_gzip))
     if hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")
-    return content.decode(errors="replace")
+    return redaction.evidence(evidence, content.decode(errors="replace"))

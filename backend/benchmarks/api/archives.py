@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, NotAuthenticated
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +20,7 @@ from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.archive import (
     CONTENT_TYPES,
     TAR_GZ,
+    AddressesInOutputs,
     RunNotFinished,
     archive_name,
     run_archive,
@@ -74,7 +75,10 @@ class RunArchiveView(View):
         found = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
         run = get_object_or_404(found, pk=run_id)
         try:
-            content = run_archive(run, kind)
+            is_known = request.user.is_authenticated
+            content = run_archive(run, kind, is_for_strangers=not is_known)
+        except AddressesInOutputs as error:
+            raise NotAuthenticated(str(error)) from error
         except RunNotFinished as error:
             raise Conflict(str(error)) from error
         except EvidenceDamaged as error:

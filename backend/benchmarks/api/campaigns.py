@@ -30,6 +30,7 @@ from backend.benchmarks.costs import Cost, shown
 from backend.benchmarks.matrix import CampaignView as Seen
 from backend.benchmarks.matrix import campaign_view, campaigns_visible
 from backend.benchmarks.models import Campaign, Run
+from backend.benchmarks.redaction import Redaction
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import one_of
 from backend.common.rest.permissions import RUN
@@ -165,6 +166,7 @@ class CampaignView(View):
     def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
         seen = campaign_view(_campaign(request, campaign_id))
         campaign = seen.campaign
+        redaction = Redaction(is_on=not request.user.is_authenticated)
         budget = None
         if campaign.budget_amount is not None:
             amount = shown(campaign.budget_amount)
@@ -176,7 +178,7 @@ class CampaignView(View):
             "offers": [offer.slug for offer in seen.offers],
             "profile": campaign.profile,
             "probes": campaign.probes,
-            "parameters": campaign.parameters,
+            "parameters": redaction.parameters(campaign.parameters),
             "repeats": campaign.repeats,
             "concurrency": campaign.concurrency,
             "budget": budget,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from rest_framework.response import Response
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
+from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors import fingerprint, hosts_visible
 from backend.benchmarks.services import KeyMismatch, host_approve, host_create, host_scan
 from backend.catalog.models import Offer
@@ -54,7 +56,8 @@ def _columns(request: Request) -> tuple[Column, ...]:
     return HOST_COLUMNS + LOGIN_COLUMNS if request.user.is_authenticated else HOST_COLUMNS
 
 
-def _cells(host: Host) -> dict[str, Any]:
+def _cells(request: Request, host: Host) -> dict[str, Any]:
+    redaction = redaction_for(request.user, host)
     return {
         "id": host.pk,
         "name": host.name,
@@ -64,7 +67,7 @@ def _cells(host: Host) -> dict[str, Any]:
         "fingerprint_sha256": fingerprint(host.scanned_key) or None,
         "approved_sha256": fingerprint(host.host_key) or None,
         "scanned_at": host.scanned_at,
-        "scan_error": host.scan_error or None,
+        "scan_error": redaction.message(host.scan_error) or None,
         "created_at": host.created_at,
         "address": host.address or None,
         "port": host.port,
@@ -84,7 +87,12 @@ class HostsView(ListView):
         paging.pop("dialect", None)
         hosts = hosts_visible(workspace_of(request)).order_by("name")
         return Listing(
-            _columns(request), hosts, hosts.count(), cells=_cells, warnings=warnings, **paging
+            _columns(request),
+            hosts,
+            hosts.count(),
+            cells=partial(_cells, request),
+            warnings=warnings,
+            **paging,
         )
 
     @extend_schema(request=documents.HostDocument, responses={201: documents.HostMade})
@@ -122,7 +130,7 @@ class HostView(View):
 
     @extend_schema(operation_id="hosts_get", responses={200: HOST_SCHEMA})
     def get(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        return Response(json_rows(_columns(request), [_cells(_host(request, host_id))])[0])
+        return Response(json_rows(_columns(request), [_cells(request, _host(request, host_id))])[0])
 
 
 class HostScanView(View):

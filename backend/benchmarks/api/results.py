@@ -21,6 +21,7 @@ from backend.benchmarks.imports import (
     sample_include,
 )
 from backend.benchmarks.models import Evidence, Sample
+from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors import EvidenceDamaged, evidence_text
 from backend.catalog.models import Offer
 from backend.catalog.selectors import offers_visible
@@ -173,7 +174,7 @@ class ResultTextView(View):
         found = Evidence.objects.filter(run=None, offer__in=offers)
         item = get_object_or_404(found, pk=evidence_id)
         try:
-            raw = evidence_text(item)
+            raw = evidence_text(item, redaction_for(request.user, workspace_of(request)))
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
         return Response(raw, headers={"X-Content-SHA256": item.sha256})

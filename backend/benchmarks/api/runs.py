@@ -16,11 +16,13 @@ from rest_framework.reverse import reverse
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
+from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.resources import rented_run_create
 from backend.benchmarks.selectors import (
     EvidenceDamaged,
     evidence_listed,
     evidence_series,
+    evidence_shown,
     evidence_text,
     hosts_visible,
     run_view,
@@ -171,13 +173,14 @@ class RunView(View):
     @extend_schema(operation_id="runs_get", responses={200: documents.RunDetail})
     def get(self, request: Request, run_id: UUID, **_: Any) -> Response:
         run = _run(request, run_id)
-        shown = run_view(run)
+        redaction = redaction_for(request.user, run)
+        shown = run_view(run, redaction)
         document = {
             **_run_cells(run),
             "stage": shown.stage,
             "probe": shown.probe or None,
             "failure": shown.failure and {"reason": shown.failure[0], "detail": shown.failure[1]},
-            "samples": [_run_sample(sample) for sample in shown.samples],
+            "samples": redaction.value([_run_sample(sample) for sample in shown.samples]),
             "evidence": [_run_evidence(request, item) for item in shown.evidence],
             "url": _url(request, run),
             "eta_s": shown.remaining_s,
@@ -238,9 +241,10 @@ class RunEvidenceView(View):
 
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, run_id: UUID, n: int) -> Response:
-        item = get_object_or_404(_run(request, run_id).evidence.all(), n=n)
+        run = _run(request, run_id)
+        item = get_object_or_404(run.evidence.all(), n=n)
         try:
-            raw = evidence_text(item)
+            raw = evidence_text(item, redaction_for(request.user, run))
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
         return Response(raw, headers={"X-Content-SHA256": item.sha256})
@@ -344,11 +348,17 @@ class EvidenceView(RunsListView):
 
     def listing(self, request: Request) -> Listing:
         conditions, shown = self.asked(request)
-        items = evidence_listed(
-            Evidence.objects.filter(run__workspace=workspace_of(request), **conditions)
-        ).order_by("run_id", "n")
+        items = (
+            evidence_listed(
+                Evidence.objects.filter(run__workspace=workspace_of(request), **conditions)
+            )
+            .select_related("run__host", "run__peer")
+            .order_by("run_id", "n")
+        )
 
         def cells(item: Evidence) -> dict[str, Any]:
+            if item.run is not None:
+                evidence_shown(item, redaction_for(request.user, item.run))
             return {"run": item.run_id, **_run_evidence(request, item)}
 
         return Listing(self.columns, items, items.count(), cells=cells, **shown)

@@ -29,6 +29,7 @@ from backend.benchmarks.matrix import (
     target_name,
 )
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
+from backend.benchmarks.redaction import Redaction, redaction_for
 from backend.benchmarks.schedules import schedule_times
 from backend.benchmarks.selectors import hosts_visible
 from backend.benchmarks.services import ARCHIVE_DRIVER
@@ -120,7 +121,10 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
         "finished_count": sum(run.state in TERMINAL_STATES for run in view.runs),
         "failed_count": sum(run.state in NOT_DONE for run in view.runs),
         "rows": _rows(view),
-        "targets": [(run, target_name(run)) for run in view.runs],
+        "targets": [
+            (run, target_name(run), redaction_for(request.user, run).message(run.failure_detail))
+            for run in view.runs
+        ],
         "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
         "cell_words": words.CELLS,
         "estimate": _cost_words(view.cost_estimate),
@@ -153,7 +157,7 @@ def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     schedules = [(one, schedule_times(one, 1)) for one in campaign.schedules.all()]
     context = _context(request, campaign) | {
         "schedules": schedules,
-        "parameters": _parameters(campaign),
+        "parameters": _parameters(request, campaign),
         "pairs": PAIR_WORDS.get(campaign.network_pairs, campaign.network_pairs),
         "budget": campaign.budget_amount
         and f"{shown(campaign.budget_amount)} {campaign.budget_currency}",
@@ -161,10 +165,11 @@ def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     return render(request, "campaigns/page.html", context)
 
 
-def _parameters(campaign: Campaign) -> list[tuple[str, str]]:
+def _parameters(request: HttpRequest, campaign: Campaign) -> list[tuple[str, str]]:
+    redaction = Redaction(is_on=not request.user.is_authenticated)
     return [
         (words.run_parameter(name), words.run_value(name, value))
-        for name, value in campaign.parameters.items()
+        for name, value in redaction.parameters(campaign.parameters).items()
     ]
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
+from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors import fingerprint, hosts_visible, runs_visible
 from backend.benchmarks.services import (
     ARCHIVE_DRIVER,
@@ -42,7 +43,11 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
     """Hosts with their state and key, and the latest runs."""
     workspace = default_workspace()
     hosts = [
-        (host, fingerprint(key) if (key := host.host_key or host.scanned_key) else None)
+        (
+            host,
+            fingerprint(key) if (key := host.host_key or host.scanned_key) else None,
+            redaction_for(request.user, host).message(host.scan_error),
+        )
         for host in hosts_visible(workspace).filter(is_rented=False)
     ]
     context = {
@@ -92,6 +97,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
     scanned_type = host.scanned_key.partition(" ")[0]
     return {
         "host": host,
+        "scan_error": redaction_for(request.user, host).message(host.scan_error),
         "is_scanning": host.scan_requested_at is not None,
         "scanned": fingerprint(host.scanned_key),
         "scanned_type": scanned_type,
@@ -106,7 +112,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
 
 def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> dict[str, Any]:
     return _key_context(request, host) | {
-        "facts": lines.facts(host.facts),
+        "facts": lines.facts(redaction_for(request.user, host).value(host.facts)),
         "runs": runs_visible(host.workspace).filter(host=host)[:RECENT_RUNS],
         "form": form or _run_form(host),
         "is_trusted": host.state == HostState.TRUSTED,

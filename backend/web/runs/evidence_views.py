@@ -11,7 +11,13 @@ from django.views.decorators.http import require_safe
 from backend.accounts.models import AuditEntry, Scope
 from backend.accounts.selectors import default_workspace
 from backend.benchmarks.models import Evidence
-from backend.benchmarks.selectors import EvidenceDamaged, evidence_text, runs_visible
+from backend.benchmarks.redaction import redaction_for
+from backend.benchmarks.selectors import (
+    EvidenceDamaged,
+    evidence_shown,
+    evidence_text,
+    runs_visible,
+)
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
 from backend.web.shared.access import may, readable
@@ -20,8 +26,10 @@ MOST_LINES = 5000
 
 
 def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
+    redaction = redaction_for(request.user, evidence.run or default_workspace())
+    evidence_shown(evidence, redaction)
     try:
-        output, is_damaged = evidence_text(evidence).splitlines(), False
+        output, is_damaged = evidence_text(evidence, redaction).splitlines(), False
     except EvidenceDamaged:
         output, is_damaged = [], True
     samples = list(evidence.samples.all())

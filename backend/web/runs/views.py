@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.selectors import default_workspace
 from backend.benchmarks.models import Evidence, Resource, Run
+from backend.benchmarks.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors import RunView, run_view, runs_visible
 from backend.benchmarks.services import run_cancel
 from backend.web.runs import disk_plots, series_plots
@@ -30,10 +31,11 @@ def _run(run_id: UUID) -> Run:
 
 
 def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
-    view = run_view(run)
+    redaction = redaction_for(request.user, run)
+    view = run_view(run, redaction)
     samples = lines.sample_lines(view.samples)
     told = list(run.events.filter(kind__in=[UNAVAILABLE, *EVENT_TONES]))
-    unavailable = [event.detail for event in told if event.kind == UNAVAILABLE]
+    unavailable = [redaction.message(event.detail) for event in told if event.kind == UNAVAILABLE]
     results = lines.result_lines(samples)
     context = {
         "run": run,
@@ -44,19 +46,23 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "matrix": [line for line in results if line.is_of_matrix],
         "facts": lines.facts(view.host_facts),
         "cost": cost_words(view.cost),
-        "notes": [(EVENT_TONES[e.kind], e.detail) for e in told if e.kind in EVENT_TONES],
+        "notes": [
+            (EVENT_TONES[e.kind], redaction.message(e.detail))
+            for e in told
+            if e.kind in EVENT_TONES
+        ],
         "unavailable": unavailable,
         "unavailable_probes": list(dict.fromkeys(one.partition(":")[0] for one in unavailable)),
         "archive_url": f"/api/v1/runs/{run.pk}/archive",
         "may_cancel": may(request, Scope.RUN),
-        **_machine(run, view),
+        **_machine(run, view, redaction),
     }
     if run.is_finished:
         return context | _charts(run, view)
     return context | {"live": _live(run.live.get("series"))}
 
 
-def _machine(run: Run, view: RunView) -> dict[str, Any]:
+def _machine(run: Run, view: RunView, redaction: Redaction) -> dict[str, Any]:
     """The machine that was rented for the run, its boot time and what each hour cost."""
     resource: Resource | None = getattr(run, "resource", None)
     if resource is None:
@@ -64,6 +70,7 @@ def _machine(run: Run, view: RunView) -> dict[str, Any]:
     boots = [sample.value for sample in view.samples if sample.metric == "boot_time_s"]
     return {
         "machine": machines.line(resource),
+        "trouble": redaction.message(resource.last_error),
         "boot_s": boots[0] if boots else None,
         "ledger": list(resource.ledger.all()),
     }
