@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import Host, RunState, Step, Worker
@@ -16,7 +17,7 @@ from backend.common.queue import Task
 from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.workers.conftest import driven, hurry, tiny_run
-from workers.engine import dispatch
+from workers.engine import dispatch, presence
 from workers.engine.leases import Claim, claim_due, lease_end, lost_after
 from workers.engine.presence import instance
 from workers.engine.pump import Pump
@@ -193,6 +194,21 @@ def test_run_is_lost_when_another_container_tears_it_down():
     pump.steps(wait_s=0)
     assert not run.steps.filter(finished_at=None).exists()
     assert "the one before" in run.events.last().detail
+
+
+def test_presence_is_said_seldom_also_when_the_database_is_away(monkeypatch):
+    said = []
+
+    def worker_seen(**given):
+        said.append(given)
+        raise DatabaseError
+
+    monkeypatch.setattr(presence, "worker_seen", worker_seen)
+    here = presence.Presence()
+    with pytest.raises(DatabaseError):
+        here.say()
+    assert not here.say()
+    assert len(said) == 1
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class Presence:
 
     def say(self) -> bool:
         """Whether the runs on this machine are ours."""
-        if self._is_ours is None or time.monotonic() >= self._next_at:
+        if time.monotonic() >= self._next_at:
             self._next_at = time.monotonic() + PERIOD_S
             is_ours = worker_seen(worker_id=settings.WORKER_ID, instance=instance())
             if not is_ours and self._is_ours is not False:
@@ -47,7 +47,7 @@ class Presence:
                     settings.WORKER_ID,
                 )
             self._is_ours = is_ours
-        return self._is_ours
+        return bool(self._is_ours)
 
 
 class WorkerPresence:
