@@ -8,7 +8,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {"postgres", "redis", "web", "worker", "beat"}
-COMPOSE_ONLY = {"POSTGRES_PASSWORD", "WEB_PORT"}
+COMPOSE_ONLY = {"POSTGRES_PASSWORD", "WEB_PORT", "WORKER_MEMORY"}
 APPLICATION = {"migrate", "web", "worker", "beat"}
 SECRETS = {"SECRET_KEY", "CREDENTIAL_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD"}
 
@@ -52,9 +52,41 @@ def test_compose_services_have_an_image_or_a_build_target_of_the_dockerfile_when
         re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     )
     for name, service in compose()["services"].items():
-        assert "build" in service or re.search(r":\d", service["image"]), name
         if "build" in service:
             assert service["build"]["target"] in stages, name
+        elif name in APPLICATION:
+            assert (service["image"], service["pull_policy"]) == ("rackrate", "never"), name
+        else:
+            assert re.search(r":\d", service["image"]), name
+
+
+def test_application_image_is_built_by_one_service_when_parsed():
+    services = compose()["services"]
+    assert [name for name in services if name in APPLICATION and "build" in services[name]] == [
+        "migrate"
+    ]
+
+
+def test_compose_watches_and_bounds_every_service_when_parsed():
+    for name in SERVICES:
+        service = compose()["services"][name]
+        assert service["healthcheck"]["test"], name
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
+        assert all("size=" in mount for mount in service.get("tmpfs", [])), name
+
+
+def test_database_is_asked_over_tcp_when_its_health_is_checked():
+    assert "-h 127.0.0.1" in " ".join(compose()["services"]["postgres"]["healthcheck"]["test"])
+
+
+def test_worker_measures_on_a_volume_when_it_measures_its_own_machine():
+    worker = compose()["services"]["worker"]
+    assert f"scratch:{worker['environment']['TMPDIR']}" in worker["volumes"]
+    owned = "install -d -o 10001 -g 10001 "
+    folders = (ROOT / "Dockerfile").read_text().partition(owned)[2].partition("\n")[0]
+    assert worker["environment"]["TMPDIR"] in folders.split()
 
 
 def test_database_password_is_no_part_of_an_address_in_compose():
@@ -96,7 +128,7 @@ def test_compose_volumes_are_declared_when_used():
 def test_compose_passes_only_known_settings_when_parsed():
     known = settings_variables()
     for name in ("web", "worker", "beat"):
-        assert set(compose()["services"][name]["environment"]) <= known
+        assert set(compose()["services"][name]["environment"]) - {"TMPDIR"} <= known
 
 
 def test_worker_listens_to_the_same_queues_in_compose_as_under_the_launcher():
