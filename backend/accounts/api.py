@@ -12,8 +12,9 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from backend.accounts.models import ApiToken, Scope, Workspace
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace, token_found
-from backend.accounts.services import token_used
+from backend.accounts.selectors.tokens import token_found
+from backend.accounts.services.tokens import token_used
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
 REALM = "rackrate"
 CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'

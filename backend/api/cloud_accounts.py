@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of
-from backend.accounts.cloud_accounts import (
+from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import (
     MAX_MACHINES,
     AccountInUse,
     MonthlyBudget,
@@ -24,9 +25,8 @@ from backend.accounts.cloud_accounts import (
     accounts_visible,
     secret_age_days,
 )
-from backend.accounts.models import CloudAccount
 from backend.benchmarks.api.documents import BudgetDocument, NoDocument
-from backend.benchmarks.spending import account_month
+from backend.benchmarks.selectors.spending import account_month
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN

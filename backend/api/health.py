@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 from redis import Redis
 from redis.exceptions import RedisError
 
-from backend.benchmarks.leaks import watched
 from backend.benchmarks.models import Tick
+from backend.benchmarks.services.leaks import watched
 from backend.common import clock
 from backend.common.rest.problem import problem
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of
 from backend.accounts.models import ApiToken, Scope
-from backend.accounts.services import DEFAULT_LIFE, token_create, token_revoke
+from backend.accounts.services.tokens import DEFAULT_LIFE, token_create, token_revoke
 from backend.common import clock
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, read

@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from backend.accounts.selectors import default_workspace
-from backend.accounts.services import audit_record
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import (
     Campaign,
     Evidence,
@@ -18,7 +18,7 @@ from backend.benchmarks.models import (
     Step,
     Subscription,
 )
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common.admin import AnyAdmin, ReadOnlyAdmin
 
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common.admin import AnyAdmin, ReadOnlyAdmin
 
 

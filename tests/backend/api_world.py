@@ -11,23 +11,24 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.conf import LazySettings
 
-from backend.accounts.services import token_create
-from backend.benchmarks.archive import TAR_GZ, run_archive
-from backend.benchmarks.demo import demo_load
-from backend.benchmarks.imports import result_import
-from backend.benchmarks.notices import subscription_create
-from backend.benchmarks.schedules import schedule_create
-from backend.benchmarks.selectors import fingerprint
-from backend.catalog.feeds import feed_enable
-from backend.catalog.hardware import hardware_create
+from backend.accounts.services.tokens import token_create
+from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
+from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.demo import demo_load
+from backend.benchmarks.services.imports import result_import
+from backend.benchmarks.services.notices import subscription_create
+from backend.benchmarks.services.schedules import schedule_create
 from backend.catalog.models import Offer
+from backend.catalog.services.feeds import feed_enable
+from backend.catalog.services.hardware import hardware_create
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.rankings.feeds import feed_key_create
-from backend.rankings.views import view_create
-from backend.scenarios.services import scenario_create
+from backend.rankings.services.feeds import feed_key_create
+from backend.rankings.services.views import view_create
+from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
-from tests.backend import campaigns, clouds
+from tests.backend import campaigns
 from tests.backend.test_archive import finished_run, gone
+from tests.frontend.cloud_rows import clouds
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
 RAW = b"CMIPS 1\n"

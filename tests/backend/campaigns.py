@@ -3,9 +3,9 @@
 import datetime as dt
 from typing import Any
 
-from backend.benchmarks.campaigns import campaign_create
 from backend.benchmarks.models import Campaign, Evidence, Host, Run, RunState, Sample, Step
-from backend.benchmarks.services import run_finish
+from backend.benchmarks.services.campaigns import campaign_create
+from backend.benchmarks.services.runs import run_finish
 from backend.common import clock
 from tests import factories
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from backend.accounts.cloud_accounts import account_create
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import HostState, LedgerEntry, Resource, ResourceState
 from tests import factories
 

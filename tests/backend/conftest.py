@@ -9,8 +9,8 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from backend.accounts.services import token_create
-from backend.benchmarks.demo import demo_load
+from backend.accounts.services.tokens import token_create
+from backend.benchmarks.services.demo import demo_load
 from backend.catalog.models import DataVersion
 from backend.common import clock
 from tests import factories

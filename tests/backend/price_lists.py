@@ -16,11 +16,8 @@ from backend.catalog.models import (
     Region,
     UnpricedType,
 )
-from backend.catalog.price_import import (
-    ImportReport,
-    prices_record,
-)
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.domain.parsing.prices import ParsedPrice, ParsedType, PriceUnit, PurchaseModel, Result
 from backend.providers.aws import offer_file as aws_bulk
 from backend.providers.azure import prices as azure

@@ -8,9 +8,9 @@ from django.contrib import admin
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.accounts.services import token_create
+from backend.accounts.services.tokens import token_create
 from backend.benchmarks.models import Sample
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
 from tests import factories
 from tests.backend.clouds import account
 

@@ -10,8 +10,9 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from backend.accounts import selectors, services
 from backend.accounts.models import ApiToken, AuditEntry
+from backend.accounts.selectors import tokens as selectors
+from backend.accounts.services import tokens as services
 from backend.common import clock
 from tests import factories
 from tests.backend.conftest import API, fields

@@ -19,20 +19,21 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks import unpacking
-from backend.benchmarks.archive import MANIFEST, RUN, RunNotFinished, run_archive
-from backend.benchmarks.archive_import import run_import
-from backend.benchmarks.imports import AlreadyImported
 from backend.benchmarks.models import Evidence, Host, Run, RunState, Sample
-from backend.benchmarks.selectors import EvidenceDamaged
-from backend.benchmarks.services import host_scan, run_create
-from backend.benchmarks.unpacking import ArchiveRefused
+from backend.benchmarks.selectors.archive import MANIFEST, RUN, RunNotFinished, run_archive
+from backend.benchmarks.selectors.evidence import EvidenceDamaged
+from backend.benchmarks.services import archive_members
+from backend.benchmarks.services.archive_import import run_import
+from backend.benchmarks.services.archive_members import ArchiveRefused
+from backend.benchmarks.services.hosts import host_scan
+from backend.benchmarks.services.imports import AlreadyImported
+from backend.benchmarks.services.runs import run_create
 from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import inventory
 from backend.domain.parsing.probes import STDERR_MARK, reread
-from backend.rankings.scores import scores
+from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields
 
@@ -542,9 +543,9 @@ def test_run_without_a_price_an_inventory_or_series_is_taken(run: Run, target: O
 def test_bomb_is_refused_before_it_is_unpacked(
     kind: str, target: Offer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpacking, "MAX_TOTAL_BYTES", 3 * 2**20)
-    monkeypatch.setattr(unpacking, "TAR_BLOCKS_BYTES", 0)
-    monkeypatch.setattr(unpacking, "MAX_MEMBER_BYTES", 2**20)
+    monkeypatch.setattr(archive_members, "MAX_TOTAL_BYTES", 3 * 2**20)
+    monkeypatch.setattr(archive_members, "TAR_BLOCKS_BYTES", 0)
+    monkeypatch.setattr(archive_members, "MAX_MEMBER_BYTES", 2**20)
     zeros = bytes(2**20)
     many = {f"evidence/00{n}-dd-write-0.txt": zeros for n in range(5)}
     if kind == "tar":
@@ -562,9 +563,9 @@ def test_bomb_is_refused_before_it_is_unpacked(
 def test_too_many_files_are_refused(
     content: bytes, target: Offer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpacking, "MAX_MEMBERS", 5)
+    monkeypatch.setattr(archive_members, "MAX_MEMBERS", 5)
     refused(content, target, "more than 5 files")
-    monkeypatch.setattr(unpacking, "MAX_PACKED_BYTES", 10)
+    monkeypatch.setattr(archive_members, "MAX_PACKED_BYTES", 10)
     refused(content, target, "too many, 10 the most")
 
 

@@ -9,7 +9,10 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.campaigns import (
+from backend.benchmarks.models import Campaign, HostState, Run, RunState
+from backend.benchmarks.selectors.campaigns import campaign_view
+from backend.benchmarks.selectors.costs import paired, shown
+from backend.benchmarks.services.campaigns import (
     MAX_RUNS,
     CampaignActive,
     campaign_cancel,
@@ -17,10 +20,7 @@ from backend.benchmarks.campaigns import (
     campaign_start,
     campaign_watch_budget,
 )
-from backend.benchmarks.costs import paired, shown
-from backend.benchmarks.matrix import campaign_view
-from backend.benchmarks.models import Campaign, HostState, Run, RunState
-from backend.benchmarks.services import run_create
+from backend.benchmarks.services.runs import run_create
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from tests import factories

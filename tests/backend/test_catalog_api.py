@@ -6,9 +6,10 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
-from backend.catalog import selectors, services
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.services import PriceInput
+from backend.catalog.selectors import current_prices, data_version, rates
+from backend.catalog.services import offers as services
+from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows
@@ -77,15 +78,15 @@ def test_rate_table_takes_the_newest_rate_of_each_currency_up_to_the_day() -> No
     factories.rate("USD", "1.10", dt.date(2026, 1, 1))
     factories.rate("USD", "1.20", dt.date(2026, 2, 1))
     factories.rate("GBP", "0.80", dt.date(2026, 1, 15))
-    assert selectors.rate_table().rate("EUR", "USD") == (Decimal("1.20"), dt.date(2026, 2, 1))
-    then = selectors.rate_table(dt.date(2026, 1, 31))
+    assert rates.rate_table().rate("EUR", "USD") == (Decimal("1.20"), dt.date(2026, 2, 1))
+    then = rates.rate_table(dt.date(2026, 1, 31))
     assert then.rate("EUR", "USD") == (Decimal("1.10"), dt.date(2026, 1, 1))
     # 1 GBP = 1.10 / 0.80 USD; the older of the two days counts
     assert then.rate("GBP", "USD") == (Decimal("1.375"), dt.date(2026, 1, 1))
 
 
 def test_own_offer_takes_its_name_and_a_monthly_price() -> None:
-    version = selectors.data_version()
+    version = data_version.data_version()
     offer = services.own_offer_create(
         workspace=factories.workspace(),
         name="Rack 7 (left)",
@@ -99,8 +100,8 @@ def test_own_offer_takes_its_name_and_a_monthly_price() -> None:
         "month",
         Decimal(49),
     )
-    assert selectors.current_price(offer) == price
-    assert selectors.data_version() > version
+    assert current_prices.current_price(offer) == price
+    assert data_version.data_version() > version
 
 
 @pytest.mark.parametrize(
@@ -124,13 +125,13 @@ def test_own_offer_is_refused_naming_the_field(changes: dict[str, object], field
 
 def test_current_price_falls_from_on_demand_to_month_to_purchase() -> None:
     offer = factories.offer("priced")
-    assert selectors.current_price(offer) is None
+    assert current_prices.current_price(offer) is None
     purchase = factories.price(offer, "900", purchase_model="purchase", unit="once")
-    assert selectors.current_price(offer) == purchase
+    assert current_prices.current_price(offer) == purchase
     monthly = factories.price(offer, "50", purchase_model="monthly", unit="month")
-    assert selectors.current_price(offer) == monthly
+    assert current_prices.current_price(offer) == monthly
     hourly = factories.price(offer, "0.1")
-    assert selectors.current_price(offer) == hourly
+    assert current_prices.current_price(offer) == hourly
 
 
 def test_provider_and_region_are_made_once() -> None:

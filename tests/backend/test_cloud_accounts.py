@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from backend.accounts.cloud_accounts import (
+from backend.accounts.models import AccessKind, AuditEntry, CloudAccount
+from backend.accounts.services.cloud_accounts import (
     AccountInUse,
     MonthlyBudget,
     account_check,
@@ -22,7 +23,6 @@ from backend.accounts.cloud_accounts import (
     call_taken,
     secret_age_days,
 )
-from backend.accounts.models import AccessKind, AuditEntry, CloudAccount
 from backend.common import clock
 from backend.common.crypto import SealBroken
 from backend.common.sealing import identity_of

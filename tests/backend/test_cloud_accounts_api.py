@@ -7,8 +7,8 @@ from uuid import uuid4
 import jsonschema
 import pytest
 
-from backend.accounts.cloud_accounts import MonthlyBudget, account_checked, account_secret
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import MonthlyBudget, account_checked, account_secret
 from backend.api import cloud_accounts
 from backend.common import clock
 from tests import factories

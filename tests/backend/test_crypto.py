@@ -10,11 +10,11 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from backend.accounts.cloud_accounts import account_secret
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import account_secret
 from backend.benchmarks.models import Host, Subscription
-from backend.benchmarks.notices import subscription_secret
-from backend.benchmarks.services import host_private_key
+from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.notices import subscription_secret
 from backend.common import crypto, sealing
 from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrapped, sealed
 from backend.config import environment

@@ -10,10 +10,10 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from backend.benchmarks.demo import demo_load
 from backend.benchmarks.models import Sample
+from backend.benchmarks.services.demo import demo_load
 from backend.catalog.models import Offer, PriceObservation, Provider
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
 from backend.domain.errors import InvalidValue
 from tests import factories
 

@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.catalog.extra_tables import extras_import
 from backend.catalog.models import ExtraPrice
-from backend.catalog.quotes import TableReport
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services.extra_tables import extras_import
+from backend.catalog.services.quotes import TableReport
 from backend.domain.parsing.prices import ParsedExtra
 from backend.providers.hetzner import prices as hetzner
 from tests import factories

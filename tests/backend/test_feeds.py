@@ -12,16 +12,16 @@ from django.conf import LazySettings
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
-from backend.accounts.services import token_create
-from backend.catalog.services import data_version_bump
+from backend.accounts.services.tokens import token_create
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.common.logs import MaskingFormatter, masked
 from backend.config import settings as settings_module
 from backend.domain.errors import InvalidValue
-from backend.rankings import feeds
-from backend.rankings.feeds import feed_key_create, feed_key_found, feed_key_revoke
 from backend.rankings.models import FeedKey, SavedView
-from backend.rankings.views import view_create, view_delete, view_update
+from backend.rankings.services import feeds
+from backend.rankings.services.feeds import feed_key_create, feed_key_found, feed_key_revoke
+from backend.rankings.services.views import view_create, view_delete, view_update
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

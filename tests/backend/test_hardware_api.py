@@ -10,9 +10,10 @@ from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.api.schemas import DOCUMENTS, json_schema
-from backend.catalog.hardware import hardware_create, hardware_visible
 from backend.catalog.models import HardwareModel, Offer, PriceObservation
-from backend.catalog.selectors import current_price
+from backend.catalog.selectors.current_prices import current_price
+from backend.catalog.selectors.hardware import hardware_visible
+from backend.catalog.services.hardware import hardware_create
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware_assumptions import ASSUMPTIONS
 from backend.domain.hardware_document import FIELDS, ITEM_FIELDS

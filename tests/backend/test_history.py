@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from backend.benchmarks.history import COMPARED_RUNS, history, run_notes
 from backend.benchmarks.models import Notice, Run, Sample
-from backend.benchmarks.notices import subscription_create
+from backend.benchmarks.selectors.history import COMPARED_RUNS, history, run_notes
+from backend.benchmarks.services.notices import subscription_create
 from backend.common import clock
 from tests import factories
 from tests.backend.campaigns import ended, measured

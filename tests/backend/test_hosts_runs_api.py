@@ -18,8 +18,8 @@ from django.test import Client
 from backend.accounts.models import AuditEntry, Workspace
 from backend.benchmarks.api import hosts as hosts_api
 from backend.benchmarks.models import Evidence, Host, HostState, Run
-from backend.benchmarks.selectors import fingerprint
-from backend.benchmarks.services import host_scan_record
+from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.hosts import host_scan_record
 from backend.catalog.models import Offer
 from backend.common import clock
 from backend.common.queue import Task

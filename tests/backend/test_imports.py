@@ -16,13 +16,13 @@ from django.db import connection
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks import imports
-from backend.benchmarks.imports import AlreadyImported, result_import, sample_exclude
 from backend.benchmarks.models import Evidence, Sample
+from backend.benchmarks.services import imports
+from backend.benchmarks.services.imports import AlreadyImported, result_import, sample_exclude
 from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
-from backend.rankings.scores import scores
+from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields
 

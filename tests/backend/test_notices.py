@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.campaigns import campaign_retry_failed, campaign_start
 from backend.benchmarks.models import Notice, NoticeKind, Run, Subscription
-from backend.benchmarks.notices import (
+from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
+from backend.benchmarks.services.notices import (
     LEASE,
     MAX_ATTEMPTS,
     has_due_notices,

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.quotes import TableReport, offers_import
-from backend.catalog.selectors import current_price
+from backend.catalog.selectors.current_prices import current_price
+from backend.catalog.services.quotes import TableReport, offers_import
 from tests import factories
 from tests.backend.conftest import API
 from tests.domain.parsing.test_quotes import OFFER, PRICED, table

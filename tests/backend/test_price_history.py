@@ -13,14 +13,14 @@ from hypothesis.extra.django import TestCase
 
 from backend.accounts.models import Workspace
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.price_history import (
+from backend.catalog.selectors.price_history import (
     change_counts,
     change_ratio,
     difference,
     history,
     terms_before,
 )
-from backend.catalog.prices import PriceFilter
+from backend.catalog.selectors.price_list import PriceFilter
 from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows

@@ -23,12 +23,8 @@ from backend.catalog.models import (
     PricePayload,
     UnpricedType,
 )
-from backend.catalog.price_import import (
-    Payload,
-    feed_get,
-    on_demand_by_sku,
-)
-from backend.catalog.price_offers import offer_slug
+from backend.catalog.services.price_import import Payload, feed_get, on_demand_by_sku
+from backend.catalog.services.price_list_offers import offer_slug
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedPrice, Reason, Result, Skipped
 from backend.providers.aws import prices as aws

@@ -12,12 +12,9 @@ from backend.catalog.models import (
     PriceFeed,
     PriceObservation,
 )
-from backend.catalog.price_import import (
-    MOMENT,
-    ImportReport,
-    price_review,
-)
-from backend.catalog.selectors import PriceBasis, best_prices, data_version
+from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services.price_import import MOMENT, ImportReport, price_review
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import (
     PurchaseModel,

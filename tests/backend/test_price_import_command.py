@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, PricePayload
-from backend.catalog.price_import import ImportReport
+from backend.catalog.services.price_import import ImportReport
 from backend.providers.http import FetchError
 from tests.backend.price_lists import FILES, everything
 from workers.management.commands import import_prices

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from backend.catalog.models import PriceFeed
-from backend.catalog.price_history import freshness
-from backend.catalog.prices import PriceFilter, price_count, price_list
+from backend.catalog.selectors.price_history import freshness
+from backend.catalog.selectors.price_list import PriceFilter, price_count, price_list
 from backend.common import clock
 from tests import factories
 from tests.backend.conftest import API, fields, rows
@@ -134,7 +134,7 @@ def test_count_is_that_of_the_rows_whatever_is_asked_for() -> None:
 def test_answer_changes_when_a_list_grows_old_without_any_change(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from backend.catalog.services import data_version_bump
+    from backend.catalog.services.data_version import data_version_bump
 
     now = dt.datetime(2026, 3, 20, 1, tzinfo=dt.UTC)
     monkeypatch.setattr(clock, "now", lambda: now)

@@ -13,8 +13,8 @@ from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
-from backend.catalog.quotes import TableReport, quotes_import
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services.quotes import TableReport, quotes_import
 from backend.domain.parsing.tables import Remark
 from tests import factories
 from tests.backend.conftest import API, rows

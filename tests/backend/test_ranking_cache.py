@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from backend.catalog.selectors import DataStamp
-from backend.rankings.cache import StampedCache
+from backend.catalog.selectors.data_version import DataStamp
+from backend.rankings.selectors.cache import StampedCache
 
 AT = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 ONE, TWO = DataStamp(1, AT), DataStamp(1, AT, refreshes=1)

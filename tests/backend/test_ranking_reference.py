@@ -12,7 +12,7 @@ from hypothesis.extra.django import TestCase
 
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
-from backend.rankings.selectors import query_from, ranking
+from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
 

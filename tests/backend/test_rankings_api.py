@@ -13,9 +13,9 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common.rest import views
-from backend.rankings.columns import COLUMN
+from backend.rankings.selectors.columns import COLUMN
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

@@ -6,10 +6,11 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
-from backend.catalog import rates as rates_module
 from backend.catalog.models import ExchangeRate
-from backend.catalog.rates import rates_record
-from backend.catalog.selectors import data_version, rate_table
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.selectors.rates import rate_table
+from backend.catalog.services import rates as rates_module
+from backend.catalog.services.rates import rates_record
 from backend.common import clock
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money

@@ -10,16 +10,17 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.campaigns import campaign_retry_failed, campaign_start
-from backend.benchmarks.matrix import campaign_view
 from backend.benchmarks.models import Campaign, HostState, Resource, ResourceState, Run, RunState
-from backend.benchmarks.resources import (
+from backend.benchmarks.selectors.campaigns import campaign_view
+from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
+from backend.benchmarks.services.hosts import host_scan
+from backend.benchmarks.services.resources import (
     resource_called,
     resource_created,
     resource_gone,
     resource_reserve,
 )
-from backend.benchmarks.services import host_scan, run_create
+from backend.benchmarks.services.runs import run_create
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget

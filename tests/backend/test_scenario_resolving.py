@@ -8,11 +8,11 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Workspace
-from backend.catalog.hardware import hardware_create
 from backend.catalog.models import Kind, Offer, PriceObservation
+from backend.catalog.services.hardware import hardware_create
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.simulate import simulate
-from backend.scenarios.resolving import Resolved, resolved
+from backend.scenarios.selectors.resolving import Resolved, resolved
 from tests import factories
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 

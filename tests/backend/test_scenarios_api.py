@@ -18,11 +18,12 @@ from backend.accounts.models import AuditEntry
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.work import MOST_WORK
-from backend.scenarios import selectors, services
-from backend.scenarios.demo import demo_scenarios_load, demo_scenarios_remove
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import scenario_series, simulated_series
-from backend.scenarios.services import scenario_create, scenario_freeze
+from backend.scenarios.selectors import scenarios as selectors
+from backend.scenarios.selectors.scenarios import scenario_series, simulated_series
+from backend.scenarios.services import scenarios as services
+from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
+from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup

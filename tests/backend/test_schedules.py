@@ -7,14 +7,8 @@ import pytest
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import HostState, Run, Schedule
-from backend.benchmarks.schedules import (
-    Window,
-    preview,
-    schedule_create,
-    schedule_fire,
-    schedule_times,
-    schedules_due,
-)
+from backend.benchmarks.selectors.schedules import Window, preview, schedule_times, schedules_due
+from backend.benchmarks.services.schedules import schedule_create, schedule_fire
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from tests import factories

@@ -11,15 +11,15 @@ from django.core.management import CommandError, call_command
 from django.forms.models import model_to_dict
 
 from backend.accounts.models import AuditEntry
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Sample, Source
-from backend.benchmarks.sparecores import FEED_KIND, sparecores_import
-from backend.benchmarks.sparecores_scores import Stage
+from backend.benchmarks.services.sparecores import FEED_KIND, sparecores_import
+from backend.benchmarks.services.sparecores_scores import Stage
 from backend.catalog.models import Offer, PriceObservation, PurchaseModel
-from backend.catalog.price_import import feed_get
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services.price_import import feed_get
 from backend.domain.errors import InvalidValue
-from backend.rankings.selectors import query_from, ranking
+from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.sparecores_file import Writer, full_size
 
@@ -303,7 +303,7 @@ def test_same_file_changes_nothing_when_it_is_brought_again(tmp_path):
 def test_import_is_made_whole_by_the_next_run_when_it_was_cut_short(tmp_path, monkeypatch):
     path = tmp_path / "small.db"
     full_size(path, share=0.004)
-    monkeypatch.setattr("backend.benchmarks.sparecores.BATCH", 4000)
+    monkeypatch.setattr("backend.benchmarks.services.sparecores.BATCH", 4000)
     store, calls = Stage.store, []
 
     def cut(self, *given):

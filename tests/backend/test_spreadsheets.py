@@ -25,7 +25,7 @@ from backend.common.rest.renderers import CsvRenderer, TsvRenderer
 from backend.common.rest.table import FORMULA_STARTS, Column, Kind, Table, json_cell, text_cell
 from backend.common.rest.workbook import MOST_CHARACTERS, NOTES, workbook
 from backend.domain.parsing.tables import Record
-from backend.rankings.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from tests import factories
 from tests.backend.conftest import API
 

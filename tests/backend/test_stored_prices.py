@@ -12,19 +12,19 @@ from hypothesis import given as whatever
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from backend.catalog import stored
 from backend.catalog.models import CurrentPrice, Offer, PriceFeed, PriceObservation, StoredMark
-from backend.catalog.selectors import (
+from backend.catalog.selectors.current_prices import (
     IDENTITY,
     TERMS,
     PriceBasis,
     best_prices,
     chosen_prices,
-    data_stamp,
     newest_prices,
     stored_prices,
 )
-from backend.catalog.stored import prices_refresh
+from backend.catalog.selectors.data_version import data_stamp
+from backend.catalog.services import current_prices
+from backend.catalog.services.current_prices import prices_refresh
 from tests import factories
 
 COPIED = (
@@ -194,12 +194,12 @@ def test_prices_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPatch)
     factories.price(factories.offer(), "0.1")
     prices_refresh()
     CurrentPrice.objects.update(amount=9)
-    assert not stored.is_pending(data_stamp())
-    monkeypatch.setattr(stored, "FORMULAS", stored.FORMULAS + 1)
-    assert stored.is_pending(data_stamp())
+    assert not current_prices.is_pending(data_stamp())
+    monkeypatch.setattr(current_prices, "FORMULAS", current_prices.FORMULAS + 1)
+    assert current_prices.is_pending(data_stamp())
     assert in_step()
     assert CurrentPrice.objects.get().amount == Decimal("0.1")
-    assert not stored.is_pending(data_stamp())
+    assert not current_prices.is_pending(data_stamp())
 
 
 @pytest.mark.django_db

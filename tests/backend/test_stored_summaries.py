@@ -16,13 +16,13 @@ from hypothesis import given as whatever
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from backend.benchmarks import summaries
 from backend.benchmarks.models import Host, Sample, StoredSummary
-from backend.benchmarks.summaries import computed, stored, summaries_refresh
+from backend.benchmarks.services import summaries
+from backend.benchmarks.services.summaries import computed, stored, summaries_refresh
 from backend.catalog.models import Offer, StoredMark, StoredState
-from backend.catalog.selectors import data_stamp
-from backend.rankings.query import RankingQuery
-from backend.rankings.selectors import ranking
+from backend.catalog.selectors.data_version import data_stamp
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import ranking
 from tests import factories
 
 METRICS = ("cmips_score", "coremark_score", "disk_seeks_per_s", "no_such_metric")

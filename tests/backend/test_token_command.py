@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.accounts.models import ApiToken
-from backend.accounts.selectors import token_found
+from backend.accounts.selectors.tokens import token_found
 from backend.common import clock
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from backend.accounts.models import AuditEntry, Scope, Workspace
 from backend.domain.errors import InvalidValue
-from backend.rankings.feeds import feed_key_create, feed_key_revoke
 from backend.rankings.models import SavedView
-from backend.rankings.selectors import InvalidParameters
-from backend.rankings.views import (
+from backend.rankings.selectors.ranking import InvalidParameters
+from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
+from backend.rankings.services.views import (
     merged,
     modified,
     opened,

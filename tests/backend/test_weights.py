@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from backend.catalog.models import Offer
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.backend.test_rankings_api import results

@@ -9,8 +9,8 @@ from django.test import Client
 
 from backend.common import work
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.selectors import _held, simulated
-from backend.scenarios.services import scenario_create
+from backend.scenarios.selectors.scenarios import _held, simulated
+from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend.conftest import API, fields
 from tests.domain.scenarios.documents import Document, all_of, price, startup

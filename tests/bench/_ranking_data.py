@@ -13,7 +13,7 @@ from django.db.models import JSONField, Model
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostState, Sample, Source
-from backend.benchmarks.summaries import summaries_refresh
+from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import (
     ExchangeRate,
     Offer,
@@ -22,8 +22,8 @@ from backend.catalog.models import (
     Provider,
     Region,
 )
-from backend.catalog.services import data_version_bump
-from backend.catalog.stored import prices_refresh
+from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 
 PROVIDERS = 12

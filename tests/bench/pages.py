@@ -24,7 +24,7 @@ django.setup()
 
 from playwright.sync_api import Browser, sync_playwright
 
-from backend.benchmarks.demo import demo_remove
+from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
 from tests.bench import _ranking_data
 from tests.e2e.browser import chromium_path, launched

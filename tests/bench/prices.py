@@ -31,7 +31,8 @@ from django.db.models import Count
 from django.test.utils import setup_databases, teardown_databases
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, UnpricedType
-from backend.catalog.selectors import PriceBasis, data_version, newest_prices
+from backend.catalog.selectors.current_prices import PriceBasis, newest_prices
+from backend.catalog.selectors.data_version import data_version
 from tests.bench import _price_files as files
 
 MANAGE = Path(__file__).parents[2] / "manage.py"

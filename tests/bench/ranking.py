@@ -39,8 +39,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from backend.accounts.models import Workspace
-from backend.accounts.services import token_create
-from backend.benchmarks.demo import demo_remove
+from backend.accounts.services.tokens import token_create
+from backend.benchmarks.services.demo import demo_remove
 from backend.domain.metrics import METRICS
 from backend.domain.ranking import Candidate, ranked
 from backend.domain.stats import published_summary

@@ -26,7 +26,7 @@ from django.test.utils import setup_databases, teardown_databases
 
 from backend.benchmarks.models import Sample, StoredSummary
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
 from tests.backend.sparecores_file import full_size
 
 MANAGE = Path(__file__).parents[2] / "manage.py"

@@ -13,9 +13,10 @@ from django.core.management import call_command
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
-from backend.benchmarks.services import host_create, run_create
+from backend.benchmarks.services.hosts import host_create
+from backend.benchmarks.services.runs import run_create
 from tests.e2e.browser import browser
 from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
 from tests.e2e.stack import Database, Stack

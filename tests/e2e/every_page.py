@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from backend.accounts.models import User
-from backend.accounts.services import sign_in_link_create
+from backend.accounts.services.people import sign_in_link_create
 from backend.benchmarks.models import Evidence, Subscription
 from backend.catalog.models import (
     HardwareModel,
@@ -18,13 +18,13 @@ from backend.catalog.models import (
     PricePayload,
     UnpricedType,
 )
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.rankings.feeds import feed_key_create
 from backend.rankings.models import Report
-from backend.rankings.views import view_create
-from backend.scenarios.services import scenario_create, scenario_freeze
+from backend.rankings.services.feeds import feed_key_create
+from backend.rankings.services.views import view_create
+from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.frontend import cloud_rows, engine_rows
 from tests.frontend.rows import measured_offer, published

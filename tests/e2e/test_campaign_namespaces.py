@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.campaigns import campaign_create, campaign_start
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
+from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.domain.profiles import MIB, PROBE_SERIES
 from tests.e2e.chaos_form import NOTES
 from tests.e2e.conftest import trusted_host

@@ -2,9 +2,9 @@
 
 import pytest
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Run
-from backend.benchmarks.services import host_local
+from backend.benchmarks.services.hosts import host_local
 from tests.e2e.chaos_form import case
 from tests.e2e.stack import Stack, eventually
 from tests.e2e.truth import assert_clean, assert_whole, ended, has_results

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 from django.db.models.functions import Now
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Host, Run, RunState, Step
-from backend.benchmarks.services import host_local
+from backend.benchmarks.services.hosts import host_local
 from tests.e2e.chaos_form import FORM, LEASE_S, MORE_KILLS, RESUME_SLACK_S, case
 from tests.e2e.stack import Stack, eventually
 from tests.e2e.truth import assert_clean, assert_whole, ended

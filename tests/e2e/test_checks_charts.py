@@ -17,9 +17,9 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
-from backend.rankings.query import RankingQuery
+from backend.rankings.selectors.query import RankingQuery
 from backend.web.frontier.page import Frontier, frontier
 from tests import factories
 from tests.e2e.browser import opened

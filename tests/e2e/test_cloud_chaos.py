@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from backend.accounts.cloud_accounts import account_create
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.cloud_accounts import account_create
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Host,
@@ -23,7 +23,7 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
-from backend.benchmarks.resources import rented_run_create
+from backend.benchmarks.services.resources import rented_run_create
 from backend.catalog.models import Offer
 from backend.domain.rentals import charges, stored
 from tests import factories

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from backend.accounts.cloud_accounts import account_checked
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import account_checked
 from backend.benchmarks.models import Run
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations

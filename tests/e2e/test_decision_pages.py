@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.web.shared.figures import figure
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations

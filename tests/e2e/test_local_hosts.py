@@ -2,10 +2,10 @@
 
 import pytest
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Run, RunState, Worker
-from backend.benchmarks.presence import workers_alive
-from backend.benchmarks.services import host_local
+from backend.benchmarks.services.hosts import host_local
+from backend.benchmarks.services.workers import workers_alive
 from tests.e2e.stack import NEIGHBOUR, eventually
 from tests.e2e.truth import assert_clean, assert_whole, ended
 

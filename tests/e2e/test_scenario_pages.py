@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.services import scenario_create
+from backend.scenarios.services.scenarios import scenario_create
 from tests.e2e.browser import opened, overflow_px, violations
 
 pytestmark = [

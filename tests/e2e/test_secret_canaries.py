@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
 
 from backend.accounts.models import User
-from backend.accounts.selectors import default_workspace
-from backend.accounts.services import token_create
+from backend.accounts.services.tokens import token_create
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Notice, Resource, Run
-from backend.benchmarks.services import host_private_key
+from backend.benchmarks.services.hosts import host_private_key
 from launcher.paths import MANAGE
 from tests import factories
 from tests.e2e.canaries import (

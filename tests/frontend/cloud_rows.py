@@ -4,8 +4,8 @@ import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 
-from backend.accounts.cloud_accounts import MonthlyBudget, account_checked
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import MonthlyBudget, account_checked
 from backend.benchmarks.models import Resource, ResourceState, RunState, Step
 from backend.catalog.models import Offer
 from backend.common import clock

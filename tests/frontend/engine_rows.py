@@ -24,7 +24,7 @@ from backend.benchmarks.models import (
     Schedule,
     Step,
 )
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.profiles import MATRIX_DEPTHS
 from tests import factories

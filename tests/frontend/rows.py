@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, RunState, Step
-from backend.benchmarks.summaries import summaries_refresh
+from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
-from backend.catalog.services import data_version_bump
-from backend.catalog.stored import prices_refresh
+from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.data_version import data_version_bump
 from tests import factories
 
 TEXT = '{"schema":1,"probe":"cmips","iterations":1024000000}\nsecond line <b>\n'

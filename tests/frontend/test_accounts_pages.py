@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from backend.accounts.models import SignInLink
-from backend.accounts.services import sign_in_link_create, sign_in_link_use
+from backend.accounts.services.people import sign_in_link_create, sign_in_link_use
 from backend.common import clock
 from backend.common.logs import MaskingFormatter
 from tests import factories

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import User
-from backend.accounts.services import audit_record
+from backend.accounts.services.audit import audit_record
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from backend.accounts.cloud_accounts import account_checked, account_secret
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import account_checked, account_secret
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
@@ -133,7 +133,7 @@ def made(db, queued) -> CloudAccount:
 
 
 def test_page_tells_who_we_are_what_is_spent_and_which_machines_are_there(admin, made):
-    from backend.accounts.cloud_accounts import MonthlyBudget, account_update
+    from backend.accounts.services.cloud_accounts import MonthlyBudget, account_update
     from backend.common import clock
 
     account_update(

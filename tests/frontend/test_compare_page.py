@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from tests import factories
 from tests.frontend.rows import published
 

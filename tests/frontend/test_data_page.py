@@ -10,12 +10,12 @@ from html import unescape
 import pytest
 
 from backend.accounts.models import ApiToken, AuditEntry
-from backend.accounts.selectors import token_found
+from backend.accounts.selectors.tokens import token_found
 from backend.common.rest.table import Column, Kind
-from backend.rankings.columns import COLUMNS
-from backend.rankings.feeds import feed_key_create, feed_key_found
 from backend.rankings.models import FeedKey, SavedView
-from backend.rankings.views import view_create, view_params
+from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.services.feeds import feed_key_create, feed_key_found
+from backend.rankings.services.views import view_create, view_params
 from backend.web.data.formulas import Source, curl, excel_text, formulas, m_text, py_text
 from tests import factories
 

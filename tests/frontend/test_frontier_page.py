@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.domain.metrics import METRICS
-from backend.rankings.query import Filter
-from backend.rankings.selectors import RankingQuery
+from backend.rankings.selectors.query import Filter
+from backend.rankings.selectors.ranking import RankingQuery
 from backend.web.frontier import page as frontier
 from backend.web.shared import figures
 from tests import factories

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from backend.benchmarks.models import Host, HostState, Run, RunState
-from backend.benchmarks.selectors import fingerprint
+from backend.benchmarks.selectors.hosts import fingerprint
 from backend.domain.profiles import PARAMETERS
 from tests import factories
 from tests.frontend import engine_rows

@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 import pytest
 from django.test import Client
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.services import scenario_create
+from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.frontend.rows import measured_offer, published
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from backend.benchmarks.archive import run_archive
 from backend.benchmarks.models import Evidence, Run, Sample, Source
+from backend.benchmarks.selectors.archive import run_archive
 from backend.catalog.models import Offer
 from tests import factories
 from tests.backend.test_archive import finished_run, gone

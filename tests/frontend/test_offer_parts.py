@@ -5,9 +5,9 @@ import re
 import pytest
 
 from backend.catalog.models import ExtraKind, Offer
-from backend.rankings.breakdown import price_breakdown
-from backend.rankings.selectors import query_from, ranking
-from backend.rankings.similar import similar_offers
+from backend.rankings.selectors.breakdown import price_breakdown
+from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.selectors.similar import similar_offers
 from tests import factories
 from tests.frontend.rows import published
 

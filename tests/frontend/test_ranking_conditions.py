@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.rankings.columns import COLUMNS
+from backend.rankings.selectors.columns import COLUMNS
 from backend.web.ranking.conditions import SIGNS, conditions
 from backend.web.ranking.folding import folded
 

@@ -6,10 +6,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from backend.benchmarks.summaries import summaries_refresh
-from backend.catalog.stored import prices_refresh
-from backend.rankings.columns import COLUMNS_V1
-from backend.rankings.selectors import ranking
+from backend.benchmarks.services.summaries import summaries_refresh
+from backend.catalog.services.current_prices import prices_refresh
+from backend.rankings.selectors.columns import COLUMNS_V1
+from backend.rankings.selectors.ranking import ranking
 from backend.web.ranking.views import asked
 from tests import factories
 from tests.frontend.rows import published

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from backend.accounts.models import Scope
-from backend.rankings.views import view_create
+from backend.rankings.services.views import view_create
 from tests import factories
 from tests.frontend.test_pages import Tags, html
 from tests.frontend.test_ranking_page import few, fields, heads, link, offers

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, User
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.rankings.models import Report
 from tests import factories
 from tests.frontend.rows import Measured, published

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from backend.benchmarks.demo import demo_load
+from backend.benchmarks.services.demo import demo_load
 from tests import factories
 
 pytestmark = pytest.mark.django_db

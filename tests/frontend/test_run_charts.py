@@ -7,8 +7,8 @@ import re
 import pytest
 
 from backend.benchmarks.models import Run, RunState
-from backend.benchmarks.summaries import summaries_refresh
-from backend.catalog.stored import prices_refresh
+from backend.benchmarks.services.summaries import summaries_refresh
+from backend.catalog.services.current_prices import prices_refresh
 from backend.web.runs import series_plots
 from backend.web.runs.disk_plots import disk_plots
 from backend.web.runs.plots import run_plots, run_strips

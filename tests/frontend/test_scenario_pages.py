@@ -10,10 +10,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.services import scenario_create, scenario_freeze
+from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from backend.web.scenarios.forms import ScenarioForm
 from tests import factories
 

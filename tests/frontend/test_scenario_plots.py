@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.selectors import scenario_series
-from backend.scenarios.services import scenario_create
+from backend.scenarios.selectors.scenarios import scenario_series
+from backend.scenarios.services.scenarios import scenario_create
 from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import marked, share
 from backend.web.scenarios.span import spanned

@@ -14,7 +14,8 @@ import pytest
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import Host, HostState, Run, Step
-from backend.benchmarks.services import host_create, run_create
+from backend.benchmarks.services.hosts import host_create
+from backend.benchmarks.services.runs import run_create
 from backend.domain.price_feeds import FEED_KINDS
 from backend.providers.http import Patience
 from tests import factories

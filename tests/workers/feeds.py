@@ -5,10 +5,10 @@ import json
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from backend.accounts.cloud_accounts import account_create
 from backend.accounts.models import CloudAccount
-from backend.catalog.feeds import feed_enable
+from backend.accounts.services.cloud_accounts import account_create
 from backend.catalog.models import PriceFeed, PriceObservation
+from backend.catalog.services.feeds import feed_enable
 from backend.common import clock
 from tests import factories
 from workers.pricelists import fetching

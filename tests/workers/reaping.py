@@ -15,7 +15,7 @@ from backend.benchmarks.models import (
     RunState,
     Subscription,
 )
-from backend.benchmarks.resources import (
+from backend.benchmarks.services.resources import (
     rented_key_create,
     resource_called,
     resource_created,

@@ -11,9 +11,8 @@ import pytest
 from django.db.models import Sum
 from django.db.models.functions import Now
 
-from backend.accounts.cloud_accounts import account_create
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.campaigns import campaign_create, campaign_start
+from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Campaign,
@@ -25,7 +24,8 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.services import run_cancel
+from backend.benchmarks.services.campaigns import campaign_create, campaign_start
+from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
 from backend.domain.rentals import Budget, charges, stored
 from tests import factories

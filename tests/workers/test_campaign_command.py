@@ -6,8 +6,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from backend.benchmarks.campaigns import campaign_start
 from backend.benchmarks.models import Campaign, Run
+from backend.benchmarks.services.campaigns import campaign_start
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
 from tests.workers.conftest import TINY

@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
-from backend.benchmarks.selectors import fingerprint
-from backend.benchmarks.services import host_private_key_replace
+from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.hosts import host_private_key_replace
 from backend.common import clock
 from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories

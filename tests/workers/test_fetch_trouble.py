@@ -10,10 +10,16 @@ from django.db import connection
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Notice, Subscription
-from backend.catalog import feeds
-from backend.catalog.feeds import ClaimLost, FeedBusy, feed_claim, feed_claim_now, feed_failed
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
-from backend.catalog.selectors import data_version
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.services import feeds
+from backend.catalog.services.feeds import (
+    ClaimLost,
+    FeedBusy,
+    feed_claim,
+    feed_claim_now,
+    feed_failed,
+)
 from backend.common import clock
 from backend.providers import http
 from backend.providers.http import FetchError

@@ -16,7 +16,7 @@ import asyncssh
 import pytest
 
 from backend.benchmarks.models import Host, HostState, RunState
-from backend.benchmarks.services import host_approve
+from backend.benchmarks.services.hosts import host_approve
 from backend.domain.addresses import key_fingerprint
 from backend.domain.errors import DriverError, Reason
 from tests.fakes.sshd import HOST_KEY_TYPES, FakeSshd

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import call_command
 
 from backend.benchmarks.models import Notice, NoticeKind, Subscription
-from backend.benchmarks.notices import notice_queue, subscription_create
+from backend.benchmarks.services.notices import notice_queue, subscription_create
 from backend.common import clock
 from backend.config.environment import Mail, mail
 from tests import factories

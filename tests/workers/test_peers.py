@@ -7,8 +7,9 @@ import time
 import pytest
 
 from backend.benchmarks.models import Host, HostState, RunState, Step
-from backend.benchmarks.selectors import run_view
-from backend.benchmarks.services import host_create, run_cancel, run_create
+from backend.benchmarks.selectors.runs import run_view
+from backend.benchmarks.services.hosts import host_create
+from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.domain.errors import DriverError, Reason
 from backend.domain.profiles import PROBE_SERIES
 from tests import factories

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backend.benchmarks.models import Evidence, Run, RunState, Step
-from backend.benchmarks.services import run_cancel
+from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.profiles import PROFILES

@@ -9,9 +9,16 @@ from django.db import DatabaseError
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import Host, RunState, Step, Worker
-from backend.benchmarks.presence import ALIVE_S, worker_get, worker_left, worker_seen, workers_alive
-from backend.benchmarks.selectors import run_view
-from backend.benchmarks.services import host_local, run_cancel
+from backend.benchmarks.selectors.runs import run_view
+from backend.benchmarks.services.hosts import host_local
+from backend.benchmarks.services.runs import run_cancel
+from backend.benchmarks.services.workers import (
+    ALIVE_S,
+    worker_get,
+    worker_left,
+    worker_seen,
+    workers_alive,
+)
 from backend.common import clock
 from backend.common.queue import Task
 from backend.domain.errors import InvalidValue

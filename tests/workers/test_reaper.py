@@ -9,7 +9,7 @@ import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
-from backend.benchmarks.resources import resource_created
+from backend.benchmarks.services.resources import resource_created
 from backend.domain.rentals import charges, stored
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider

@@ -12,10 +12,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from backend.accounts.cloud_accounts import account_check
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.benchmarks.leaks import look_done, resource_alarm
+from backend.accounts.services.cloud_accounts import account_check
 from backend.benchmarks.models import Notice, RunState, Step
+from backend.benchmarks.services.leaks import look_done, resource_alarm
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds

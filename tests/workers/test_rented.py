@@ -11,9 +11,9 @@ from django.db.models import F
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
-from backend.benchmarks.resources import resource_reserve
-from backend.benchmarks.selectors import run_view
-from backend.benchmarks.services import run_cancel
+from backend.benchmarks.selectors.runs import run_view
+from backend.benchmarks.services.resources import resource_reserve
+from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from tests.fakes.fake.cloud import Fault, moment

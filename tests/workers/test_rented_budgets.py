@@ -8,8 +8,6 @@ from decimal import Decimal
 import pytest
 from django.db import connection, transaction
 
-from backend.benchmarks.campaigns import campaign_create
-from backend.benchmarks.costs import resource_cost
 from backend.benchmarks.models import (
     Campaign,
     HostState,
@@ -19,7 +17,9 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
-from backend.benchmarks.resources import (
+from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.services.campaigns import campaign_create
+from backend.benchmarks.services.resources import (
     BudgetExceeded,
     QuotaReached,
     ledger_record,
@@ -30,7 +30,7 @@ from backend.benchmarks.resources import (
     resource_refused,
     resource_reserve,
 )
-from backend.benchmarks.services import run_cancel
+from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.rentals import Budget
 from tests import factories

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from backend.accounts.cloud_accounts import account_create
+from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import HostState, ResourceState, Run, RunState
-from backend.benchmarks.resources import rented_run_create
+from backend.benchmarks.services.resources import rented_run_create
 from backend.domain.rentals import Budget
 from tests import factories
 from tests.e2e.rest_worlds import GcpWorld, HetznerWorld, RestWorld

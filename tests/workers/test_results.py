@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from backend.benchmarks.models import Campaign, RunState
-from backend.benchmarks.selectors import evidence_series, run_cost, run_view
+from backend.benchmarks.selectors.evidence import evidence_series
+from backend.benchmarks.selectors.runs import run_cost, run_view
 from backend.common import clock
 from backend.domain.errors import Reason
 from backend.domain.parsing import ParsedSample

@@ -8,10 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from backend.benchmarks import schedules
 from backend.benchmarks.models import Campaign, NoticeKind, Run, Schedule
-from backend.benchmarks.notices import notice_queue, subscription_create
-from backend.benchmarks.schedules import schedule_create
+from backend.benchmarks.services import schedules
+from backend.benchmarks.services.notices import notice_queue, subscription_create
+from backend.benchmarks.services.schedules import schedule_create
 from backend.common import clock
 from tests import factories
 from tests.backend.campaigns import campaign

@@ -12,15 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Evidence, Host, HostState, Run, RunState
-from backend.benchmarks.selectors import (
-    EvidenceDamaged,
-    evidence_text,
-    fingerprint,
-    hosts_visible,
-    run_view,
-    runs_visible,
-)
-from backend.benchmarks.services import (
+from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.runs import run_view, runs_visible
+from backend.benchmarks.services.hosts import (
     HostNotTrusted,
     KeyMismatch,
     host_approve,
@@ -29,10 +24,9 @@ from backend.benchmarks.services import (
     host_private_key,
     host_scan,
     host_scan_record,
-    run_cancel,
-    run_create,
 )
-from backend.catalog.services import PriceInput
+from backend.benchmarks.services.runs import run_cancel, run_create
+from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidValue
 from tests import factories
 from workers.engine import dispatch

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from backend.benchmarks.models import Campaign, HostState, Run, RunState, Step
-from backend.benchmarks.services import run_cancel, run_create, run_finish
+from backend.benchmarks.services.runs import run_cancel, run_create, run_finish
 from backend.domain.errors import InvalidValue
 from tests import factories
 from workers.engine import dispatch

@@ -3,7 +3,7 @@
 import pytest
 
 from backend.benchmarks.models import TERMINAL_STATES, Run, RunState
-from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
+from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
 from tests import factories
 from workers.engine import rented_steps
 from workers.engine.dispatch import HANDLERS

@@ -13,8 +13,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import Run, RunState, Step, Tick
-from backend.benchmarks.services import run_finish, schedule_lock
-from backend.benchmarks.transitions import TRANSITIONS, StaleState, move
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.runs import run_finish
+from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, Sample, Step
-from backend.benchmarks.selectors import run_cost
+from backend.benchmarks.selectors.runs import run_cost
 from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe

@@ -6,7 +6,7 @@ from functools import partial
 from django.conf import settings
 
 from backend.benchmarks.models import Host
-from backend.benchmarks.services import host_scan_record
+from backend.benchmarks.services.hosts import host_scan_record
 from backend.domain.errors import DriverError
 from workers.remote import ssh
 

@@ -14,7 +14,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce, Now
 
 from backend.benchmarks.models import Run, RunState, Step, Worker
-from backend.benchmarks.presence import workers_alive
+from backend.benchmarks.services.workers import workers_alive
 from workers.engine.presence import instance
 
 BATCH = 200

@@ -3,10 +3,11 @@ accounts at clouds checked."""
 
 import logging
 
-from backend.accounts.selectors import checks_due
-from backend.benchmarks.campaigns import campaign_watch_budget
-from backend.benchmarks.notices import has_due_notices
-from backend.benchmarks.schedules import schedule_fire, schedules_due
+from backend.accounts.selectors.cloud_accounts import checks_due
+from backend.benchmarks.selectors.schedules import schedules_due
+from backend.benchmarks.services.campaigns import campaign_watch_budget
+from backend.benchmarks.services.notices import has_due_notices
+from backend.benchmarks.services.schedules import schedule_fire
 from backend.common.queue import Task, enqueue
 from workers.rentals import account_access
 

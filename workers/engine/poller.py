@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.dateparse import parse_datetime
 
 from backend.benchmarks.models import Run, RunState, Step
-from backend.benchmarks.transitions import StaleState
+from backend.benchmarks.services.transitions import StaleState
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus

@@ -15,7 +15,7 @@ from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from backend.benchmarks.presence import worker_left, worker_seen
+from backend.benchmarks.services.workers import worker_left, worker_seen
 from backend.common.queue import worker_queue
 
 PERIOD_S = 10.0

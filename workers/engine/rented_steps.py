@@ -23,7 +23,8 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.resources import (
+from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.resources import (
     BudgetExceeded,
     QuotaReached,
     ledger_record,
@@ -35,7 +36,6 @@ from backend.benchmarks.resources import (
     resource_refused,
     resource_reserve,
 )
-from backend.benchmarks.services import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 
 from backend.benchmarks.models import Run
-from backend.benchmarks.selectors import RunView
+from backend.benchmarks.selectors.runs import RunView
 from backend.catalog.models import PriceObservation
 from backend.domain.stats import kept_repeats
 
@@ -49,7 +49,7 @@ def _summary(repeats: list[tuple[float, bool]]) -> dict[str, Any]:
 
 def _place(run: Run) -> dict[str, Any] | None:
     """The offer's row of the default ranking and its place by score; None where not listed."""
-    from backend.rankings.selectors import query_from, ranking
+    from backend.rankings.selectors.ranking import query_from, ranking
 
     query, _ = query_from({})
     listed = ranking(query)

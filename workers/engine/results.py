@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from backend.benchmarks.models import Evidence, Host, Run, Sample, Source
 from backend.catalog.models import Offer
-from backend.catalog.services import data_version_bump
+from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.architectures import architecture
 from backend.domain.errors import Reason

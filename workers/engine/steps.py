@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
-from backend.benchmarks.services import host_private_key
+from backend.benchmarks.services.hosts import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.profiles import NETWORK, PROFILES

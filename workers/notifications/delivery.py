@@ -20,7 +20,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 from backend.benchmarks.models import Channel, Notice
-from backend.benchmarks.notices import (
+from backend.benchmarks.services.notices import (
     notice_claim,
     notice_failed,
     notice_sent,

@@ -14,10 +14,11 @@ from django.conf import settings
 from django.db import connection
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import NoticeKind
-from backend.benchmarks.notices import notice_queue
-from backend.catalog.feeds import (
+from backend.benchmarks.services.notices import notice_queue
+from backend.catalog.models import PriceFeed
+from backend.catalog.services.feeds import (
     ClaimLost,
     FeedClaim,
     feed_claim,
@@ -31,9 +32,13 @@ from backend.catalog.feeds import (
     payload_keep,
     payloads_tidy,
 )
-from backend.catalog.models import PriceFeed
-from backend.catalog.price_import import ImportReport, Payload, on_demand_by_sku, prices_record
-from backend.catalog.rates import RatesReport, rates_noted, rates_record
+from backend.catalog.services.price_import import (
+    ImportReport,
+    Payload,
+    on_demand_by_sku,
+    prices_record,
+)
+from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
 from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DomainError, DriverError, InvalidValue

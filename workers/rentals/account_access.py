@@ -4,8 +4,8 @@ import asyncio
 import logging
 import traceback
 
-from backend.accounts.cloud_accounts import account_checked, account_secret, account_used
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import account_checked, account_secret, account_used
 from backend.common.crypto import SealBroken
 from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason

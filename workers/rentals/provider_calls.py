@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from backend.accounts.cloud_accounts import call_taken
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.cloud_accounts import call_taken
 from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason
 from backend.providers.machines import ProviderDriver

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.db import connection
 
 from backend.accounts.models import CloudAccount
-from backend.benchmarks import leaks
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.resources import ledger_record, resource_created, resource_gone
+from backend.benchmarks.services import leaks
+from backend.benchmarks.services.resources import ledger_record, resource_created, resource_gone
 from backend.domain.errors import DriverError, Reason
 from backend.providers import machines
 from backend.providers.machines import ProviderDriver, ResourceKind

@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api.results import visible_offer
-from backend.benchmarks.archive import (
+from backend.benchmarks.selectors.archive import (
     CONTENT_TYPES,
     TAR_GZ,
     AddressesInOutputs,
@@ -25,10 +25,11 @@ from backend.benchmarks.archive import (
     archive_name,
     run_archive,
 )
-from backend.benchmarks.archive_import import run_import
-from backend.benchmarks.imports import AlreadyImported
-from backend.benchmarks.selectors import EvidenceDamaged, runs_visible
-from backend.benchmarks.unpacking import MAX_PACKED_BYTES
+from backend.benchmarks.selectors.evidence import EvidenceDamaged
+from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.services.archive_import import run_import
+from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
+from backend.benchmarks.services.imports import AlreadyImported
 from backend.common.rest.documents import Problem
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict

@@ -6,10 +6,10 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.benchmarks.api.documents import PROFILES, BudgetDocument
-from backend.benchmarks.campaigns import MAX_CONCURRENCY, MAX_REPEATS
-from backend.benchmarks.matrix import CELL_STATES
 from backend.benchmarks.models import Channel, NetworkPairs, NoticeKind
-from backend.benchmarks.notices import MAX_SECRET_CHARACTERS, MIN_SECRET_CHARACTERS
+from backend.benchmarks.selectors.campaigns import CELL_STATES
+from backend.benchmarks.services.campaigns import MAX_CONCURRENCY, MAX_REPEATS
+from backend.benchmarks.services.notices import MAX_SECRET_CHARACTERS, MIN_SECRET_CHARACTERS
 from backend.common.rest.documents import (
     FlagField,
     Strict,

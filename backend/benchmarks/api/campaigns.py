@@ -19,18 +19,18 @@ from backend.benchmarks.api.campaign_documents import (
     CampaignState,
 )
 from backend.benchmarks.api.runs import RunsListView
-from backend.benchmarks.campaigns import (
+from backend.benchmarks.models import Campaign, Run
+from backend.benchmarks.redaction import Redaction
+from backend.benchmarks.selectors.campaigns import CampaignView as Seen
+from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
+from backend.benchmarks.selectors.costs import Cost, shown
+from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
     campaign_create,
     campaign_retry_failed,
     campaign_start,
 )
-from backend.benchmarks.costs import Cost, shown
-from backend.benchmarks.matrix import CampaignView as Seen
-from backend.benchmarks.matrix import campaign_view, campaigns_visible
-from backend.benchmarks.models import Campaign, Run
-from backend.benchmarks.redaction import Redaction
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import one_of
 from backend.common.rest.permissions import RUN

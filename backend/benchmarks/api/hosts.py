@@ -15,11 +15,11 @@ from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
 from backend.benchmarks.redaction import redaction_for
-from backend.benchmarks.selectors import fingerprint, hosts_visible
-from backend.benchmarks.services import KeyMismatch, host_approve, host_create, host_scan
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.services.hosts import KeyMismatch, host_approve, host_create, host_scan
 from backend.catalog.models import Offer
-from backend.catalog.selectors import offers_visible
-from backend.catalog.services import PriceInput
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.services.prices import PriceInput
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import PAGING, read

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 
 from backend.accounts.api import workspace_of
 from backend.benchmarks.api.runs import RunsListView
-from backend.benchmarks.costs import resource_cost
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.selectors import resources_visible
-from backend.catalog.selectors import as_quoted
+from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.selectors.resources import resources_visible
+from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import Listing

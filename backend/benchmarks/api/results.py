@@ -13,18 +13,18 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from backend.accounts.api import actor, workspace_of
-from backend.benchmarks.imports import (
+from backend.benchmarks.models import Evidence, Sample
+from backend.benchmarks.redaction import redaction_for
+from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
+from backend.benchmarks.services.imports import (
     MAX_REASON,
     AlreadyImported,
     result_import,
     sample_exclude,
     sample_include,
 )
-from backend.benchmarks.models import Evidence, Sample
-from backend.benchmarks.redaction import redaction_for
-from backend.benchmarks.selectors import EvidenceDamaged, evidence_text
 from backend.catalog.models import Offer
-from backend.catalog.selectors import offers_visible
+from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict

@@ -17,19 +17,19 @@ from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.redaction import redaction_for
-from backend.benchmarks.resources import rented_run_create
-from backend.benchmarks.selectors import (
+from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_listed,
     evidence_series,
     evidence_shown,
     evidence_text,
-    hosts_visible,
-    run_view,
-    runs_visible,
 )
-from backend.benchmarks.services import HostNotTrusted, run_cancel, run_create
-from backend.catalog.selectors import offers_visible
+from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.runs import run_view, runs_visible
+from backend.benchmarks.services.hosts import HostNotTrusted
+from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.runs import run_cancel, run_create
+from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import PAGING, Reader, identifier, one_of, read, text
 from backend.common.rest.permissions import RUN

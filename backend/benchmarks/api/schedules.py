@@ -17,16 +17,14 @@ from backend.benchmarks.api.campaign_documents import (
 )
 from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Campaign, Schedule
-from backend.benchmarks.schedules import (
+from backend.benchmarks.selectors.schedules import (
     Recurrence,
     Window,
-    schedule_create,
-    schedule_delete,
     schedule_recurrence,
     schedule_times,
-    schedule_update,
     schedules_visible,
 )
+from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.common.rest.parameters import boolean, identifier
 from backend.common.rest.permissions import RUN
 from backend.common.rest.table import Column, Kind

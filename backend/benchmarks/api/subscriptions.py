@@ -17,11 +17,11 @@ from backend.benchmarks.api.campaign_documents import (
 )
 from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Channel, Subscription
-from backend.benchmarks.notices import (
+from backend.benchmarks.selectors.notices import subscriptions_visible
+from backend.benchmarks.services.notices import (
     subscription_create,
     subscription_delete,
     subscription_update,
-    subscriptions_visible,
 )
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN

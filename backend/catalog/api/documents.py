@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.catalog.models import PriceUnit, PurchaseModel
-from backend.catalog.services import MOST_REASON
+from backend.catalog.services.prices import MOST_REASON
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
 from backend.domain.hardware_document import WHOLE

@@ -6,8 +6,8 @@ from typing import Any
 from rest_framework.request import Request
 
 from backend.catalog.api.lists import DataListView
-from backend.catalog.extras import newest_extras
 from backend.catalog.models import ExtraKind, ExtraPrice
+from backend.catalog.selectors.extras import newest_extras
 from backend.common.rest.parameters import day, one_of, text
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import Listing

@@ -12,15 +12,9 @@ from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of
 from backend.catalog.api.lists import DataListView
-from backend.catalog.feeds import (
-    MAX_EVERY_S,
-    MIN_EVERY_S,
-    feed_enable,
-    feed_update,
-    feeds,
-    is_stale,
-)
 from backend.catalog.models import PriceFeed
+from backend.catalog.selectors.feeds import feeds, is_stale
+from backend.catalog.services.feeds import MAX_EVERY_S, MIN_EVERY_S, feed_enable, feed_update
 from backend.common.rest.documents import FlagField, Strict, TextField
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.permissions import ADMIN

@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from backend.accounts.api import actor, workspace_of
 from backend.catalog.api.documents import HardwareDetail, HardwareDocument
 from backend.catalog.api.lists import DataListView
-from backend.catalog.hardware import hardware_create, hardware_visible
 from backend.catalog.models import HardwareModel
+from backend.catalog.selectors.hardware import hardware_visible
+from backend.catalog.services.hardware import hardware_create
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE

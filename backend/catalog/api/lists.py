@@ -9,7 +9,8 @@ from rest_framework.request import Request
 
 from backend.accounts.api import workspace_slug
 from backend.catalog.models import ExchangeRate, Provider, Region
-from backend.catalog.selectors import DataStamp, as_quoted, data_stamp
+from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.common import clock
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.table import Column, Kind

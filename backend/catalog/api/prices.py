@@ -15,7 +15,9 @@ from backend.accounts.api import actor, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation, PurchaseModel
-from backend.catalog.price_history import (
+from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_history import (
     CHANGES,
     VANISHED,
     PricePoint,
@@ -25,8 +27,7 @@ from backend.catalog.price_history import (
     history,
     terms_before,
 )
-from backend.catalog.price_import import price_review
-from backend.catalog.prices import (
+from backend.catalog.selectors.price_list import (
     QUARANTINED,
     STATES,
     PriceFilter,
@@ -36,8 +37,8 @@ from backend.catalog.prices import (
     price_state,
     stale_feeds,
 )
-from backend.catalog.selectors import as_quoted, offers_visible
-from backend.catalog.services import PriceInput, price_enter
+from backend.catalog.services.price_import import price_review
+from backend.catalog.services.prices import PriceInput, price_enter
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
     InvalidParameters,

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.selectors import default_workspace
-from backend.catalog.quotes import TableReport
+from backend.accounts.services.workspaces import default_workspace
+from backend.catalog.services.quotes import TableReport
 from backend.domain.parsing.tables import MAX_BYTES
 
 STDIN = "-"

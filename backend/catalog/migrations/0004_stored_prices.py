@@ -42,7 +42,7 @@ DROP TRIGGER mark_prices_deleted ON catalog_priceobservation;
 DROP TRIGGER mark_prices_truncated ON catalog_priceobservation;
 DROP FUNCTION catalog_mark_prices();
 """
-# What backend.catalog.stored.marks_taken asks for, in one round trip. Each statement of the
+# What backend.catalog.services.current_prices.marks_taken asks for, in one round trip. Each statement of the
 # function sees what was committed before it, so nothing is missed behind the lock.
 TAKE_MARKS = """
 CREATE FUNCTION catalog_take_marks(wanted varchar, formulas integer)

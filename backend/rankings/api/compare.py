@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import Listing
 from backend.rankings.api.rankings import RankingsView
-from backend.rankings.compare import Comparison, compared_slugs, comparison
-from backend.rankings.selectors import query_from
+from backend.rankings.selectors.compare import Comparison, compared_slugs, comparison
+from backend.rankings.selectors.ranking import query_from
 
 OWN = frozenset({"o", "differences", "dialect"})
 COLUMNS = (

@@ -16,9 +16,9 @@ from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
 from backend.common.rest.views import DIALECT, Listing
 from backend.rankings.api.rankings import RankingsView
-from backend.rankings.feeds import feed_key_found, feed_key_used
 from backend.rankings.models import FeedKey
-from backend.rankings.views import Opened, kept_params
+from backend.rankings.services.feeds import feed_key_found, feed_key_used
+from backend.rankings.services.views import Opened, kept_params
 
 UNDERSTOOD = frozenset({*PAGING, *DIALECT})
 CHALLENGE = 'Bearer realm="rackrate feed"'

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from backend.accounts.api import reader, workspace_slug
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors import as_quoted
+from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters
@@ -22,10 +22,9 @@ from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, Kind, json_cell, json_rows, text_cell
 from backend.common.rest.views import Listing, View
 from backend.domain.metrics import METRICS, Metric
-from backend.rankings.columns import COLUMN, COLUMNS
-from backend.rankings.query import described_parameters
-from backend.rankings.scores import Score
-from backend.rankings.selectors import (
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.query import described_parameters
+from backend.rankings.selectors.ranking import (
     OfferDetail,
     Ranking,
     RankingQuery,
@@ -33,7 +32,8 @@ from backend.rankings.selectors import (
     query_from,
     ranking,
 )
-from backend.rankings.views import Opened, opened
+from backend.rankings.selectors.scores import Score
+from backend.rankings.services.views import Opened, opened
 
 EXPORT_PARAMETERS = frozenset({"dialect"})
 LONGEST_VALUE = 64

@@ -20,15 +20,15 @@ from backend.common.rest.views import DIALECT, Listing, View
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirements import Failure
 from backend.rankings.api.rankings import RankingsView
-from backend.rankings.requirement_document import (
+from backend.rankings.selectors.requirement_document import (
     LIMIT,
     MOST_LIMIT,
     MOST_SERVERS,
     asked_from,
     document_from,
 )
-from backend.rankings.requirements import Answer, FleetLine, requirement_answered
-from backend.rankings.rows import simple_number
+from backend.rankings.selectors.requirements import Answer, FleetLine, requirement_answered
+from backend.rankings.selectors.rows import simple_number
 
 PAGING = ("page", "per_page")
 

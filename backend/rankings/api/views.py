@@ -22,15 +22,15 @@ from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView, View
 from backend.domain.errors import InvalidValue
-from backend.rankings.feeds import (
+from backend.rankings.models import FeedKey, SavedView, Visibility
+from backend.rankings.services.feeds import (
     DEFAULT_LIFE,
     LONGEST_LIFE,
     feed_key_create,
     feed_key_revoke,
     feed_keys_visible,
 )
-from backend.rankings.models import FeedKey, SavedView, Visibility
-from backend.rankings.views import (
+from backend.rankings.services.views import (
     LONGEST_VALUE,
     is_owner,
     kept_params,

@@ -25,13 +25,13 @@ from backend.scenarios.api.documents import (
     ScenarioResult,
 )
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import (
+from backend.scenarios.selectors.scenarios import (
     scenario_found,
     scenario_result,
     scenarios_visible,
     simulated,
 )
-from backend.scenarios.services import (
+from backend.scenarios.services.scenarios import (
     MOST_BYTES,
     ScenarioFrozen,
     scenario_create,

@@ -15,7 +15,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.series import MOST_POINTS
 from backend.scenarios.api.scenarios import found
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import scenario_series
+from backend.scenarios.selectors.scenarios import scenario_series
 
 Series = Mapping[str, Any]
 Rows = Iterator[dict[str, Any]]

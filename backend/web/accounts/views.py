@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from backend.accounts.selectors import sign_in_links
-from backend.accounts.services import sign_in_link_use
+from backend.accounts.selectors.people import sign_in_links
+from backend.accounts.services.people import sign_in_link_use
 
 
 @never_cache

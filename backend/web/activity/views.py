@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import AuditEntry, Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import Day, text
 

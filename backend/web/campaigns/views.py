@@ -12,15 +12,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
-from backend.benchmarks.campaigns import (
-    campaign_cancel,
-    campaign_create,
-    campaign_retry_failed,
-    campaign_start,
-)
-from backend.benchmarks.costs import Cost, shown
-from backend.benchmarks.matrix import (
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
+from backend.benchmarks.redaction import Redaction, redaction_for
+from backend.benchmarks.selectors.campaigns import (
     NOT_DONE,
     CampaignView,
     Cell,
@@ -28,11 +23,16 @@ from backend.benchmarks.matrix import (
     campaigns_visible,
     target_name,
 )
-from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
-from backend.benchmarks.redaction import Redaction, redaction_for
-from backend.benchmarks.schedules import schedule_times
-from backend.benchmarks.selectors import hosts_visible
-from backend.benchmarks.services import ARCHIVE_DRIVER
+from backend.benchmarks.selectors.costs import Cost, shown
+from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.schedules import schedule_times
+from backend.benchmarks.services.campaigns import (
+    campaign_cancel,
+    campaign_create,
+    campaign_retry_failed,
+    campaign_start,
+)
+from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.rentals import Budget
 from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm

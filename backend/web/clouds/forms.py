@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.text import capfirst
 
-from backend.accounts.cloud_accounts import MAX_MACHINES, MonthlyBudget
 from backend.accounts.models import AccessKind, CloudAccount
+from backend.accounts.services.cloud_accounts import MAX_MACHINES, MonthlyBudget
 from backend.domain.cloud_accounts import CLOUDS
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, text

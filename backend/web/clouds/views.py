@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from backend.accounts.cloud_accounts import (
+from backend.accounts.models import AccessKind, CloudAccount, Scope
+from backend.accounts.services.cloud_accounts import (
     AccountInUse,
     MonthlyBudget,
     account_check,
@@ -22,10 +23,9 @@ from backend.accounts.cloud_accounts import (
     accounts_visible,
     secret_age_days,
 )
-from backend.accounts.models import AccessKind, CloudAccount, Scope
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.costs import Cost
-from backend.benchmarks.spending import account_month, machines_rented
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.selectors.costs import Cost
+from backend.benchmarks.selectors.spending import account_month, machines_rented
 from backend.domain.cloud_accounts import CLOUDS, is_static_key
 from backend.domain.errors import InvalidValue
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.rankings.compare import COST, FACTS, METRIC, Cell, Comparison, Item
-from backend.rankings.selectors import RankingRow
+from backend.rankings.selectors.compare import COST, FACTS, METRIC, Cell, Comparison, Item
+from backend.rankings.selectors.ranking import RankingRow
 from backend.web.shared import charts, figures, lines, state, words
 
 GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}

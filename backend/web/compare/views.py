@@ -7,12 +7,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from backend.catalog.selectors import currencies, offers_visible
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.rates import currencies
 from backend.domain.metrics import METRICS
-from backend.rankings.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
-from backend.rankings.filters import has_words
-from backend.rankings.query import DEFAULT_SORT, RankingQuery
-from backend.rankings.selectors import RankingRow, ranking
+from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
+from backend.rankings.selectors.filters import has_words
+from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
+from backend.rankings.selectors.ranking import RankingRow, ranking
 from backend.web.compare import page as shown
 from backend.web.ranking.views import Asked, asked
 from backend.web.shared import charts, state

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from backend.rankings.columns import COLUMN
 from backend.rankings.models import SavedView
-from backend.rankings.selectors import RankingQuery
-from backend.rankings.views import Opened, shortened
+from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.ranking import RankingQuery
+from backend.rankings.services.views import Opened, shortened
 from backend.web.data.formulas import LONGEST_ADDRESS, Formula, Source, formulas
 
 FORMATS = ("csv", "tsv", "xlsx", "json")

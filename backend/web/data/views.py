@@ -8,12 +8,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.rest.views import SCHEMA_VERSION
-from backend.rankings.columns import COLUMNS
-from backend.rankings.query import RankingQuery
-from backend.rankings.selectors import InvalidParameters, query_from
-from backend.rankings.views import Opened, keepable, opened, views_visible
+from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import InvalidParameters, query_from
+from backend.rankings.services.views import Opened, keepable, opened, views_visible
 from backend.web.data.feed_trial import trial
 from backend.web.data.feeds import api_list, query_string
 from backend.web.shared import state

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from backend.domain.metrics import Metric
-from backend.rankings.query import Filter, RankingQuery
-from backend.rankings.selectors import RankingRow, ranking
+from backend.rankings.selectors.query import Filter, RankingQuery
+from backend.rankings.selectors.ranking import RankingRow, ranking
 from backend.web.shared import charts, figures, words
 
 MOST_POINTS = 500

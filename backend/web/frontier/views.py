@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from backend.catalog.selectors import currencies
+from backend.catalog.selectors.rates import currencies
 from backend.domain.metrics import METRICS
-from backend.rankings.selectors import RankingRow
+from backend.rankings.selectors.ranking import RankingRow
 from backend.web.frontier.page import Frontier, frontier, frontier_chart
 from backend.web.ranking.views import Asked, asked
 from backend.web.shared import charts, figures, state

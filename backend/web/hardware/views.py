@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
-from backend.catalog.hardware import hardware_create, hardware_reckoned, hardware_visible
+from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import HardwareModel
-from backend.catalog.selectors import rate_table
+from backend.catalog.selectors.hardware import hardware_visible
+from backend.catalog.selectors.rates import rate_table
+from backend.catalog.services.hardware import hardware_create, hardware_reckoned
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.hardware import Breakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED

@@ -5,7 +5,7 @@ from decimal import Decimal
 from django import forms
 
 from backend.catalog.models import Kind, PriceUnit
-from backend.catalog.services import PriceInput
+from backend.catalog.services.prices import PriceInput
 from backend.web.shared import words
 from backend.web.shared.forms import SecretText, WriteForm, text
 

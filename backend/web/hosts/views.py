@@ -10,19 +10,20 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.redaction import redaction_for
-from backend.benchmarks.selectors import fingerprint, hosts_visible, runs_visible
-from backend.benchmarks.services import (
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.services.hosts import (
     ARCHIVE_DRIVER,
     HostNotTrusted,
     KeyMismatch,
     host_approve,
     host_create,
     host_scan,
-    run_create,
 )
+from backend.benchmarks.services.runs import run_create
 from backend.domain.errors import InvalidValue
 from backend.web.hosts.forms import HostForm
 from backend.web.runs.forms import RunForm

@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
-from backend.benchmarks.archive_import import run_import
-from backend.benchmarks.imports import result_import
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.models import Evidence, Run
+from backend.benchmarks.services.archive_import import run_import
+from backend.benchmarks.services.imports import result_import
 from backend.catalog.models import Offer
-from backend.catalog.selectors import offers_visible
+from backend.catalog.selectors.offers import offers_visible
 from backend.common.bodies import takes_files
 from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
-from backend.rankings.coverage import coverage, scored_counts
+from backend.rankings.selectors.coverage import coverage, scored_counts
 from backend.web.shared import charts, words
 from backend.web.shared.access import readable
 

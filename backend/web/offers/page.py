@@ -6,9 +6,9 @@ from typing import Any
 
 from django.urls import reverse
 
-from backend.rankings.breakdown import Breakdown, price_breakdown
-from backend.rankings.selectors import OfferDetail, RankingQuery, RankingRow
-from backend.rankings.similar import similar_offers
+from backend.rankings.selectors.breakdown import Breakdown, price_breakdown
+from backend.rankings.selectors.ranking import OfferDetail, RankingQuery, RankingRow
+from backend.rankings.selectors.similar import similar_offers
 from backend.web.shared import charts, figures, state, words
 
 

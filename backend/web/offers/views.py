@@ -11,18 +11,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import CloudAccount, Scope
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.costs import rental_life_s
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourcePurchase, Run, Source
-from backend.benchmarks.rentals import Rental, rentals
-from backend.benchmarks.resources import rented_run_create
+from backend.benchmarks.selectors.costs import rental_life_s
+from backend.benchmarks.selectors.rentals import Rental, rentals
+from backend.benchmarks.services.resources import rented_run_create
 from backend.catalog.models import Offer
-from backend.catalog.price_history import history
-from backend.catalog.selectors import offers_visible
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_history import history
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
-from backend.rankings.scores import Score
-from backend.rankings.selectors import OfferDetail, offer_detail
+from backend.rankings.selectors.ranking import OfferDetail, offer_detail
+from backend.rankings.selectors.scores import Score
 from backend.web.offers.page import offer_context
 from backend.web.prices.plots import price_plot
 from backend.web.ranking.views import asked

@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 
 from backend.catalog.models import PriceUnit, Provider, PurchaseModel
-from backend.catalog.prices import STATES, PriceFilter
-from backend.catalog.services import PriceInput
+from backend.catalog.selectors.price_list import STATES, PriceFilter
+from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.domain.price_feeds import FEED_KINDS
 from backend.web.shared import words

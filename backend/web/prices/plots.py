@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 
-from backend.catalog.price_history import PriceSeries
+from backend.catalog.selectors.price_history import PriceSeries
 from backend.common import clock
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot

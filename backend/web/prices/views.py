@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
-from backend.catalog.feeds import feed_enable, feed_update
+from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import PriceFeed, PricePayload, UnpricedType
-from backend.catalog.price_history import (
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_history import (
     change_counts,
     change_ratio,
     difference,
@@ -23,8 +23,7 @@ from backend.catalog.price_history import (
     history,
     terms_before,
 )
-from backend.catalog.price_import import price_review
-from backend.catalog.prices import (
+from backend.catalog.selectors.price_list import (
     QUARANTINED,
     PriceFilter,
     price_count,
@@ -32,9 +31,10 @@ from backend.catalog.prices import (
     price_list,
     price_state,
 )
-from backend.catalog.quotes import offers_import, quotes_import
-from backend.catalog.selectors import offers_visible
-from backend.catalog.services import price_enter
+from backend.catalog.services.feeds import feed_enable, feed_update
+from backend.catalog.services.price_import import price_review
+from backend.catalog.services.prices import price_enter
+from backend.catalog.services.quotes import offers_import, quotes_import
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
 from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm

@@ -9,8 +9,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.common.rest.table import Kind
-from backend.rankings.columns import COLUMN
-from backend.rankings.selectors import Ranking, RankingRow
+from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.ranking import Ranking, RankingRow
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, lines, state, words
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.common.rest.parameters import boolean, number, time
 from backend.common.rest.table import Kind
-from backend.rankings.columns import COLUMN
+from backend.rankings.selectors.columns import COLUMN
 
 SIGNS = {
     ">=": "__gte",

@@ -7,9 +7,9 @@ from operator import attrgetter
 
 from django import forms
 
-from backend.catalog.selectors import TERMS
-from backend.rankings.query import RANKING_METRICS
-from backend.rankings.selectors import Ranking
+from backend.catalog.selectors.current_prices import TERMS
+from backend.rankings.selectors.query import RANKING_METRICS
+from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
 from backend.web.shared.metric_field import metric_groups, metrics_offered

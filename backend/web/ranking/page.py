@@ -8,15 +8,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest, QueryDict
 from django.utils.html import json_script
 
-from backend.accounts.selectors import DEFAULT_WORKSPACE
-from backend.catalog.selectors import currencies
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
-from backend.rankings.columns import COLUMNS
-from backend.rankings.coverage import metrics_scored
 from backend.rankings.models import SavedView
-from backend.rankings.provenance import price_sources
-from backend.rankings.selectors import Ranking, RankingRow, query_from, ranking
-from backend.rankings.views import modified, views_visible
+from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.selectors.coverage import metrics_scored
+from backend.rankings.selectors.provenance import price_sources
+from backend.rankings.selectors.ranking import Ranking, RankingRow, query_from, ranking
+from backend.rankings.services.views import modified, views_visible
 from backend.web.ranking import forms
 from backend.web.ranking.exports import exports
 from backend.web.ranking.remembered import remembered

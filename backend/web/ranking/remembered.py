@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import ref
 
-from backend.rankings.selectors import Ranking
+from backend.rankings.selectors.ranking import Ranking
 
 Value = TypeVar("Value")
 _held: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}

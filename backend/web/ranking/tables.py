@@ -6,7 +6,7 @@ import django_tables2 as tables
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from backend.rankings.selectors import Ranking, RankingRow
+from backend.rankings.selectors.ranking import Ranking, RankingRow
 from backend.web.ranking.cells import NOWRAP, Cells, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state

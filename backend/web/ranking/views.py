@@ -9,16 +9,16 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
-from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.rankings.models import SavedView
-from backend.rankings.selectors import (
+from backend.rankings.selectors.ranking import (
     InvalidParameters,
     Ranking,
     RankingQuery,
     query_from,
     ranking,
 )
-from backend.rankings.views import Opened, opened
+from backend.rankings.services.views import Opened, opened
 from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state

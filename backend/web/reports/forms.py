@@ -2,7 +2,7 @@
 
 from django import forms
 
-from backend.rankings.reports import MOST_NOTE, MOST_TITLE
+from backend.rankings.services.reports import MOST_NOTE, MOST_TITLE
 from backend.web.shared.forms import WriteForm, text
 
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import Report
-from backend.rankings.reports import report_create, report_delete, reports_visible
-from backend.rankings.selectors import ranking
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.services.reports import report_create, report_delete, reports_visible
 from backend.web.ranking.views import asked
 from backend.web.reports.forms import ReportForm
 from backend.web.reports.lines import report_chart, report_lines, report_units

@@ -7,11 +7,11 @@ from django import forms
 from django.utils.safestring import SafeString
 
 from backend.catalog.models import Kind
-from backend.catalog.selectors import TERMS
+from backend.catalog.selectors.current_prices import TERMS
 from backend.domain.fleets import Rule, rule_of
 from backend.domain.metrics import METRICS
-from backend.rankings.query import RANKING_METRICS
-from backend.rankings.requirement_document import target_pairs
+from backend.rankings.selectors.query import RANKING_METRICS
+from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
 
 LINES = 2

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from backend.domain.fleets import Demand, Rule
 from backend.domain.metrics import METRICS
 from backend.domain.requirements import TRAFFIC, Failure, Fault
-from backend.rankings.requirements import Answer, FleetLine
-from backend.rankings.selectors import RankingRow
+from backend.rankings.selectors.ranking import RankingRow
+from backend.rankings.selectors.requirements import Answer, FleetLine
 from backend.web.shared import figures, words
 
 MOST_BLOCKS = 24

@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from backend.catalog.selectors import currencies
+from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidDocument
-from backend.rankings.requirement_document import (
+from backend.rankings.selectors.requirement_document import (
     FIELDS,
     LIMIT,
     MOST_LIMIT,
@@ -18,7 +18,7 @@ from backend.rankings.requirement_document import (
     document_from,
     target_pairs,
 )
-from backend.rankings.requirements import Answer, requirement_answered
+from backend.rankings.selectors.requirements import Answer, requirement_answered
 from backend.web.requirements.forms import RequirementForm
 from backend.web.requirements.lines import failure_groups, fleet_lines, headings
 from backend.web.shared import state

@@ -9,15 +9,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import AuditEntry, Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Evidence
 from backend.benchmarks.redaction import redaction_for
-from backend.benchmarks.selectors import (
-    EvidenceDamaged,
-    evidence_shown,
-    evidence_text,
-    runs_visible,
-)
+from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_shown, evidence_text
+from backend.benchmarks.selectors.runs import runs_visible
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
 from backend.web.shared.access import may, readable

@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Host, Run
-from backend.benchmarks.selectors import runs_visible
+from backend.benchmarks.selectors.runs import runs_visible
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
 from backend.web.shared.forms import text

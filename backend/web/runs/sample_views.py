@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.imports import sample_exclude, sample_include
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Sample
+from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.domain.errors import InvalidValue
 from backend.web.shared import lines
 from backend.web.shared.access import demand, readable

@@ -3,9 +3,9 @@
 from django import forms
 
 from backend.accounts.models import Scope
-from backend.accounts.services import DEFAULT_LIFE as TOKEN_LIFE
-from backend.rankings.feeds import DEFAULT_LIFE, LONGEST_LIFE
+from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
 from backend.rankings.models import Visibility
+from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
 from backend.web.shared.forms import WriteForm, text
 
 SEEN_BY = [

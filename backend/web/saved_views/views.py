@@ -13,18 +13,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.common import clock
 from backend.domain.errors import InvalidValue
-from backend.rankings.feeds import (
+from backend.rankings.models import SavedView
+from backend.rankings.selectors.ranking import InvalidParameters, query_from
+from backend.rankings.services.feeds import (
     feed_key_create,
     feed_key_revoke,
     feed_keys_visible,
     is_in_force,
 )
-from backend.rankings.models import SavedView
-from backend.rankings.selectors import InvalidParameters, query_from
-from backend.rankings.views import (
+from backend.rankings.services.views import (
     is_owner,
     keepable,
     kept_params,

@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
-from backend.catalog.selectors import offers_visible
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.services import ScenarioFrozen, scenario_create, scenario_update
+from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
 from backend.web.scenarios.forms import ScenarioForm, is_editable
 from backend.web.scenarios.preview import Preview, preview
 from backend.web.scenarios.views import scenario_or_404

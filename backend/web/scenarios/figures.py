@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from backend.scenarios.selectors import Simulated
+from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
 
 Option = Mapping[str, Any]

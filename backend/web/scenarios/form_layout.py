@@ -6,7 +6,7 @@ A place in a list is a star here and a number in the form; a slash is a dot in t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backend.catalog.selectors import TERMS
+from backend.catalog.selectors.current_prices import TERMS
 from backend.domain.metrics import METRICS
 from backend.domain.scenarios.demand import KINDS as DEMANDS
 from backend.domain.scenarios.documents import POLICY_FIELDS

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.accounts.selectors import DEFAULT_WORKSPACE
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.work import calculation, most_steps
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.fields import FIELDS
@@ -11,7 +11,7 @@ from backend.domain.scenarios.prices import BILLINGS
 from backend.domain.scenarios.regimes import PRICES, regimes
 from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import (
+from backend.scenarios.selectors.scenarios import (
     Simulated,
     scenario_found,
     scenario_series,

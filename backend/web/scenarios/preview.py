@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
-from backend.scenarios.selectors import simulated, simulated_series
+from backend.scenarios.selectors.scenarios import simulated, simulated_series
 from backend.web.scenarios.figures import currency_of, marked
 from backend.web.scenarios.forms import ScenarioForm
 from backend.web.scenarios.plots import demand_plot

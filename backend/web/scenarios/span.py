@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import scenario_series
+from backend.scenarios.selectors.scenarios import scenario_series
 from backend.web.shared.plots import MOST_POINTS
 
 DEFAULT_SPAN = "week"

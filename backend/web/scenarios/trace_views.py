@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
@@ -21,7 +21,7 @@ from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
 from backend.domain.scenarios.traces import MOST_POINTS
 from backend.scenarios.models import Scenario
-from backend.scenarios.services import scenario_create
+from backend.scenarios.services.scenarios import scenario_create
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import WriteForm, text
 

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors import scenario_found, scenarios_visible
-from backend.scenarios.services import (
+from backend.scenarios.selectors.scenarios import scenario_found, scenarios_visible
+from backend.scenarios.services.scenarios import (
     ScenarioFrozen,
     scenario_delete,
     scenario_duplicate,

@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from django import forms
 
 from backend.benchmarks.models import Campaign
-from backend.benchmarks.schedules import Recurrence, Window
+from backend.benchmarks.selectors.schedules import Recurrence, Window
 from backend.web.shared.forms import WriteForm, text
 
 UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))

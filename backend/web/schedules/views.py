@@ -12,22 +12,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.models import Scope
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Campaign, NoticeKind, Subscription
-from backend.benchmarks.notices import (
-    subscription_create,
-    subscription_delete,
-    subscriptions_visible,
-)
-from backend.benchmarks.schedules import (
+from backend.benchmarks.selectors.notices import subscriptions_visible
+from backend.benchmarks.selectors.schedules import (
     preview,
-    schedule_create,
-    schedule_delete,
     schedule_recurrence,
     schedule_times,
-    schedule_update,
     schedules_visible,
 )
+from backend.benchmarks.services.notices import subscription_create, subscription_delete
+from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.domain.errors import InvalidValue
 from backend.web.schedules.forms import ScheduleForm, time_zones
 from backend.web.schedules.subscription_form import SubscriptionForm

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from django import forms
 
-from backend.catalog.selectors import TERMS
-from backend.rankings.coverage import metrics_scored
+from backend.catalog.selectors.current_prices import TERMS
+from backend.rankings.selectors.coverage import metrics_scored
 from backend.web.shared import state, words
 from backend.web.shared.metric_field import metric_groups
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from backend.common import clock
-from backend.rankings.selectors import OfferDetail, Ranking, RankingRow
+from backend.rankings.selectors.ranking import OfferDetail, Ranking, RankingRow
 from backend.web.shared import figures, words
 
 MOST_BARS = 20

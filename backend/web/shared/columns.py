@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from backend.common.rest.table import Kind
-from backend.rankings.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
 
 # Shown until a person chooses: cells of these carry their interval, tie, term, day and source.
 STANDARD = (

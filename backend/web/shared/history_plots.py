@@ -8,8 +8,8 @@ from django.db.models import Count
 from django.http import HttpRequest
 from django.urls import reverse
 
-from backend.benchmarks.history import Point, history
 from backend.benchmarks.models import Host, RunState, Sample, Source
+from backend.benchmarks.selectors.history import Point, history
 from backend.catalog.models import Offer
 from backend.domain.metrics import METRICS
 from backend.web.shared import figures

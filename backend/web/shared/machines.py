@@ -3,8 +3,8 @@
 import datetime as dt
 from dataclasses import dataclass
 
-from backend.benchmarks.costs import resource_cost
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
+from backend.benchmarks.selectors.costs import resource_cost
 from backend.web.shared import figures
 
 STATES = {

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from backend.common.rest.table import Kind
-from backend.rankings.columns import COLUMN, COLUMNS
-from backend.rankings.views import shortened
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.services.views import shortened
 from backend.web.shared import columns, words
 
 Params = dict[str, list[str]]

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from backend.catalog.selectors import data_stamp
+from backend.catalog.selectors.data_version import data_stamp
 from backend.common import clock
 
 register = template.Library()

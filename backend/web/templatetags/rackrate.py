@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from backend.benchmarks.selectors import STAGES
+from backend.benchmarks.selectors.runs import STAGES
 from backend.web.scenarios import figures as scenario_figures
 from backend.web.shared import figures, words
 

@@ -12,8 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.models import ApiToken, Scope
-from backend.accounts.selectors import default_workspace
-from backend.accounts.services import token_create, token_revoke
+from backend.accounts.services.tokens import token_create, token_revoke
+from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.web.saved_views.forms import TokenForm

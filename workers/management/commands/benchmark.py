@@ -13,20 +13,20 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
-from backend.accounts.selectors import default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
-from backend.benchmarks.presence import workers_alive
-from backend.benchmarks.selectors import RunView, fingerprint, hosts_visible, run_view
-from backend.benchmarks.services import (
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.runs import RunView, run_view
+from backend.benchmarks.services.hosts import (
     host_approve,
     host_create,
     host_local,
     host_private_key_replace,
-    run_cancel,
-    run_create,
 )
+from backend.benchmarks.services.runs import run_cancel, run_create
+from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import Kind
-from backend.catalog.services import PriceInput, price_observation_create
+from backend.catalog.services.prices import PriceInput, price_observation_create
 from backend.domain.errors import DomainError
 from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROBE_SERIES, PROFILES
 from workers.engine import report

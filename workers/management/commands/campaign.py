@@ -10,11 +10,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.campaigns import campaign_cancel, campaign_start
-from backend.benchmarks.costs import Cost, shown
-from backend.benchmarks.matrix import CampaignView, campaign_view
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, RunState
+from backend.benchmarks.selectors.campaigns import CampaignView, campaign_view
+from backend.benchmarks.selectors.costs import Cost, shown
+from backend.benchmarks.services.campaigns import campaign_cancel, campaign_start
 from backend.domain.errors import DomainError
 from workers.engine.in_process import StandIn
 

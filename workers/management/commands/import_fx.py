@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.catalog.rates import RatesReport, rates_record
+from backend.catalog.services.rates import RatesReport, rates_record
 from backend.domain.errors import InvalidValue
 from backend.providers.ecb import rates as ecb
 from backend.providers.ecb.fetch import rates_text

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from backend.catalog.price_import import (
+from backend.catalog.services.price_import import (
     ImportReport,
     Payload,
     on_demand_by_sku,

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.models import ApiToken, Scope
-from backend.accounts.selectors import default_workspace
-from backend.accounts.services import DEFAULT_LIFE, token_create, token_revoke
+from backend.accounts.services.tokens import DEFAULT_LIFE, token_create, token_revoke
+from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.domain.errors import DomainError
 

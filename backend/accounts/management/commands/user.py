@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
 from backend.accounts.models import ROLES, User
-from backend.accounts.services import sign_in_link_create, user_create
+from backend.accounts.services.people import sign_in_link_create, user_create
 from backend.domain.errors import InvalidValue
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.imports import MAX_TEXT_BYTES, result_import
-from backend.catalog.selectors import offers_visible
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
+from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError
 from backend.domain.parsing.importing import TOOLS
 

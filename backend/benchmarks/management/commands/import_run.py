@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.archive_import import run_import
-from backend.benchmarks.unpacking import MAX_PACKED_BYTES
-from backend.catalog.selectors import offers_visible
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.services.archive_import import run_import
+from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
+from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError
 
 

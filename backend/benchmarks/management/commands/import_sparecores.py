@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.selectors import default_workspace
-from backend.benchmarks.sparecores import LICENCE, sparecores_import
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.services.sparecores import LICENCE, sparecores_import
 from backend.domain.errors import DomainError
 
 

@@ -1,7 +1,7 @@
 """`manage.py import_extras FILE.csv`: prices of disks, addresses and traffic."""
 
-from backend.catalog.extra_tables import extras_import
 from backend.catalog.management.tables import TableCommand
+from backend.catalog.services.extra_tables import extras_import
 
 
 class Command(TableCommand):

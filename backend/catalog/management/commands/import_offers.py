@@ -1,7 +1,7 @@
 """`manage.py import_offers FILE.csv`: offers of one's own."""
 
 from backend.catalog.management.tables import TableCommand
-from backend.catalog.quotes import offers_import
+from backend.catalog.services.quotes import offers_import
 
 
 class Command(TableCommand):

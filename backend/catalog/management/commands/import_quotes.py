@@ -1,7 +1,7 @@
 """`manage.py import_quotes FILE.csv`: quotes for dedicated servers."""
 
 from backend.catalog.management.tables import TableCommand
-from backend.catalog.quotes import quotes_import
+from backend.catalog.services.quotes import quotes_import
 
 
 class Command(TableCommand):

@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Table, json_rows
-from backend.rankings.columns import COLUMN
-from backend.rankings.selectors import Ranking, RankingQuery, query_from, ranking
+from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.ranking import Ranking, RankingQuery, query_from, ranking
 
 RENDERERS: Mapping[str, type[CsvRenderer | XlsxRenderer]] = {
     "csv": CsvRenderer,

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.benchmarks.demo import demo_load, demo_remove
+from backend.benchmarks.services.demo import demo_load, demo_remove
 from backend.domain.errors import DomainError
-from backend.scenarios.demo import demo_scenarios_load, demo_scenarios_remove
+from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
 
 
 class Command(BaseCommand):

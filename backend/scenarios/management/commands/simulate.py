@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backend.scenarios.management.documents import DocumentCommand, table
-from backend.scenarios.selectors import simulated
+from backend.scenarios.selectors.scenarios import simulated
 
 HEAD = (
     *("option", "cost", "a month", "unserved", "unserved min", "server-hours", "peak", "base"),

@@ -1,0 +1,17 @@
+"""People and the links that sign them in."""
+
+from django.db.models import QuerySet
+
+from backend.accounts.models import SignInLink
+from backend.accounts.selectors.tokens import token_digest
+from backend.common import clock
+
+
+def sign_in_links(secret: str) -> QuerySet[SignInLink]:
+    """The link in force that this secret opens, or none; the person must be active.
+
+    The digest is under a key, so what the time of the lookup may tell of it is of no use.
+    """
+    return SignInLink.objects.filter(
+        digest=token_digest(secret), expires_at__gt=clock.now(), user__is_active=True
+    )

@@ -1,0 +1,89 @@
+"""Writes of API tokens."""
+
+import datetime as dt
+import secrets
+
+from django.db import transaction
+
+from backend.accounts.models import (
+    ApiToken,
+    Scope,
+    Workspace,
+)
+from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
+from backend.accounts.services.audit import audit_record
+from backend.common import clock
+from backend.domain.errors import InvalidValue
+
+DEFAULT_LIFE = dt.timedelta(days=90)
+SECRET_BYTES = 24
+USE_NOTED_EVERY = dt.timedelta(minutes=1)
+
+
+# --- API tokens -----------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def token_create(
+    *,
+    workspace: Workspace,
+    name: str,
+    scope: str,
+    expires_at: dt.datetime | None = None,
+    actor: str = "command",
+) -> tuple[ApiToken, str]:
+    """A new token and its text, which is shown once and never stored; 90 days by default.
+
+    Raises InvalidValue for a blank or used name, an unknown scope, or an expiry in the past.
+    """
+    now = clock.now()
+    expires_at = expires_at or now + DEFAULT_LIFE
+    if not name.strip() or len(name) > 100:
+        raise InvalidValue("/name", "1 to 100 characters are needed")
+    if scope not in Scope.values:
+        raise InvalidValue("/scope", f"{scope!r} is not one of {', '.join(Scope.values)}")
+    if expires_at <= now:
+        raise InvalidValue("/expires_at", "the token would have expired already")
+    if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
+        raise InvalidValue("/name", f"a token named {name!r} exists; revoke it first")
+    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
+    plaintext = f"{TOKEN_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    token = ApiToken.objects.create(
+        workspace=workspace,
+        name=name,
+        lookup=lookup,
+        digest=token_digest(plaintext),
+        scope=scope,
+        expires_at=expires_at,
+    )
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="token_create",
+        target=token,
+        detail={"name": name, "scope": scope},
+    )
+    return token, plaintext
+
+
+@transaction.atomic
+def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
+    """End a token at once; revoking twice changes nothing."""
+    if token.revoked_at is None:
+        token.revoked_at = clock.now()
+        token.save(update_fields=["revoked_at"])
+        audit_record(
+            workspace=token.workspace,
+            actor=actor,
+            action="token_revoke",
+            target=token,
+            detail={"name": token.name},
+        )
+    return token
+
+
+def token_used(*, token: ApiToken) -> None:
+    """Note the use of a token, at most once a minute."""
+    now = clock.now()
+    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -1,0 +1,313 @@
+"""What a campaign will cost and has cost: time on each machine × its price.
+
+Amounts carry 34 digits and are never rounded to cents here: twenty minutes of a machine at 0.004 an
+hour are 0.00133…, not nothing. A price that is not known makes the whole unknown, and is named.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import median
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Sum
+
+from backend.benchmarks.models import (
+    Campaign,
+    Host,
+    NetworkPairs,
+    Resource,
+    ResourceState,
+    Run,
+    RunState,
+)
+from backend.catalog.models import Offer, PriceObservation, PriceUnit, PurchaseModel
+from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.catalog.selectors.rates import rate_table
+from backend.common import clock
+from backend.domain.errors import UnknownRate
+from backend.domain.money import Money, RateTable
+from backend.domain.pricing.periods import price_per_period
+from backend.domain.profiles import NETWORK, PROFILES, Value
+from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
+from backend.domain.units import EXACT, exact_decimal
+
+HOURS_PER_MONTH = Decimal(730)
+SECONDS_PER_HOUR = Decimal(3600)
+HISTORY_RUNS = 2000
+DEFAULT_CURRENCY = "USD"
+SHOWN_DIGITS = Decimal(1).scaleb(-10)
+PAIR_PROBES = [NETWORK]
+
+Pair = tuple[Host, Host]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An amount of money: `known` is the sum of what is known, and the whole if `unknown`,
+    the names of the hosts without a price or exchange rate, is empty."""
+
+    known: Decimal
+    currency: str
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def amount(self) -> Decimal | None:
+        """The whole; None while a part of it is unknown."""
+        return None if self.unknown else self.known
+
+    @property
+    def note(self) -> str | None:
+        """Why the whole is unknown, in a sentence."""
+        if not self.unknown:
+            return None
+        names = ", ".join(self.unknown[:10]) + (" …" if len(self.unknown) > 10 else "")
+        return f"no price is known for {names}; all else is {shown(self.known)} {self.currency}"
+
+
+def shown(amount: Decimal) -> str:
+    """The amount with up to ten decimals, as the database keeps prices."""
+    text = format(EXACT.quantize(amount, SHOWN_DIGITS), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# --- what is to be done ---------------------------------------------------------------------------
+
+
+def paired(kind: str, hosts: Sequence[Host]) -> list[Pair]:
+    """Pairs (client, server) of a campaign's network tests; each is measured both ways at once.
+
+    A ring of two hosts is one pair.
+    """
+    if kind == NetworkPairs.RING:
+        ends = [*hosts[1:], hosts[0]] if len(hosts) > 2 else hosts[1:]
+        return list(zip(hosts, ends, strict=False))
+    if kind == NetworkPairs.ALL:
+        return [(one, other) for at, one in enumerate(hosts) for other in hosts[at + 1 :]]
+    return []
+
+
+def host_probes(campaign: Campaign) -> list[str] | None:
+    """What the runs of the hosts by themselves measure; [] = there are none of these runs."""
+    if campaign.probes is None or campaign.network_pairs == NetworkPairs.NONE:
+        return campaign.probes
+    return [probe for probe in campaign.probes if probe != NETWORK]
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Expected seconds of a run: the median of the finished ones of the same host, else the
+    profile's time cap."""
+
+    past: Mapping[tuple[UUID, tuple[str, ...] | None], float]
+    cap_s: float
+
+    def of(self, host_id: UUID, probes: Sequence[str] | None) -> float:
+        return self.past.get((host_id, _key(probes)), self.cap_s)
+
+
+def durations(profile: str, host_ids: Iterable[UUID]) -> Durations:
+    """How long runs of the profile took on the hosts (one query)."""
+    rows = Run.objects.filter(
+        host__in=list(host_ids), profile=profile, state=RunState.DONE, runner_s__isnull=False
+    ).order_by("-finished_at")
+    past: dict[tuple[UUID, tuple[str, ...] | None], list[float]] = defaultdict(list)
+    for host_id, probes, runner_s in rows.values_list("host_id", "probes", "runner_s")[
+        :HISTORY_RUNS
+    ]:
+        past[host_id, _key(probes)].append(runner_s or 0.0)
+    return Durations(
+        {key: median(seconds) for key, seconds in past.items()}, PROFILES[profile].time_cap_s
+    )
+
+
+def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if probes is None else tuple(sorted(probes))
+
+
+# --- machines to rent -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RentalPrice:
+    """What an hour of a rented machine costs, and at most: of a spot machine the price on demand,
+    above which no provider lets it run."""
+
+    observation_id: UUID
+    hourly: Decimal
+    most_hourly: Decimal
+    currency: str
+
+    def reserved(self, provider: str, life_s: int) -> Money:
+        """What a machine costs at most that may live so many seconds."""
+        return Money(reserved_cost(provider, self.most_hourly, life_s), self.currency)
+
+
+def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
+    """By offer; one without a price on demand is absent: nothing could be reserved for it."""
+    ids = list(offer_ids)
+    spot = _spot_prices(ids) if is_spot else {}
+    found = {}
+    for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
+        most = _hourly(choice.amount, choice.currency, choice.unit)
+        observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
+        if hourly.currency != most.currency:
+            observation_id, hourly = choice.observation_id, most
+        found[offer_id] = RentalPrice(
+            observation_id, stored(hourly.amount), stored(most.amount), most.currency
+        )
+    return found
+
+
+def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
+    """The highest of the zones' newest spot prices of each offer."""
+    rows = PriceObservation.objects.filter(
+        offer__in=offer_ids,
+        purchase_model=PurchaseModel.SPOT,
+        operating_system="linux",
+        tenancy="shared",
+        is_published=True,
+    )
+    newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
+    found: dict[UUID, tuple[UUID, Money]] = {}
+    for row in newest:
+        if row.missing_since is not None:  # not sold there any more
+            continue
+        hourly = _hourly(row.amount, row.currency, row.unit)
+        held = found.get(row.offer_id)
+        if held is None or held[1].amount < hourly.amount:
+            found[row.offer_id] = (row.pk, hourly)
+    return found
+
+
+def rental_life_s(profile: str, parameters: Mapping[str, Value | object]) -> int:
+    """Seconds that a machine may live which is rented for a run of the profile."""
+    asked = parameters.get("lifetime_s")
+    if isinstance(asked, int):
+        return asked
+    return lifetime_s(PROFILES[profile].time_cap_s, settings.BOOT_LIMIT_S)
+
+
+def resource_cost(resource: Resource) -> Decimal | None:
+    """What a rented machine has cost so far, in its currency; None before it was launched.
+
+    As long as it lives up to now, else what the ledger holds: 0 for one that never was.
+    """
+    if resource.state == ResourceState.GONE:
+        return resource.ledger.aggregate(amount=Sum("amount"))["amount"] or Decimal(0)
+    if resource.launched_at is None or resource.hourly_amount is None:
+        return None
+    life = charges(
+        resource.account.provider, resource.hourly_amount, resource.launched_at, clock.now()
+    )
+    return sum((charge.amount for charge in life), Decimal(0))
+
+
+# --- estimate and bill ------------------------------------------------------------------------------
+
+
+def campaign_estimate(
+    campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer] = ()
+) -> Cost:
+    """What one round of the campaign is expected to cost.
+
+    The time is that of the machines: a network pair occupies two. A machine to rent is reckoned
+    with all the time that it may live, for which its budget is reserved. Traffic that a provider
+    bills is not in it.
+    """
+    expected = durations(campaign.profile, [host.pk for host in hosts])
+    bill = _Bill.of(campaign, hosts)
+    probes = host_probes(campaign)
+    is_spot = campaign.parameters.get("purchase_model") == PurchaseModel.SPOT
+    life_s = rental_life_s(campaign.profile, campaign.parameters)
+    prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
+    for offer in offers if probes != [] else ():
+        price = prices.get(offer.pk)
+        for _ in range(campaign.repeats):
+            cost = price.reserved(offer.provider.slug, life_s) if price else None
+            bill.add_amount(offer.name, cost)
+    for host in hosts if probes != [] else ():
+        bill.add(host, expected.of(host.pk, probes) * campaign.repeats)
+    for client, server in paired(campaign.network_pairs, hosts):
+        seconds = expected.of(client.pk, PAIR_PROBES) * campaign.repeats
+        bill.add(client, seconds)
+        bill.add(server, seconds)
+    return bill.total()
+
+
+def campaign_cost(campaign: Campaign, runs: Iterable[Run]) -> Cost:
+    """What the given runs of the campaign (with host, peer and price) have cost so far.
+
+    From the first claim to the end, or to now, at the price in force when the run began; of a
+    rented machine what its ledger says.
+    """
+    begun = [run for run in runs if run.started_at is not None]
+    bill = _Bill.of(campaign, [run.peer for run in begun if run.peer is not None])
+    for run in begun:
+        if run.started_at is None:
+            continue
+        seconds = ((run.finished_at or clock.now()) - run.started_at).total_seconds()
+        resource: Resource | None = getattr(run, "resource", None)
+        if resource is None:
+            bill.add(run.host, seconds, run.price)
+        elif resource.currency:
+            amount = resource_cost(resource) or Decimal(0)
+            bill.add_amount(run.host.name, Money(amount, resource.currency))
+        if run.peer is not None:
+            bill.add(run.peer, seconds)
+    return bill.total()
+
+
+class _Bill:
+    """Adds up machine time at hourly prices in one currency."""
+
+    def __init__(self, currency: str, prices: Mapping[UUID, Money], rates: RateTable) -> None:
+        self._currency = currency
+        self._prices = prices
+        """Offer → price of an hour, as quoted."""
+        self._rates = rates
+        self._known = Decimal(0)
+        self._unknown: dict[str, None] = {}
+
+    @classmethod
+    def of(cls, campaign: Campaign, hosts: Iterable[Host]) -> "_Bill":
+        """With the prices in force of the hosts' offers."""
+        offer_ids = list({host.offer_id for host in hosts})
+        currency = campaign.budget_currency or DEFAULT_CURRENCY
+        chosen = best_prices(PriceBasis(currency=currency), offer_ids) if offer_ids else {}
+        prices = {
+            offer_id: _hourly(choice.amount, choice.currency, choice.unit)
+            for offer_id, choice in chosen.items()
+        }
+        return cls(currency, prices, rate_table())
+
+    def add(self, host: Host, seconds: float, price: PriceObservation | None = None) -> None:
+        """Charge a machine's time, at the price given or else at the one in force."""
+        hourly = self._prices.get(host.offer_id)
+        if price is not None and price.unit != PriceUnit.ONCE:
+            hourly = _hourly(price.amount, price.currency, price.unit)
+        cost = None
+        if hourly is not None:
+            amount = EXACT.multiply(hourly.amount, exact_decimal(seconds))
+            cost = Money(EXACT.divide(amount, SECONDS_PER_HOUR), hourly.currency)
+        self.add_amount(host.name, cost)
+
+    def add_amount(self, name: str, cost: Money | None) -> None:
+        """Charge what something costs; None when that is not known."""
+        try:
+            if cost is None:
+                raise UnknownRate(self._currency)
+            charged = self._rates.convert(cost, self._currency)
+        except UnknownRate:
+            self._unknown[name] = None
+            return
+        self._known = EXACT.add(self._known, charged.amount)
+
+    def total(self) -> Cost:
+        return Cost(self._known, self._currency, tuple(self._unknown))
+
+
+def _hourly(amount: Decimal, currency: str, unit: str) -> Money:
+    return Money(price_per_period(amount, unit, "hour", HOURS_PER_MONTH), currency)

@@ -1,0 +1,187 @@
+"""A metric's results over time: the runs of one machine or offer with the band of their past."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+from backend.benchmarks.models import Host, Run, RunState, Sample, Source
+from backend.catalog.models import Offer
+from backend.domain.metrics import METRICS, Metric
+from backend.domain.regression import (
+    HARDWARE,
+    SOFTWARE,
+    Band,
+    Departure,
+    band,
+    changes,
+    departure,
+    is_same_hardware,
+)
+
+COMPARED_RUNS = 20
+"""The newest of the comparable runs make the band."""
+LOOKED_AT_RUNS = 60
+SHOWN_RUNS = 200
+UNFIT = frozenset({"disturbed", "cached"})
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run's result of a metric: median, least and most of its clean repeats.
+
+    `band` is what the comparable runs before it led to expect; None with fewer than five.
+    """
+
+    run_id: UUID
+    host_id: UUID
+    host: str
+    at: dt.datetime
+    median: float
+    low: float
+    high: float
+    n: int
+    band: Band | None
+
+
+def history(
+    *,
+    metric: str,
+    variant: str,
+    offer: Offer | None = None,
+    host: Host | None = None,
+    limit: int = SHOWN_RUNS,
+) -> list[Point]:
+    """The newest finished runs of a host, or of all hosts of an offer, oldest first."""
+    runs = Run.objects.filter(state=RunState.DONE).select_related("host")
+    runs = runs.filter(**({"host": host} if host is not None else {"offer": offer}))
+    runs = runs.filter(samples__metric=metric, samples__variant=variant).distinct()
+    chosen = sorted(runs.order_by("-finished_at")[:limit], key=_finished_at)
+    results = run_values(chosen, metric=metric, variant=variant)
+    points: list[Point] = []
+    before: list[tuple[Run, float]] = []
+    for run in chosen:
+        values = results.get((run.pk, metric, variant))
+        if not values:
+            continue
+        centre = median(values)
+        earlier = [value for other, value in before if is_comparable(other, run)]
+        points.append(
+            Point(
+                run_id=run.pk,
+                host_id=run.host_id,
+                host=run.host.name,
+                at=_finished_at(run),
+                median=centre,
+                low=min(values),
+                high=max(values),
+                n=len(values),
+                band=band(earlier[-COMPARED_RUNS:]),
+            )
+        )
+        before.append((run, centre))
+    return points
+
+
+def _finished_at(run: Run) -> dt.datetime:
+    return run.finished_at or run.created_at
+
+
+def is_comparable(one: Run, other: Run) -> bool:
+    """Whether two runs measured the same thing in the same way: the same host with the same
+    hardware and peer, the same profile and the same parameters."""
+    return (
+        one.host_id == other.host_id
+        and one.peer_id == other.peer_id
+        and one.profile == other.profile
+        and one.parameters == other.parameters
+        and is_same_hardware(one.environment, other.environment)
+    )
+
+
+def run_values(
+    runs: Iterable[Run], **conditions: str
+) -> Mapping[tuple[UUID, str, str], list[float]]:
+    """(run, metric, variant) → values of its clean, measured repeats (one query)."""
+    samples = Sample.objects.filter(
+        run__in=[run.pk for run in runs],
+        source=Source.MEASURED,
+        excluded_reason="",
+        **conditions,
+    ).exclude(flags__overlap=list(UNFIT))
+    values: dict[tuple[UUID, str, str], list[float]] = defaultdict(list)
+    rows: Iterable[Mapping[str, Any]] = samples.values("run_id", "metric", "variant", "value")
+    for row in rows:
+        values[row["run_id"], row["metric"], row["variant"]].append(row["value"])
+    return values
+
+
+# --- a run against its own past -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is told of a run beside its results; `kind` is that of its event."""
+
+    kind: str
+    detail: str
+
+
+def run_notes(run: Run) -> list[Note]:
+    """What changed since the runs before it: the machine, and results that left their band."""
+    before = earlier_runs(run)
+    notes = _environment_notes(run, before)
+    comparable = [other for other in before if is_comparable(other, run)][-COMPARED_RUNS:]
+    results = run_values([*comparable, run])
+    for (run_id, key, variant), values in sorted(results.items(), key=lambda item: item[0][1:]):
+        metric = METRICS.get(key)
+        if run_id != run.pk or metric is None or variant not in metric.ranking_variants:
+            continue
+        past = [
+            median(results[other.pk, key, variant])
+            for other in comparable
+            if (other.pk, key, variant) in results
+        ]
+        found = departure(median(values), past, is_higher_better=metric.is_higher_better)
+        expected = band(past)
+        if found is not None and expected is not None:
+            told = _departure_text(metric, variant, median(values), expected, found)
+            notes.append(Note(found.kind, told))
+    return notes
+
+
+def earlier_runs(run: Run) -> Sequence[Run]:
+    """The newest finished runs of the host before this one, oldest first."""
+    runs = Run.objects.filter(host=run.host_id, state=RunState.DONE).exclude(pk=run.pk)
+    if run.finished_at is not None:
+        runs = runs.filter(finished_at__lt=run.finished_at)
+    return list(runs.order_by("-finished_at")[:LOOKED_AT_RUNS])[::-1]
+
+
+def _environment_notes(run: Run, before: Sequence[Run]) -> list[Note]:
+    last = next((other for other in reversed(before) if other.environment), None)
+    if last is None or not run.environment:
+        return []
+    notes = []
+    if hardware := changes(last.environment, run.environment, HARDWARE):
+        detail = f"other hardware than before, not compared with it: {'; '.join(hardware)}"
+        notes.append(Note("environment", detail))
+    if software := changes(last.environment, run.environment, SOFTWARE):
+        notes.append(Note("environment", f"changed since the last run: {'; '.join(software)}"))
+    return notes
+
+
+def _departure_text(
+    metric: Metric, variant: str, value: float, expected: Band, found: Departure
+) -> str:
+    is_above = found.change_ratio > 0
+    often = "for the first time" if found.streak == 1 else f"for the {found.streak}. time in a row"
+    return (
+        f"{metric.label} ({variant}) {'rose' if is_above else 'fell'} "
+        f"{abs(found.change_ratio):.0%} {'above' if is_above else 'below'} the median of "
+        f"{expected.count} earlier runs, out of their band {often}: {value:,.4g} {metric.unit}, "
+        f"expected {expected.low:,.4g} … {expected.high:,.4g}"
+    )

@@ -1,0 +1,17 @@
+"""Hosts that a workspace may see."""
+
+from django.db.models import QuerySet
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models import Host
+from backend.domain.addresses import key_fingerprint
+
+
+def fingerprint(key_line: str) -> str:
+    """`SHA256:…` of a public key in OpenSSH form; empty for an empty key."""
+    return key_fingerprint(key_line) if key_line else ""
+
+
+def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
+    """Hosts of the workspace, with their offer and its provider."""
+    return Host.objects.filter(workspace=workspace).select_related("offer__provider")

@@ -1,0 +1,94 @@
+"""What is settled before a machine is rented: from which account, where, and at which price."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend.accounts.models import CloudAccount, Workspace
+from backend.benchmarks.models import Host, Resource, ResourcePurchase, Run
+from backend.benchmarks.selectors.costs import RentalPrice, rental_life_s, rental_prices
+from backend.catalog.models import Offer
+from backend.catalog.selectors.rates import currencies
+from backend.domain.errors import InvalidValue
+from backend.domain.rentals import Budget
+
+DEFAULT_ARCH = "x86_64"
+
+
+@dataclass(frozen=True)
+class Rental:
+    """What is settled before a machine is rented: where, from whom, at which price."""
+
+    offer: Offer
+    account: CloudAccount
+    price: RentalPrice
+    is_spot: bool
+
+
+def rentals(
+    *, workspace: Workspace, offers: Sequence[Offer], purchase_model: str, field: str = "/offer"
+) -> list[Rental]:
+    """How each of the offers (with provider and region) would be rented.
+
+    Raises InvalidValue for one that cannot be; "{}" in `field` becomes its place.
+    """
+    is_spot = purchase_model == ResourcePurchase.SPOT
+    prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
+    accounts = list(CloudAccount.objects.filter(workspace=workspace, is_enabled=True))
+    found = []
+    for place, offer in enumerate(offers):
+        pointer = field.format(place)
+        region = offer.region
+        if region is None:
+            raise InvalidValue(pointer, f"{offer.slug} is of no region: nothing can be rented")
+        account = next((one for one in accounts if _rents(one, offer)), None)
+        if account is None:
+            raise InvalidValue(
+                pointer, f"no account rents machines of {offer.provider.slug} in {region.code}"
+            )
+        price = prices.get(offer.pk)
+        if price is None:
+            raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
+        found.append(Rental(offer, account, price, is_spot))
+    return found
+
+
+def _rents(account: CloudAccount, offer: Offer) -> bool:
+    regions = account.settings.get("regions", [])
+    return (
+        account.provider == offer.provider.slug
+        and offer.region is not None
+        and offer.region.code in regions
+    )
+
+
+def check_currency(budget: Budget | None) -> None:
+    """Raises InvalidValue("/budget/currency") for one that nothing can be compared with."""
+    if budget is not None and budget.currency not in currencies():
+        raise InvalidValue("/budget/currency", f"no exchange rate is known for {budget.currency}")
+
+
+def rented_host(run: Run) -> Host:
+    """The host, not saved, that the run's machine will be."""
+    host = Host(workspace_id=run.workspace_id, offer=run.offer, driver="static", is_rented=True)
+    host.name = f"{run.offer.name[:90]} {str(run.pk)[:8]}"
+    return host
+
+
+def rented_resource(run: Run, rental: Rental, budget: Budget | None) -> Resource:
+    """The machine, not saved, of a run by offer; its id is the launch token."""
+    purchase = ResourcePurchase.SPOT if rental.is_spot else ResourcePurchase.ON_DEMAND
+    region = rental.offer.region
+    return Resource(
+        workspace_id=run.workspace_id,
+        account=rental.account,
+        run=run,
+        offer=rental.offer,
+        purchase_model=purchase,
+        region=region.code if region else "",
+        machine_type=rental.offer.name,
+        arch=rental.offer.arch or DEFAULT_ARCH,
+        price_id=rental.price.observation_id,
+        lifetime_s=rental_life_s(run.profile, run.parameters),
+        budget_amount=budget.amount if budget else None,
+        budget_currency=budget.currency if budget else "",
+    )

@@ -1,0 +1,195 @@
+"""Reads of hosts, runs and their evidence."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import QuerySet
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models import Evidence, Resource, Run, RunState, Sample, Step
+from backend.benchmarks.redaction import NOTHING_HIDDEN, Redaction
+from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.selectors.evidence import evidence_listed, evidence_shown
+from backend.catalog.selectors.current_prices import as_quoted
+from backend.common import clock
+from backend.domain.progress import MICRO, cost_so_far, remaining_s
+
+STAGES: Mapping[str, str] = {
+    RunState.QUEUED: "waiting for the host",
+    RunState.BUDGET_RESERVED: "budget reserved",
+    RunState.LAUNCHING: "starting the machine",
+    RunState.BOOTING: "waiting for the machine",
+    RunState.REACHABLE: "looking at the host",
+    RunState.PREPARED: "bringing the probes",
+    RunState.RUNNING: "measuring",
+    RunState.COLLECTING: "collecting the results",
+    RunState.PARSED: "storing the results",
+    RunState.TEARING_DOWN: "cleaning up",
+    RunState.VERIFIED_GONE: "checking that nothing stays",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "cancelled",
+    RunState.LOST: "lost",
+}
+WARNINGS = ("warning", "unavailable")
+"""Kinds of events that a person is to see beside the result."""
+PAST_RUNS = 5
+"""As many earlier runs of the same kind tell how long this one takes."""
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One state of a run; `state` is waiting, active or finished."""
+
+    name: str
+    state: str
+    started: dt.datetime
+    finished: dt.datetime | None
+    attempt: int
+    last_error: str
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as its page, the API and the command line show it."""
+
+    run: Run
+    stage: str
+    probe: str
+    variant: str
+    progress_ratio: float
+    elapsed_s: float | None
+    remaining_s: float | None
+    last_lines: list[str]
+    steps: list[StepView]
+    failure: tuple[str, str] | None
+    """(reason, detail)."""
+    samples: list[Sample]
+    evidence: list[Evidence]
+    """Without the texts and series themselves; `has_series` says whether there is one."""
+    host_facts: dict[str, object]
+    warnings: list[str]
+    """What went less than well, and what could not be measured at all."""
+    cost: dict[str, str | None] | None
+    """See run_cost."""
+
+
+def runs_visible(workspace: Workspace) -> QuerySet[Run]:
+    """Runs of the workspace, newest first, with host, peer, campaign, offer, price and resource."""
+    return Run.objects.filter(workspace=workspace).select_related(
+        "host", "peer", "campaign", "offer__provider", "price", "resource__account"
+    )
+
+
+def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
+    """Everything that is shown of a run, to strangers without where its hosts are."""
+    live = run.live
+    return RunView(
+        run=run,
+        stage=STAGES[run.state],
+        probe=run.probe,
+        variant=str(live.get("variant") or ""),
+        progress_ratio=run.progress_ratio,
+        elapsed_s=_elapsed_s(run),
+        remaining_s=_remaining_s(run),
+        last_lines=[redaction.message(line) for line in live.get("last_lines", [])],
+        steps=[_step_view(step, redaction) for step in run.steps.all()],
+        failure=(run.failure_reason, redaction.message(run.failure_detail))
+        if run.failure_reason
+        else None,
+        samples=list(
+            run.samples.select_related("evidence").defer("evidence__raw_gzip", "evidence__series")
+        ),
+        evidence=[evidence_shown(item, redaction) for item in evidence_listed(run.evidence.all())],
+        host_facts=redaction.value(dict(run.host.facts)),
+        warnings=[
+            redaction.message(event.detail) for event in run.events.filter(kind__in=WARNINGS)
+        ],
+        cost=run_cost(run),
+    )
+
+
+def _elapsed_s(run: Run) -> float | None:
+    if run.started_at is None:
+        return None
+    return ((run.finished_at or clock.now()) - run.started_at).total_seconds()
+
+
+def run_cost(run: Run) -> dict[str, str | None] | None:
+    """What the machine has cost in the run so far, in millionths of the price's currency.
+
+    {"so_far", "currency", "cap"}: the cap is the budget of the run, else that of its campaign,
+    where that is in the same currency. None without a price by time, and before the start.
+    """
+    resource: Resource | None = getattr(run, "resource", None)
+    if resource is not None:
+        currency = resource.currency
+        amount = resource_cost(resource)
+        so_far = None if amount is None else amount.quantize(MICRO)
+    else:
+        currency = run.price.currency if run.price else ""
+        so_far = _cost_by_time(run)
+    if so_far is None or not currency:
+        return None
+    cap = _cap(run, resource, currency)
+    return {
+        "so_far": format(so_far, "f"),
+        "currency": currency,
+        "cap": None if cap is None else format(as_quoted(cap), "f"),
+    }
+
+
+def _cost_by_time(run: Run) -> Decimal | None:
+    elapsed_s = _elapsed_s(run)
+    if run.price is None or elapsed_s is None:
+        return None
+    return cost_so_far(run.price.amount, run.price.unit, max(0, elapsed_s))
+
+
+def _cap(run: Run, resource: Resource | None, currency: str) -> Decimal | None:
+    if resource is not None and resource.budget_currency == currency:
+        return resource.budget_amount
+    if run.campaign is not None and run.campaign.budget_currency == currency:
+        return run.campaign.budget_amount
+    return None
+
+
+def _remaining_s(run: Run) -> float | None:
+    """What earlier runs of the same kind, or else the plan, let expect; None before it is known
+    and after the end."""
+    planned_s = run.live.get("expected_s")
+    if run.is_finished or not isinstance(planned_s, int | float):
+        return None
+    past_s = Run.objects.filter(
+        host_id=run.host_id,
+        profile=run.profile,
+        probes=run.probes,
+        parameters=run.parameters,
+        state=RunState.DONE,
+        runner_s__isnull=False,
+    ).order_by("-finished_at")
+    return remaining_s(
+        progress_ratio=run.progress_ratio,
+        elapsed_s=run.runner_s or 0,
+        planned_s=float(planned_s),
+        likely_s=float(run.live.get("likely_s", planned_s)),
+        past_s=[seconds or 0 for seconds in past_s.values_list("runner_s", flat=True)[:PAST_RUNS]],
+    )
+
+
+def _step_view(step: Step, redaction: Redaction) -> StepView:
+    if step.finished_at is not None:
+        state = "finished"
+    else:
+        is_leased = step.lease_until is not None and step.lease_until > clock.now()
+        state = "active" if is_leased else "waiting"
+    return StepView(
+        step.state,
+        state,
+        step.created_at,
+        step.finished_at,
+        step.attempt,
+        redaction.message(step.last_error),
+    )

@@ -1,0 +1,74 @@
+"""What an account at a cloud has spent this month, and its machines."""
+
+import datetime as dt
+from decimal import Decimal
+
+from django.db.models import Case, IntegerField, Q, QuerySet, Sum, Value, When
+
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.models import LedgerEntry, Resource, ResourceState
+from backend.benchmarks.selectors.costs import DEFAULT_CURRENCY, Cost
+from backend.catalog.selectors.rates import rate_table
+from backend.common import clock
+from backend.domain.errors import UnknownRate
+from backend.domain.money import Money
+from backend.domain.units import EXACT
+
+COUNTED = (ResourceState.RESERVED, ResourceState.CALLED, ResourceState.CREATED)
+"""States in which a machine takes a place in its account and in the budgets."""
+
+
+def account_month(account: CloudAccount) -> Cost:
+    """What of this calendar month (UTC) is spent or reserved, in the budget's currency.
+
+    `unknown` names the currencies that no rate converts.
+    """
+    currency = account.budget_currency or DEFAULT_CURRENCY
+    rates = rate_table()
+    unknown: dict[str, None] = {}
+    known = EXACT.create_decimal(0)
+    for money in account_taken(account):
+        try:
+            known = EXACT.add(known, rates.convert(money, currency).amount)
+        except UnknownRate:
+            unknown[money.currency] = None
+    return Cost(known, currency, tuple(unknown))
+
+
+def machines_rented(account: CloudAccount) -> QuerySet[Resource]:
+    """The account's machines with their runs and offers: those that may exist first, then the
+    newest."""
+    is_gone = Case(
+        When(state=ResourceState.GONE, then=Value(1)),
+        default=Value(0),
+        output_field=IntegerField(),
+    )
+    machines = account.resources.select_related("run__host", "offer", "account")
+    return machines.order_by(is_gone, "-created_at")
+
+
+def account_taken(account: CloudAccount) -> list[Money]:
+    """What of the account's budget of this calendar month (UTC) is spent or reserved."""
+    now = clock.now().astimezone(dt.UTC)
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return machines_cost(account.resources.all(), since=month)
+
+
+def machines_cost(machines: QuerySet[Resource], *, since: dt.datetime | None = None) -> list[Money]:
+    """What the machines cost: of those that are gone what they did, since then; of the others
+    what is reserved, or what they cost already where that is more."""
+    spent = LedgerEntry.objects.filter(
+        Q() if since is None else Q(period_start__gte=since),
+        resource__in=machines.filter(state=ResourceState.GONE).order_by(),
+    )
+    sums = spent.order_by().values_list("currency").annotate(Sum("amount"))
+    alive = machines.filter(state__in=COUNTED).order_by().annotate(charged=Sum("ledger__amount"))
+    return [
+        *(Money(amount, currency) for currency, amount in sums),
+        *(
+            Money(max(reserved or Decimal(0), charged or Decimal(0)), currency)
+            for reserved, charged, currency in alive.values_list(
+                "reserved_amount", "charged", "currency"
+            )
+        ),
+    ]

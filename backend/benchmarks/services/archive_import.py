@@ -1,0 +1,212 @@
+"""Takes in the archive of a run that was measured by another Rackrate."""
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db import IntegrityError, transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
+from backend.benchmarks.services.archive_members import ArchiveRefused
+from backend.benchmarks.services.archive_reading import (
+    LATER_FLAGS,
+    Item,
+    Key,
+    Taken,
+    archived,
+    identifier,
+    limited,
+    moment_of,
+    short,
+    small_object,
+    words,
+)
+from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
+from backend.benchmarks.services.imports import AlreadyImported
+from backend.benchmarks.services.summaries import summaries_refresh
+from backend.catalog.models import Offer
+from backend.catalog.services.data_version import data_version_bump
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample, inventory
+from backend.domain.parsing.document import Node
+from backend.domain.parsing.probes import output_of
+
+INVENTORY = "inventory"
+MAX_EVENTS = 10_000
+
+
+def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str) -> Run:
+    """Store an archived run under its own id, for an offer, its samples marked imported.
+
+    Every checksum is verified and every raw output is read again: samples that differ from what the
+    text says are refused. The host that it brings is one that nothing can be run on. Raises
+    ArchiveRefused naming what is wrong, AlreadyImported for a run that is there.
+    """
+    taken = archived(content)
+    try:
+        with transaction.atomic():
+            return _stored(workspace, offer, taken, actor)
+    except IntegrityError as error:
+        if Run.objects.filter(pk=taken.run_id).exists():
+            raise _already(taken.run_id) from error
+        raise
+
+
+def _already(run_id: UUID) -> AlreadyImported:
+    return AlreadyImported(f"the run {run_id} is already here")
+
+
+def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    if Run.objects.filter(pk=taken.run_id).exists():
+        raise _already(taken.run_id)
+    try:
+        host = _host(workspace, offer, taken)
+        run = _run(workspace, offer, host, taken, actor)
+        for item in taken.items:
+            _store_item(run, item, taken.samples)
+        _store_events(run, taken.root, actor)
+    except ProbeError as error:
+        raise ArchiveRefused(str(error)) from error
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="run_import",
+        target=run,
+        detail={"offer": offer.slug, "host": host.name, "samples": len(taken.samples)},
+    )
+    summaries_refresh()
+    data_version_bump()
+    return run
+
+
+def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
+    """The machine, once for all archives of it: it has its own spread between repeats."""
+    told = taken.root.node("host")
+    pk = uuid5(identifier(told, "id"), f"{workspace.pk} {offer.pk}")
+    facts = next((_facts(item) for item in taken.items if item.told.text("probe") == INVENTORY), {})
+    host = Host.objects.filter(pk=pk).first()
+    if host is None:
+        host = Host(pk=pk, workspace=workspace, offer=offer, driver=ARCHIVE_DRIVER)
+        host.name = _free_name(workspace, short(told, "name", 100))
+    host.facts = facts or host.facts
+    host.save()
+    return host
+
+
+def _facts(item: Item) -> dict[str, Any]:
+    if item.told.fields.get("exit_code") != 0 or item.told.fields.get("error"):
+        return {}
+    return asdict(inventory.parse(output_of(item.raw.decode())))
+
+
+def _free_name(workspace: Workspace, told: str) -> str:
+    taken = set(Host.objects.filter(workspace=workspace).values_list("name", flat=True))
+    number, name = 1, f"{told[:80]} (archive)"
+    while name in taken:
+        number += 1
+        name = f"{told[:80]} (archive {number})"
+    return name
+
+
+def _run(workspace: Workspace, offer: Offer, host: Host, taken: Taken, actor: str) -> Run:
+    told = taken.root.node("run")
+    probes = told.fields.get("probes")
+    runner_s = None if told.is_null("runner_s") else told.number("runner_s")
+    run = Run.objects.create(
+        pk=taken.run_id,
+        workspace=workspace,
+        host=host,
+        offer=offer,
+        profile=short(told, "profile", 10),
+        probes=None if probes is None else words(told, "probes"),
+        parameters=small_object(told, "parameters"),
+        state=told.text("state"),
+        outcome=told.text("state"),
+        progress_ratio=1 if told.text("state") == RunState.DONE else 0,
+        runner_s=runner_s,
+        failure_reason=short(told, "failure_reason", 20),
+        failure_detail=short(told, "failure_detail", 10_000),
+        requested_by=f"{actor} (archive)"[:150],
+        started_at=None if told.is_null("started_at") else moment_of(told, "started_at"),
+        finished_at=None if told.is_null("finished_at") else moment_of(told, "finished_at"),
+    )
+    # Set by the model itself when it is made.
+    run.created_at = moment_of(told, "created_at")
+    run.save(update_fields=["created_at"])
+    return run
+
+
+def _store_item(run: Run, item: Item, told_samples: Mapping[Key, Node]) -> None:
+    told = item.told
+    exit_code = None if told.is_null("exit_code") else limited(told, "exit_code")
+    evidence = Evidence.objects.create(
+        run=run,
+        n=item.n,
+        probe=short(told, "probe", 20),
+        variant=short(told, "variant", 40),
+        repeat=item.repeat,
+        command=short(told, "command", 10_000),
+        tool_version=short(told, "tool_version", 100),
+        conditions=small_object(told, "conditions"),
+        series=item.series,
+        exit_code=exit_code,
+        error=short(told, "error", 10_000),
+        raw_gzip=gzip.compress(item.raw, mtime=0),
+        size_bytes=len(item.raw),
+        sha256=hashlib.sha256(item.raw).hexdigest(),
+    )
+    Sample.objects.bulk_create(
+        [
+            _sample(run, evidence, sample, told_samples[key])
+            for sample in item.samples
+            if (key := (sample.metric, sample.variant, item.repeat)) in told_samples
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _sample(run: Run, evidence: Evidence, sample: ParsedSample, told: Node) -> Sample:
+    later = [flag for flag in words(told, "flags") if flag in LATER_FLAGS]
+    return Sample(
+        offer=run.offer,
+        host=run.host,
+        run=run,
+        evidence=evidence,
+        metric=sample.metric,
+        variant=sample.variant,
+        repeat=evidence.repeat,
+        value=sample.value,
+        unit=sample.unit,
+        parameters=dict(sample.parameters),
+        flags=[*sample.flags, *later],
+        source=Source.IMPORTED,
+        method_version=short(told, "method_version", 80),
+        measured_at=moment_of(told, "measured_at"),
+        excluded_reason=short(told, "excluded_reason", 300),
+    )
+
+
+def _store_events(run: Run, root: Node, actor: str) -> None:
+    told = root.nodes("events")
+    if len(told) > MAX_EVENTS:
+        root.fail(f"more than {MAX_EVENTS} events")
+    events = Event.objects.bulk_create(
+        [
+            Event(run=run, kind=short(one, "kind", 30), detail=short(one, "detail", 10_000))
+            for one in told
+        ]
+    )
+    for event, one in zip(events, told, strict=True):
+        event.at = moment_of(one, "at")
+    Event.objects.bulk_update(events, ["at"])
+    if not root.is_null("price"):
+        price = root.node("price")
+        told_price = (price.text(key) for key in ("amount", "currency", "unit"))
+        run.events.create(kind="price", detail=f"in force there: {' '.join(told_price)}"[:300])
+    run.events.create(kind="imported", detail=f"from an archive by {actor}")

@@ -1,0 +1,362 @@
+"""Writes of campaigns: make one, start a round of it, end it early, do again what failed.
+
+The workspace is locked before anything else, here and where a run is made or ends (services), so
+that nobody waits for somebody who waits for them.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import (
+    TERMINAL_STATES,
+    Campaign,
+    CampaignState,
+    Host,
+    HostState,
+    NetworkPairs,
+    ResourcePurchase,
+    Run,
+)
+from backend.benchmarks.selectors.campaigns import NOT_DONE, current_runs, round_runs
+from backend.benchmarks.selectors.costs import (
+    PAIR_PROBES,
+    campaign_cost,
+    campaign_estimate,
+    host_probes,
+    paired,
+    shown,
+)
+from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.run_batches import Wanted, runs_cancel, runs_create
+from backend.catalog.models import Offer
+from backend.catalog.selectors.offers import offers_visible
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.profiles import (
+    NETWORK,
+    RENTED_ONLY,
+    Value,
+    checked_parameters,
+    checked_probes,
+    profile_named,
+)
+from backend.domain.rentals import Budget
+
+MAX_REPEATS = 50
+MAX_CONCURRENCY = 64
+MAX_RUNS = 2000
+"""Runs of one round."""
+
+
+class CampaignActive(DomainError):
+    """What was asked for has to wait for the end of the round that is running."""
+
+
+def _check_name(workspace: Workspace, name: str) -> None:
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 printable characters are needed")
+    if Campaign.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidValue("/name", f"a campaign named {name!r} exists")
+
+
+@transaction.atomic
+def campaign_create(
+    *,
+    workspace: Workspace,
+    name: str,
+    hosts: Sequence[UUID] = (),
+    offers: Sequence[str] = (),
+    profile: str,
+    probes: Sequence[object] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    repeats: int = 1,
+    concurrency: int = 4,
+    budget: Budget | None = None,
+    install_tools: bool = False,
+    network_pairs: str = NetworkPairs.NONE,
+    actor: str,
+) -> Campaign:
+    """A campaign in draft; raises InvalidValue with the field as a JSON pointer.
+
+    `offers` are slugs of machines to rent, for which a budget is needed.
+    """
+    _check_name(workspace, name)
+    profile_named(profile)
+    _check_number("/repeats", repeats, MAX_REPEATS)
+    _check_number("/concurrency", concurrency, MAX_CONCURRENCY)
+    if network_pairs not in NetworkPairs.values:
+        known = ", ".join(NetworkPairs.values)
+        raise InvalidValue("/network_pairs", f"{network_pairs!r} is not one of {known}")
+    check_currency(budget)
+    chosen = checked_probes(probes)
+    values = _checked_values(workspace, parameters or {}, network_pairs)
+    if NETWORK in (chosen or ()) and network_pairs == NetworkPairs.NONE and "peer" not in values:
+        raise InvalidValue("/network_pairs", "the probe network needs ring or all, or a peer")
+    if not hosts and not offers:
+        raise InvalidValue("/hosts", "at least one host or offer is needed")
+    rented = _offers(workspace, offers)
+    _check_rented(workspace, rented, chosen, values, budget)
+    found = _hosts(workspace, hosts)
+    for index, host in enumerate(found):
+        if str(host.pk) == values.get("peer"):
+            raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
+    _check_size(found, rented, repeats, network_pairs)
+    campaign = Campaign.objects.create(
+        workspace=workspace,
+        name=name,
+        profile=profile,
+        probes=chosen,
+        parameters=values,
+        repeats=repeats,
+        concurrency=concurrency,
+        budget_amount=budget.amount if budget else None,
+        budget_currency=budget.currency if budget else "",
+        install_tools=install_tools,
+        network_pairs=network_pairs,
+    )
+    campaign.hosts.set(found)
+    campaign.offers.set(rented)
+    sizes = {"hosts": len(found), "offers": len(rented)}
+    _audit(campaign, "campaign_create", actor, **sizes, profile=profile)
+    return campaign
+
+
+@transaction.atomic
+def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
+    """Begin the next round: a run of each host, then of each network pair, then of a machine of
+    each offer, repeat by repeat.
+
+    Raises CampaignActive while a round runs, InvalidValue for a host that is not trusted or an
+    offer that cannot be rented now, by its place in the campaign, and for an estimate above the
+    budget. Nothing begins then.
+    """
+    hosts = _locked(campaign)
+    if _has_unfinished(campaign):
+        raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
+    _check_trust(hosts)
+    offers = campaign_offers(campaign) if host_probes(campaign) != [] else []
+    to_rent = _rentals(campaign.workspace, offers, campaign.parameters)
+    _check_budget(campaign, hosts, offers)
+    campaign.round += 1
+    campaign.state = CampaignState.RUNNING
+    campaign.save(update_fields=["round", "state"])
+    _audit(campaign, "campaign_start", actor, round=campaign.round)
+    pairs = paired(campaign.network_pairs, hosts)
+    once = [_wanted(campaign, host, None) for host in hosts if host_probes(campaign) != []]
+    once += [_wanted(campaign, client, server) for client, server in pairs]
+    once += [_wanted(campaign, rental, None) for rental in to_rent]
+    runs_create(campaign=campaign, wanted=once * campaign.repeats, actor=actor)
+    return campaign
+
+
+@transaction.atomic
+def campaign_cancel(*, campaign: Campaign, actor: str) -> Campaign:
+    """End the round: runs that wait end now, the others as soon as they can; results stay."""
+    _locked(campaign)
+    if campaign.state != CampaignState.RUNNING and not _has_unfinished(campaign):
+        return campaign
+    campaign.state = CampaignState.CANCELLED
+    campaign.save(update_fields=["state"])
+    _audit(campaign, "campaign_cancel", actor, round=campaign.round)
+    runs_cancel(campaign=campaign, actor=actor)
+    return campaign
+
+
+@transaction.atomic
+def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
+    """Do again, in the same round, every run that failed, was lost or was cancelled.
+
+    Returns the new runs; none where nothing failed. After a cancellation this resumes the round.
+    Raises InvalidValue for a host that is not trusted any more.
+    """
+    hosts = _locked(campaign)
+    failed = [
+        run for run in current_runs(round_runs(campaign), campaign.repeats) if run.state in NOT_DONE
+    ]
+    if not failed:
+        return []
+    _check_trust(hosts)
+    again = {run.offer_id for run in failed if run.host.is_rented}
+    offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
+    to_rent = {
+        rental.offer.pk: rental
+        for rental in _rentals(campaign.workspace, offers, campaign.parameters)
+    }
+    campaign.state = CampaignState.RUNNING
+    campaign.save(update_fields=["state"])
+    _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
+    wanted = [
+        _wanted(campaign, to_rent[run.offer_id], None)
+        if run.host.is_rented
+        else _wanted(campaign, run.host, _pair_peer(campaign, run))
+        for run in failed
+    ]
+    return runs_create(campaign=campaign, wanted=wanted, actor=actor)
+
+
+def campaign_watch_budget() -> None:
+    """Cancel every running campaign that has cost more than its budget."""
+    running = Campaign.objects.filter(
+        state=CampaignState.RUNNING, budget_amount__isnull=False
+    ).exclude(budget_currency="")
+    for campaign in running:
+        cost = campaign_cost(campaign, round_runs(campaign))
+        if campaign.budget_amount is not None and cost.known > campaign.budget_amount:
+            campaign_cancel(campaign=campaign, actor="budget")
+
+
+# --- steps of these ---------------------------------------------------------------------------------
+
+
+def _locked(campaign: Campaign) -> list[Host]:
+    """Lock the campaign and read it anew; its hosts by name."""
+    schedule_lock(workspace_id=campaign.workspace_id)
+    campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(no_key=True))
+    return list(campaign.hosts.select_related("offer"))
+
+
+def _has_unfinished(campaign: Campaign) -> bool:
+    return Run.objects.filter(campaign=campaign).exclude(state__in=TERMINAL_STATES).exists()
+
+
+def campaign_offers(campaign: Campaign) -> list[Offer]:
+    """The machines that the campaign rents, with provider and region."""
+    return list(campaign.offers.select_related("provider", "region"))
+
+
+def _rentals(
+    workspace: Workspace, offers: Sequence[Offer], parameters: Mapping[str, object]
+) -> list[Rental]:
+    model = str(parameters.get("purchase_model", ResourcePurchase.ON_DEMAND))
+    return rentals(workspace=workspace, offers=offers, purchase_model=model, field="/offers/{}")
+
+
+def _check_rented(
+    workspace: Workspace,
+    offers: Sequence[Offer],
+    probes: Sequence[str] | None,
+    values: Mapping[str, Value],
+    budget: Budget | None,
+) -> None:
+    """What machines to rent need, and what means nothing without them."""
+    if not offers:
+        for key in RENTED_ONLY:
+            if key in values:
+                raise InvalidValue(f"/parameters/{key}", "only machines that are rented have it")
+        return
+    if budget is None:
+        raise InvalidValue("/budget", "machines to rent need a budget")
+    if probes == [NETWORK]:
+        raise InvalidValue("/probes", "machines to rent take no part in the network tests")
+    _rentals(workspace, offers, values)
+
+
+def _wanted(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> Wanted:
+    """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
+    host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
+    parameters: dict[str, object] = {
+        name: value
+        for name, value in campaign.parameters.items()
+        if rental is not None or name not in RENTED_ONLY
+    }
+    if campaign.install_tools:
+        parameters["install_tools"] = True
+    if peer is not None:
+        return Wanted(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
+    named = parameters.get("peer")
+    if named is not None:
+        peer = Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
+    return Wanted(host, peer, host_probes(campaign), parameters, rental)
+
+
+def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
+    """The peer of a network pair; one that the parameters name comes with them."""
+    return None if campaign.network_pairs == NetworkPairs.NONE else run.peer
+
+
+def _check_number(field: str, value: int, high: int) -> None:
+    if isinstance(value, bool) or not 1 <= value <= high:
+        raise InvalidValue(field, f"{value} is not within 1 … {high}")
+
+
+def _checked_values(
+    workspace: Workspace, parameters: Mapping[str, object], pairs: str
+) -> dict[str, Value]:
+    values = checked_parameters(parameters)
+    if "install_tools" in values:
+        raise InvalidValue("/parameters/install_tools", "it is a field of the campaign itself")
+    for name in ("peer", "peer_address"):
+        if name in values and pairs != NetworkPairs.NONE:
+            raise InvalidValue(f"/parameters/{name}", "network_pairs names the peers already")
+    peer = values.get("peer")
+    if peer is not None and not Host.objects.filter(workspace=workspace, pk=str(peer)).exists():
+        raise InvalidValue("/parameters/peer", f"no host has the id {peer}")
+    return values
+
+
+def _hosts(workspace: Workspace, ids: Sequence[UUID]) -> list[Host]:
+    known = Host.objects.select_related("offer").filter(workspace=workspace).in_bulk(list(ids))
+    for index, identifier in enumerate(ids):
+        if identifier not in known:
+            raise InvalidValue(f"/hosts/{index}", f"no host has the id {identifier}")
+        if identifier in ids[:index]:
+            raise InvalidValue(f"/hosts/{index}", "the host is named twice")
+        if known[identifier].is_rented:
+            raise InvalidValue(
+                f"/hosts/{index}", "the host is rented for one run, and ends with it"
+            )
+    return [known[identifier] for identifier in ids]
+
+
+def _offers(workspace: Workspace, slugs: Sequence[str]) -> list[Offer]:
+    known = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
+    for index, slug in enumerate(slugs):
+        if slug not in known:
+            raise InvalidValue(f"/offers/{index}", f"no offer is called {slug!r}")
+        if slug in slugs[:index]:
+            raise InvalidValue(f"/offers/{index}", "the offer is named twice")
+    return [known[slug] for slug in slugs]
+
+
+def _check_size(hosts: Sequence[Host], offers: Sequence[Offer], repeats: int, pairs: str) -> None:
+    if pairs != NetworkPairs.NONE and len(hosts) < 2:
+        raise InvalidValue("/network_pairs", "a pair needs two hosts")
+    count = repeats * (len(hosts) + len(offers) + len(paired(pairs, hosts)))
+    if count > MAX_RUNS:
+        field = "/repeats" if pairs == NetworkPairs.NONE else "/network_pairs"
+        raise InvalidValue(field, f"{count} runs are more than the {MAX_RUNS} of a round")
+
+
+def _check_trust(hosts: Sequence[Host]) -> None:
+    for index, host in enumerate(hosts):
+        if host.state != HostState.TRUSTED:
+            key = fingerprint(host.scanned_key) or "(not scanned yet)"
+            raise InvalidValue(f"/hosts/{index}", f"the key {key} of {host.name} is not approved")
+
+
+def _check_budget(campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer]) -> None:
+    """A part without a price cannot be reckoned; what is known must be within the budget."""
+    if campaign.budget_amount is None:
+        return
+    cost = campaign_estimate(campaign, hosts, offers)
+    if cost.known > campaign.budget_amount:
+        raise InvalidValue(
+            "/budget",
+            f"about {shown(cost.known)} {cost.currency} are expected, more than the "
+            f"{shown(campaign.budget_amount)} {campaign.budget_currency} allowed",
+        )
+
+
+def _audit(campaign: Campaign, action: str, actor: str, **detail: object) -> None:
+    audit_record(
+        workspace=campaign.workspace,
+        actor=actor,
+        action=action,
+        target=campaign,
+        detail={"name": campaign.name, **detail},
+    )

@@ -1,0 +1,240 @@
+"""Writes of hosts: their addresses, keys and private keys."""
+
+import re
+from uuid import UUID
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from django.conf import settings
+from django.db import transaction
+from django.utils.text import slugify
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Host, HostState, Worker
+from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
+from backend.catalog.models import Kind, Offer
+from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
+from backend.catalog.services.prices import PriceInput
+from backend.common import clock
+from backend.common.crypto import opened, sealed
+from backend.common.queue import Task, enqueue
+from backend.domain.addresses import checked_address
+from backend.domain.errors import DomainError, InvalidValue
+
+LOCAL_OFFER_NAME = "this machine"
+ARCHIVE_DRIVER = "archive"
+"""Of a host that came with the archive of a run: there is nothing to log in to."""
+MAX_KEY_BYTES = 20_000
+MIN_RSA_BITS = 2048
+_USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+
+
+class HostNotTrusted(DomainError):
+    """The host's key is not approved, or has changed; `fingerprint` is what it showed last."""
+
+    def __init__(self, fingerprint: str | None) -> None:
+        super().__init__(f"the host key {fingerprint or '(not scanned yet)'} is not approved")
+        self.fingerprint = fingerprint
+
+
+class KeyMismatch(DomainError):
+    """The fingerprint to approve is not that of the key that was scanned."""
+
+    def __init__(self, given: str, scanned: str | None) -> None:
+        super().__init__(f"{given} is not the scanned key {scanned or '(none yet)'}")
+        self.fingerprint = scanned
+
+
+@transaction.atomic
+def host_create(
+    *,
+    workspace: Workspace,
+    name: str,
+    address: str,
+    port: int,
+    username: str,
+    private_key: str,
+    offer: Offer | None,
+    kind: str,
+    price: PriceInput | None,
+    actor: str,
+) -> Host:
+    """A host to log in to over SSH, unverified until a person approves its key.
+
+    Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
+    Raises InvalidValue with the field as a JSON pointer.
+    """
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 printable characters are needed")
+    if Host.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidValue("/name", f"a host named {name!r} exists")
+    if isinstance(port, bool) or not 1 <= port <= 65_535:
+        raise InvalidValue("/port", f"{port} is not within 1 … 65535")
+    if not _USERNAME.fullmatch(username):
+        raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
+    if offer is not None and price is not None:
+        raise InvalidValue("/price", "an offer that is given has its own prices")
+    address = checked_address(address)
+    key = _checked_private_key(private_key)
+    host = Host(
+        workspace=workspace,
+        offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
+        name=name,
+        driver="static",
+        address=address,
+        port=port,
+        username=username,
+    )
+    host_key_seal(host=host, private_key=key)
+    host.save()
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="host_create",
+        target=host,
+        detail={"name": name, "address": address, "port": port, "username": username},
+    )
+    return host
+
+
+def _identity(host: Host) -> str:
+    return f"host:{host.pk}"
+
+
+def host_key_seal(*, host: Host, private_key: bytes) -> None:
+    """Put the key, sealed for this row, into the host, which is not saved."""
+    host.sealed_private_key = sealed(private_key, identity=_identity(host))
+
+
+def host_private_key(*, host: Host) -> bytes:
+    """The key in the clear, for the worker that logs in; empty for a host without one."""
+    if host.sealed_private_key is None:
+        return b""
+    return opened(bytes(host.sealed_private_key), identity=_identity(host))
+
+
+@transaction.atomic
+def host_private_key_replace(*, host: Host, private_key: str, actor: str) -> None:
+    """Log in with another key from now on; raises InvalidValue("/private_key")."""
+    host_key_seal(host=host, private_key=_checked_private_key(private_key))
+    host.save(update_fields=["sealed_private_key"])
+    audit_record(
+        workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
+    )
+
+
+def _checked_private_key(text: str) -> bytes:
+    """The key as given, with a line feed at its end; RSA, ECDSA or Ed25519, not encrypted."""
+    content = text.strip().encode() + b"\n"
+    if len(content) > MAX_KEY_BYTES:
+        raise InvalidValue("/private_key", "too long for a private key")
+    is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
+    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
+    try:
+        key = load(content, password=None)
+    except TypeError:
+        raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
+    except (ValueError, UnsupportedAlgorithm):
+        # The reader's own words may quote the key.
+        raise InvalidValue(
+            "/private_key", "not an unencrypted private key in OpenSSH or PEM form"
+        ) from None
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < MIN_RSA_BITS:
+        raise InvalidValue("/private_key", f"RSA keys need {MIN_RSA_BITS} bits or more")
+    if not isinstance(
+        key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    ):
+        raise InvalidValue("/private_key", "RSA, ECDSA or Ed25519 is needed")
+    return content
+
+
+@transaction.atomic
+def host_local(*, workspace: Workspace, worker_id: str | None = None) -> Host:
+    """The machine of a worker (of this process by default), made on first use: trusted, without a
+    price. The first one's offer is `own-this-machine`, that of any other has the worker's name."""
+    schedule_lock(workspace_id=workspace.pk)
+    worker = worker_get(worker_id=worker_id or settings.WORKER_ID)
+    host = Host.objects.filter(workspace=workspace, driver=LOCAL_DRIVER, worker=worker).first()
+    if host is not None:
+        return host
+    return Host.objects.create(
+        workspace=workspace,
+        offer=_local_offer(workspace, worker),
+        name=_free_name(workspace, worker.pk),
+        driver=LOCAL_DRIVER,
+        worker=worker,
+        state=HostState.TRUSTED,
+    )
+
+
+def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
+    """An offer that no other local host has: results of unlike machines never mix."""
+    name = LOCAL_OFFER_NAME
+    if Host.objects.filter(driver=LOCAL_DRIVER, workspace=workspace).exists():
+        name = f"{LOCAL_OFFER_NAME} {worker.pk}"
+    slug = f"{OWN_PROVIDER}-{slugify(name)}"
+    return Offer.objects.filter(slug=slug).first() or own_offer_create(
+        workspace=workspace, name=name, kind=Kind.ONPREM, price=None
+    )
+
+
+def _free_name(workspace: Workspace, wanted: str) -> str:
+    name, number = wanted, 1
+    while Host.objects.filter(workspace=workspace, name=name).exists():
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@transaction.atomic
+def host_scan(*, host: Host, actor: str) -> None:
+    """Ask a worker for the key that the host presents; `scanned_at` or `scan_error` answer."""
+    if host.driver == ARCHIVE_DRIVER:
+        raise InvalidValue("/host", f"{host.name} came with an archive: it has no key")
+    if host.is_rented:
+        raise InvalidValue("/host", f"{host.name} is rented: its key comes from its console")
+    host.scan_requested_at = clock.now()
+    host.scan_error = ""
+    host.save(update_fields=["scan_requested_at", "scan_error"])
+    audit_record(workspace=host.workspace, actor=actor, action="host_scan", target=host, detail={})
+    enqueue(Task.SCAN_HOST, host_id=str(host.pk))
+
+
+@transaction.atomic
+def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> None:
+    """Keep what a scan saw. Another key than the pinned one takes the host's trust away."""
+    host = Host.objects.select_for_update().get(pk=host_id)
+    host.scan_error = error[:500]
+    if key is not None:
+        host.scanned_key = key
+        host.scanned_at = clock.now()
+        if host.host_key and host.host_key != key:
+            host.state = HostState.KEY_CHANGED
+    host.scan_requested_at = None
+    host.save(
+        update_fields=["scan_error", "scanned_key", "scanned_at", "state", "scan_requested_at"]
+    )
+
+
+@transaction.atomic
+def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
+    """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one."""
+    host = Host.objects.select_for_update().get(pk=host.pk)
+    scanned = fingerprint(host.scanned_key)
+    if not scanned or fingerprint_sha256 != scanned:
+        raise KeyMismatch(fingerprint_sha256, scanned or None)
+    host.host_key = host.scanned_key
+    host.state = HostState.TRUSTED
+    host.save(update_fields=["host_key", "state"])
+    audit_record(
+        workspace=host.workspace,
+        actor=actor,
+        action="host_approve",
+        target=host,
+        detail={"fingerprint_sha256": scanned},
+    )
+    return host

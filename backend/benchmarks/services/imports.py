@@ -1,0 +1,211 @@
+"""Results that somebody brings along; samples that a person leaves out; outliers that get marked."""
+
+import datetime as dt
+import gzip
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Evidence, Run, Sample, Source
+from backend.benchmarks.services.summaries import summaries_refresh
+from backend.catalog.models import Offer
+from backend.catalog.services.data_version import data_version_bump
+from backend.common import clock
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.outliers import outliers
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.importing import Imported, imported, takes
+
+MAX_TEXT_BYTES = 8 * 2**20
+MAX_REASON = 300
+OUTLIER = "outlier"
+
+
+class AlreadyImported(DomainError):
+    """The same text, or the same run, is there already."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported text: what is kept, and what its reader should know."""
+
+    evidence: Evidence
+    samples: Sequence[Sample]
+    warnings: Sequence[str]
+
+
+def result_import(
+    *,
+    workspace: Workspace,
+    offer: Offer,
+    tool: str,
+    text: str,
+    parameters: Mapping[str, object] | None,
+    actor: str,
+) -> Import:
+    """Keep the text of a tool as evidence for the offer, with its samples, marked imported.
+
+    Without `ram_bytes` the offer's memory counts, where it is known. Raises InvalidValue with a JSON
+    pointer, ProbeError with the line, AlreadyImported for a text that the offer has.
+    """
+    raw = checked_bytes(text)
+    known = dict(parameters or {})
+    if offer.memory_bytes and known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
+        known["ram_bytes"] = offer.memory_bytes
+    found = imported(tool, text, known)
+    with transaction.atomic():
+        # Two imports of one text wait for each other here.
+        Offer.objects.select_for_update().get(pk=offer.pk)
+        if already := _already(offer, hashlib.sha256(raw).hexdigest()):
+            raise already
+        return _stored(
+            workspace=workspace,
+            offer=offer,
+            tool=tool,
+            raw=raw,
+            known=known,
+            found=found,
+            actor=actor,
+        )
+
+
+def checked_bytes(text: str) -> bytes:
+    """The text as it is kept; raises InvalidValue("/text") for one too long or no Unicode."""
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise InvalidValue("/text", "not valid Unicode text") from None
+    if len(raw) > MAX_TEXT_BYTES:
+        most = MAX_TEXT_BYTES // 2**20
+        raise InvalidValue("/text", f"{len(raw)} bytes are too many; {most} MiB are the most")
+    return raw
+
+
+def _already(offer: Offer, sha256: str) -> AlreadyImported | None:
+    """The refusal of a text of which some figure counts."""
+    found = Evidence.objects.filter(offer=offer, run=None, sha256=sha256).first()
+    if found is None or not found.samples.filter(excluded_reason="").exists():
+        return None
+    at = found.created_at.astimezone(dt.UTC)
+    return AlreadyImported(
+        f"this text was already imported for {offer.slug} on {at:%Y-%m-%d %H:%M} UTC "
+        f"as evidence {found.pk}; to read it with other parameters, leave its figures out first"
+    )
+
+
+def _stored(
+    *,
+    workspace: Workspace,
+    offer: Offer,
+    tool: str,
+    raw: bytes,
+    known: Mapping[str, object],
+    found: Imported,
+    actor: str,
+) -> Import:
+    sha256 = hashlib.sha256(raw).hexdigest()
+    evidence, _ = Evidence.objects.update_or_create(
+        offer=offer,
+        run=None,
+        sha256=sha256,
+        defaults={
+            "n": 1,
+            "probe": tool,
+            "command": "",
+            "tool_version": found.tool_version[:100],
+            "conditions": {key: value for key, value in known.items() if value is not None},
+            "raw_gzip": gzip.compress(raw, mtime=0),
+            "size_bytes": len(raw),
+        },
+    )
+    samples = Sample.objects.bulk_create(_samples(offer, evidence, found.samples))
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="result_import",
+        target=evidence,
+        detail={"offer": offer.slug, "tool": tool, "sha256": sha256, "samples": len(samples)},
+    )
+    summaries_refresh()
+    data_version_bump()
+    return Import(evidence, samples, found.warnings)
+
+
+def _samples(offer: Offer, evidence: Evidence, found: Sequence[ParsedSample]) -> list[Sample]:
+    """Samples alike in metric and variant are repeats, in the order of the text."""
+    seen: Counter[tuple[str, str]] = Counter()
+    samples = []
+    for one in found:
+        series = one.metric, one.variant
+        samples.append(
+            Sample(
+                offer=offer,
+                evidence=evidence,
+                metric=one.metric,
+                variant=one.variant,
+                repeat=seen[series],
+                value=one.value,
+                unit=one.unit,
+                parameters=dict(one.parameters),
+                flags=list(one.flags),
+                source=Source.IMPORTED,
+                method_version=evidence.tool_version[:80],
+                measured_at=clock.now(),
+            )
+        )
+        seen[series] += 1
+    return samples
+
+
+@transaction.atomic
+def sample_exclude(*, workspace: Workspace, sample: Sample, reason: str, actor: str) -> Sample:
+    """Leave a sample out of every summary, for a person's reason; nothing is deleted.
+
+    Raises InvalidValue("/reason") for a blank or too long one.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > MAX_REASON or not reason.isprintable():
+        raise InvalidValue("/reason", f"1 to {MAX_REASON} printable characters are needed")
+    return _excluded(workspace, sample, reason, actor, "sample_exclude")
+
+
+@transaction.atomic
+def sample_include(*, workspace: Workspace, sample: Sample, actor: str) -> Sample:
+    """Count a sample again; one that counts stays as it is."""
+    return _excluded(workspace, sample, "", actor, "sample_include")
+
+
+def _excluded(workspace: Workspace, sample: Sample, reason: str, actor: str, action: str) -> Sample:
+    sample = Sample.objects.select_for_update().get(pk=sample.pk)
+    if sample.excluded_reason == reason:
+        return sample
+    detail: dict[str, object] = {"reason": reason, "before": sample.excluded_reason}
+    sample.excluded_reason = reason
+    sample.save(update_fields=["excluded_reason"])
+    audit_record(workspace=workspace, actor=actor, action=action, target=sample, detail=detail)
+    summaries_refresh()
+    data_version_bump()
+    return sample
+
+
+def outliers_mark(*, run: Run) -> int:
+    """Flag the samples that stand far from the run's other repeats of their series; how many.
+
+    They stay in every statistic: only a person leaves a sample out. Marking twice changes nothing.
+    """
+    samples = run.samples.order_by("metric", "variant", "repeat")
+    marked = []
+    for _, series in groupby(samples, lambda sample: (sample.metric, sample.variant)):
+        repeats = list(series)
+        for index in outliers([sample.value for sample in repeats]):
+            if OUTLIER not in repeats[index].flags:
+                repeats[index].flags.append(OUTLIER)
+                marked.append(repeats[index])
+    Sample.objects.bulk_update(marked, ["flags"])
+    return len(marked)

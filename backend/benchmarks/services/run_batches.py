@@ -1,0 +1,195 @@
+"""Many runs of a campaign at once: made and cancelled with a few statements for all of them.
+
+Each of these does to every run what its counterpart in services does to one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from uuid import UUID
+
+from django.db import transaction
+
+from backend.accounts.models import AuditEntry
+from backend.benchmarks.models import (
+    Campaign,
+    Event,
+    Host,
+    HostState,
+    Resource,
+    Run,
+    RunState,
+    Step,
+)
+from backend.benchmarks.selectors.rentals import Rental, rented_host, rented_resource
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.run_completion import unlaunched_release
+from backend.benchmarks.services.runs import check_pair, run_cancel
+from backend.benchmarks.services.transitions import next_queued_due
+from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.common import clock
+from backend.common.queue import Task, enqueue
+from backend.domain.errors import InvalidValue
+from backend.domain.profiles import checked_parameters, checked_probes
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One run to be made, on a host or on a machine to rent: `peer` is the other end of its
+    network tests."""
+
+    host: Host | None
+    peer: Host | None
+    probes: list[str] | None
+    parameters: Mapping[str, object]
+    rental: Rental | None = None
+
+
+@transaction.atomic
+def runs_create(*, campaign: Campaign, wanted: Sequence[Wanted], actor: str) -> list[Run]:
+    """Queue the runs in this order, in the campaign's round; the hosts are trusted.
+
+    Raises InvalidValue for what a run does not know, and for a peer that is not trusted.
+    """
+    if not wanted:
+        return []
+    schedule_lock(workspace_id=campaign.workspace_id)
+    prices = _prices({one.host.offer_id for one in wanted if one.host is not None})
+    runs = [_run(campaign, one, prices, actor) for one in wanted]
+    Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
+    Run.objects.bulk_create(runs)
+    Resource.objects.bulk_create(
+        [
+            rented_resource(run, one.rental, None)
+            for run, one in zip(runs, wanted, strict=True)
+            if one.rental is not None
+        ]
+    )
+    Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])
+    _note(runs, "created", f"{campaign.profile} by {actor}")
+    _audit(runs, "run_create", actor)
+    _wake(campaign, runs)
+    return runs
+
+
+def _wake(campaign: Campaign, runs: Iterable[Run]) -> None:
+    """Make due what may begin: of each host only its first run can."""
+    first = {run.host_id: run for run in reversed(list(runs))}
+    begun = 0
+    for run in sorted(first.values(), key=lambda run: run.created_at):
+        begun += sum(step.run.campaign_id == campaign.pk for step in next_queued_due(run))
+        if begun >= campaign.concurrency:
+            break
+    if begun:
+        enqueue(Task.TICK)
+
+
+def _run(campaign: Campaign, wanted: Wanted, prices: Mapping[UUID, UUID], actor: str) -> Run:
+    peer = wanted.peer
+    if peer is not None and peer.state != HostState.TRUSTED:
+        raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
+    check_pair(wanted.host, peer)
+    run = Run(
+        workspace_id=campaign.workspace_id,
+        peer=peer,
+        campaign=campaign,
+        round=campaign.round,
+        profile=campaign.profile,
+        probes=checked_probes(wanted.probes),
+        parameters=checked_parameters(wanted.parameters),
+        requested_by=actor,
+    )
+    if wanted.rental is not None:
+        run.offer = wanted.rental.offer
+        run.price_id = wanted.rental.price.observation_id
+        run.host = rented_host(run)
+    elif wanted.host is not None:
+        run.offer_id = wanted.host.offer_id
+        run.price_id = prices.get(wanted.host.offer_id)
+        run.host = wanted.host
+    return run
+
+
+def _prices(offer_ids: Iterable[UUID]) -> dict[UUID, UUID]:
+    """The observation in force of each offer; see catalog.selectors.current_price."""
+    offers = list(offer_ids)
+    bought = best_prices(PriceBasis(term="purchase"), offers)
+    chosen = {**bought, **best_prices(PriceBasis(term=ON_DEMAND), offers)}
+    return {offer_id: choice.observation_id for offer_id, choice in chosen.items()}
+
+
+@transaction.atomic
+def runs_cancel(*, campaign: Campaign, actor: str) -> int:
+    """Ask for the end of all unfinished runs of a cancelled campaign; returns how many there were.
+
+    Those that wait end here; then whoever waited behind them may begin.
+    """
+    schedule_lock(workspace_id=campaign.workspace_id)
+    # Steps before their runs, as the workers do: nobody begins one of these meanwhile.
+    waiting = Step.objects.filter(
+        run__campaign=campaign, run__state=RunState.QUEUED, finished_at=None
+    )
+    steps = list(waiting.select_for_update(of=("self",)).order_by("id"))
+    queued = Run.objects.filter(
+        pk__in=[step.run_id for step in steps], state=RunState.QUEUED, is_cancel_requested=False
+    )
+    runs = list(queued.order_by("created_at", "id"))
+    _end_queued(runs, steps)
+    _note(runs, "finished", RunState.CANCELLED)
+    _audit(runs, "run_cancel", actor)
+    others = Run.objects.filter(campaign=campaign, finished_at=None)
+    asked = [run_cancel(run=run, actor=actor) for run in others]
+    waited_for = _hosts_waited_for(campaign)
+    woken = [
+        next_queued_due(run)
+        for run in {(run.host_id, run.peer_id): run for run in runs}.values()
+        if not waited_for.isdisjoint((run.host_id, run.peer_id))
+    ]
+    if any(woken):
+        enqueue(Task.TICK)
+    return len(runs) + len(asked)
+
+
+def _hosts_waited_for(campaign: Campaign) -> set[UUID]:
+    """Hosts that the workspace's queued runs involve."""
+    waiting = Run.objects.filter(workspace=campaign.workspace_id, state=RunState.QUEUED)
+    pairs = waiting.order_by().values_list("host_id", "peer_id").distinct()
+    return set(filter(None, chain.from_iterable(pairs)))
+
+
+def _end_queued(runs: Sequence[Run], steps: Sequence[Step]) -> None:
+    now = clock.now()
+    ended = {run.pk for run in runs}
+    Step.objects.filter(pk__in=[step.pk for step in steps if step.run_id in ended]).update(
+        finished_at=now, next_due_at=None, lease_until=None
+    )
+    Run.objects.filter(pk__in=ended).update(
+        state=RunState.CANCELLED, is_cancel_requested=True, finished_at=now
+    )
+    unlaunched_release(ended)
+    for run in runs:
+        run.state, run.is_cancel_requested, run.finished_at = RunState.CANCELLED, True, now
+
+
+# --- histories ----------------------------------------------------------------------------------------
+
+
+def _note(runs: Iterable[Run], kind: str, detail: str) -> None:
+    Event.objects.bulk_create([Event(run=run, kind=kind, detail=detail) for run in runs])
+
+
+def _audit(runs: Iterable[Run], action: str, actor: str) -> None:
+    """One entry a run, as accounts.services.audit_record would make."""
+    AuditEntry.objects.bulk_create(
+        [
+            AuditEntry(
+                workspace_id=run.workspace_id,
+                actor=actor,
+                action=action,
+                object_type="run",
+                object_id=str(run.pk),
+                detail={"campaign": str(run.campaign_id)},
+            )
+            for run in runs
+        ]
+    )

@@ -1,0 +1,111 @@
+"""What the end of a run brings with it: notes on its results, notices, the end of its campaign."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.conf import settings
+
+from backend.benchmarks.models import (
+    TERMINAL_STATES,
+    Campaign,
+    CampaignState,
+    Host,
+    HostState,
+    NoticeKind,
+    Resource,
+    ResourceState,
+    Run,
+    RunState,
+)
+from backend.benchmarks.selectors.history import run_notes
+from backend.benchmarks.services.imports import outliers_mark
+from backend.benchmarks.services.notices import notice_queue
+from backend.benchmarks.services.run_notes import notes_record
+from backend.common import clock
+from backend.domain.regression import environment
+
+INVENTORY = "inventory"
+
+
+def run_ended(run: Run) -> None:
+    """To be called once in the transaction that ends the run."""
+    outliers_mark(run=run)
+    unlaunched_release([run.pk])
+    if run.state == RunState.DONE:
+        _compare(run)
+    elif run.state in (RunState.FAILED, RunState.LOST):
+        _tell_failure(run)
+    if run.campaign is not None:
+        _end_campaign(run.campaign)
+
+
+def unlaunched_release(run_ids: Iterable[UUID]) -> None:
+    """Give back what is reserved for runs that ended before any machine was asked for."""
+    unlaunched = Resource.objects.filter(run__in=list(run_ids), called_at=None)
+    found = dict(unlaunched.exclude(state=ResourceState.GONE).values_list("pk", "run__host_id"))
+    Resource.objects.filter(pk__in=found).update(state=ResourceState.GONE, gone_at=clock.now())
+    gone = Host.objects.filter(pk__in=found.values(), is_rented=True)
+    gone.update(state=HostState.GONE, sealed_private_key=None)
+
+
+def page_url(kind: str, identifier: object) -> str:
+    """Address of the page of a run or a campaign: `kind` is runs or campaigns."""
+    return f"{settings.PUBLIC_URL.rstrip('/')}/{kind}/{identifier}/"
+
+
+def _compare(run: Run) -> None:
+    """Keep what machine it was, and note what left the band of its past."""
+    if run.evidence.filter(probe=INVENTORY, error="").exists():
+        facts = Host.objects.values_list("facts", flat=True).get(pk=run.host_id)
+        run.environment = environment(facts)
+        run.save(update_fields=["environment"])
+    notes = run_notes(run)
+    notes_record(run, notes)
+    worse = [note.detail for note in notes if note.kind == NoticeKind.REGRESSION]
+    if worse:
+        notice_queue(
+            workspace=run.workspace,
+            kind=NoticeKind.REGRESSION,
+            key=f"regression:{run.pk}",
+            document={
+                "title": f"{run.host.name}: {len(worse)} results worse than before",
+                "detail": "\n".join(worse),
+                "url": page_url("runs", run.pk),
+            },
+        )
+
+
+def _tell_failure(run: Run) -> None:
+    notice_queue(
+        workspace=run.workspace,
+        kind=NoticeKind.RUN_FAILED,
+        key=f"run_failed:{run.pk}",
+        document={
+            "title": f"{run.host.name}: the run {run.state} ({run.failure_reason})",
+            "detail": run.failure_detail,
+            "url": page_url("runs", run.pk),
+        },
+    )
+
+
+def _end_campaign(campaign: Campaign) -> None:
+    """The last run of a running campaign ends it; the workspace is locked already."""
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    runs = Run.objects.filter(campaign=campaign, round=campaign.round)
+    if campaign.state != CampaignState.RUNNING or runs.exclude(state__in=TERMINAL_STATES).exists():
+        return
+    campaign.state = CampaignState.DONE
+    campaign.save(update_fields=["state"])
+    states = list(runs.values_list("state", flat=True))
+    counts = [f"{states.count(state)} {state}" for state in TERMINAL_STATES if state in states]
+    notice_queue(
+        workspace=campaign.workspace,
+        kind=NoticeKind.CAMPAIGN_DONE,
+        # A retry within the round adds runs, and its end is one to tell of again.
+        key=f"campaign_done:{campaign.pk}:{campaign.round}:{len(states)}",
+        document={
+            "title": f"Campaign {campaign.name}, round {campaign.round}, has ended",
+            "detail": f"{len(states)} runs: {', '.join(counts)}",
+            "url": page_url("campaigns", campaign.pk),
+        },
+    )

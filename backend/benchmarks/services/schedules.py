@@ -1,0 +1,140 @@
+"""Campaigns that start by themselves.
+
+The rule for what is late: a due time that passed while nobody looked is made up for once, if it is
+less than CATCH_UP late and the maintenance window is still open; of several only the last counts.
+Whatever it leads to is written on the schedule, and the next time is reckoned from now.
+"""
+
+import datetime as dt
+from typing import Unpack
+
+from django.db import transaction
+
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Campaign, Schedule
+from backend.benchmarks.selectors.schedules import (
+    Recurrence,
+    recurrence_timetable,
+    schedule_times,
+    schedule_timetable,
+)
+from backend.benchmarks.services.campaigns import CampaignActive, campaign_start
+from backend.common import clock
+from backend.domain.errors import DomainError
+from backend.domain.schedules import Timetable, next_times
+
+CATCH_UP = dt.timedelta(hours=1)
+ON_TIME = dt.timedelta(minutes=1)
+ACTOR = "schedule"
+MAX_OUTCOME_CHARACTERS = 200
+
+
+@transaction.atomic
+def schedule_create(
+    *, campaign: Campaign, is_enabled: bool, actor: str, **when: Unpack[Recurrence]
+) -> Schedule:
+    """Start the campaign at these times from now on; raises InvalidValue with a JSON pointer."""
+    planned = recurrence_timetable(clock.now(), **when)
+    schedule = Schedule(workspace=campaign.workspace, campaign=campaign, is_enabled=is_enabled)
+    _set(schedule, planned)
+    schedule.save()
+    _set_next(schedule)
+    _audit(schedule, "schedule_create", actor)
+    return schedule
+
+
+@transaction.atomic
+def schedule_update(
+    *, schedule: Schedule, is_enabled: bool, actor: str, **when: Unpack[Recurrence]
+) -> Schedule:
+    """Other times, or none; raises InvalidValue with a JSON pointer."""
+    schedule = Schedule.objects.select_for_update(of=("self",)).get(pk=schedule.pk)
+    planned = recurrence_timetable(clock.now(), **when)
+    schedule.is_enabled = is_enabled
+    _set(schedule, planned)
+    schedule.save()
+    _set_next(schedule)
+    _audit(schedule, "schedule_update", actor)
+    return schedule
+
+
+@transaction.atomic
+def schedule_delete(*, schedule: Schedule, actor: str) -> None:
+    """Forget the schedule; its campaign stays."""
+    _audit(schedule, "schedule_delete", actor)
+    schedule.delete()
+
+
+@transaction.atomic
+def schedule_fire(*, schedule: Schedule) -> bool:
+    """Deal with the due time that `schedule` was seen with; False when somebody else did.
+
+    One due time leads to one start at most: the row is locked and must still be due at it.
+    """
+    held = (
+        Schedule.objects.select_for_update(skip_locked=True, of=("self",))
+        .select_related("campaign")
+        .filter(pk=schedule.pk, is_enabled=True, next_at=schedule.next_at)
+        .first()
+    )
+    if held is None or held.next_at is None:
+        return False
+    now = clock.now()
+    planned = schedule_timetable(held)
+    held.last_outcome = _outcome(held, planned, held.next_at, now)[:MAX_OUTCOME_CHARACTERS]
+    held.last_at = now
+    held.next_at = _first(next_times(planned, now, 1))
+    held.save(update_fields=["last_outcome", "last_at", "next_at"])
+    return True
+
+
+def _outcome(held: Schedule, planned: Timetable, due: dt.datetime, now: dt.datetime) -> str:
+    """Start the campaign if that is still right, and say what happened."""
+    late = now - due
+    if late > CATCH_UP or (late > ON_TIME and not planned.is_open(now)):
+        return f"missed: nobody looked for {_minutes(late)}"
+    try:
+        with transaction.atomic():
+            campaign = campaign_start(campaign=held.campaign, actor=ACTOR)
+    except CampaignActive as error:
+        return f"skipped: {error}"
+    except DomainError as error:
+        return f"refused: {error}"
+    started = f"round {campaign.round}"
+    return started if late <= ON_TIME else f"{started}, {_minutes(late)} late"
+
+
+def _minutes(span: dt.timedelta) -> str:
+    return f"{span // dt.timedelta(minutes=1)} minutes"
+
+
+def _first(times: list[dt.datetime]) -> dt.datetime | None:
+    return times[0] if times else None
+
+
+def _set(schedule: Schedule, planned: Timetable) -> None:
+    schedule.cron = planned.cron or ""
+    schedule.every_s = planned.every_s
+    schedule.time_zone = planned.zone.key
+    schedule.window_from, schedule.window_to = planned.window or (None, None)
+
+
+def _set_next(schedule: Schedule) -> None:
+    """Once the row is there: intervals are counted from its creation."""
+    schedule.next_at = _first(schedule_times(schedule, 1))
+    schedule.save(update_fields=["next_at"])
+
+
+def _audit(schedule: Schedule, action: str, actor: str) -> None:
+    audit_record(
+        workspace=schedule.workspace,
+        actor=actor,
+        action=action,
+        target=schedule,
+        detail={
+            "campaign": str(schedule.campaign_id),
+            "when": str(schedule),
+            "time_zone": schedule.time_zone,
+            "is_enabled": schedule.is_enabled,
+        },
+    )

@@ -1,0 +1,309 @@
+"""Servers, prices and scores of Spare Cores' public database, brought in as imported.
+
+The data is not ours: each row says whose it is, under which licence, and where to look it up.
+Bringing the same file in again changes nothing; a newer one appends. Each provider's catalog is
+one transaction, and each batch of scores: what was cut short is made whole by the next run.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.services.sparecores_file import Row, Score, SpareCoresFile
+from backend.benchmarks.services.sparecores_scores import Place, Stage
+from backend.benchmarks.services.summaries import summaries_refresh
+from backend.catalog.models import Offer
+from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.third_party_prices import Collection, Recorded, collection_record
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import NoPrice, ParsedType
+from backend.domain.parsing.prices.answers import shown
+from backend.domain.parsing.sparecores import (
+    SITE,
+    Quote,
+    Server,
+    is_ordered,
+    moment,
+    provider,
+    quote,
+    region_code,
+    server,
+    settled,
+    text,
+)
+from backend.domain.parsing.sparecores_scores import Series, series
+
+LICENCE = "CC BY-SA 4.0"
+"""Of what they publish in their repositories; a file from elsewhere may have another."""
+FEED_KIND = "sparecores"
+BATCH = 100_000
+MOST_LICENCE, MOST_VERSION = 80, 80
+Tell = Callable[[str], None]
+
+
+@dataclass
+class SpareCoresReport:
+    """What became of a file: counts by name, and what was left out by its reason."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    """table: reason → rows."""
+    unknown_benchmarks: Counter[str] = field(default_factory=Counter)
+    """Ids that no metric of ours stands for → scores."""
+
+
+@dataclass
+class _Server:
+    """One of their servers: its number among all, and its offers so far."""
+
+    number: int
+    page: str
+    offers: list[Offer] = field(default_factory=list)
+
+
+Servers = dict[tuple[str, str], _Server]
+
+
+def sparecores_import(
+    *,
+    workspace: Workspace,
+    path: Path,
+    actor: str,
+    licence: str = LICENCE,
+    tell: Tell = lambda line: None,
+) -> SpareCoresReport:
+    """Take over a file; `tell` hears how far it is. Raises InvalidValue for one of another form."""
+    if not 1 <= len(licence) <= MOST_LICENCE or not licence.isprintable():
+        raise InvalidValue("licence", f"1 to {MOST_LICENCE} printable characters are needed")
+    report = SpareCoresReport()
+    with SpareCoresFile(path) as file:
+        catalog = _Catalog(file, f"Spare Cores, {licence}, {SITE}", file.scored(), report)
+        for vendor in file.rows("vendor"):
+            catalog.take(vendor)
+            tell(f"{vendor['vendor_id']}: {_said(report.counts)}")
+        prices_refresh()
+        _scores(file, catalog.servers, f"Spare Cores, {licence}", report, tell)
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="sparecores_import",
+        target=workspace,
+        detail={"file": path.name, "licence": licence, "counts": dict(report.counts)},
+    )
+    return report
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+# --- servers and prices ---------------------------------------------------------------------------
+
+
+@dataclass
+class _Catalog:
+    """The servers and prices of a file on their way into the catalog, vendor by vendor."""
+
+    file: SpareCoresFile
+    source: str
+    scored: set[tuple[str, str]]
+    report: SpareCoresReport
+    servers: Servers = field(default_factory=dict)
+
+    def take(self, vendor: Row) -> None:
+        """Record everything of a vendor."""
+        vendor_id = text(vendor, "vendor_id")
+        regions = {text(row, "region_id"): row for row in self.file.rows("region", vendor_id)}
+        types = self._types(self.file.rows("server", vendor_id))
+        quotes = self._quotes(self.file.rows("server_price", vendor_id), types, regions)
+        self.report.counts["prices"] += sum(map(len, quotes.values()))
+        made = collection_record(
+            told=Collection(
+                provider=provider(vendor_id),
+                provider_name=text(vendor, "name"),
+                kind=FEED_KIND,
+                source=self.source,
+                types=self._places(vendor_id, types, quotes),
+                quotes=quotes,
+                names={
+                    region_code(row): text(row, "display_name", "name") for row in regions.values()
+                },
+                countries={region_code(row): text(row, "country_id") for row in regions.values()},
+            )
+        )
+        self.report.counts += made.counts
+        self._note(vendor_id, types, made)
+
+    def _types(self, rows: Iterable[Row]) -> dict[str, Server]:
+        """The servers that can be ordered, by their id."""
+        found = {}
+        for row in rows:
+            is_sold = is_ordered(row["status"])
+            one = server(row) if is_sold else None
+            if one is None:
+                self.report.skipped[f"server: {'no name' if is_sold else 'inactive'}"] += 1
+            else:
+                found[text(row, "server_id")] = one
+        self.report.counts["servers"] += len(found)
+        return found
+
+    def _quotes(
+        self, rows: Iterable[Row], types: Mapping[str, Server], regions: Mapping[str, Row]
+    ) -> dict[str, list[Quote]]:
+        """The prices in force, by the code of their region."""
+        found: dict[str, list[Quote]] = {}
+        for row in rows:
+            of, region = types.get(text(row, "server_id")), regions.get(text(row, "region_id"))
+            why = ""
+            if not is_ordered(row["status"]):
+                why = "inactive"
+            elif of is None:
+                why = "server inactive or absent"
+            elif region is None:
+                why = "region absent"
+            else:
+                code = region_code(region)
+                try:
+                    found.setdefault(code, []).append(quote(row, of, code, self.source))
+                except NoPrice as error:
+                    why = str(error.reason)
+            if why:
+                self.report.skipped[f"server_price: {why}"] += 1
+        return {code: settled(told) for code, told in found.items()}
+
+    def _places(
+        self, vendor_id: str, types: Mapping[str, Server], quotes: Mapping[str, list[Quote]]
+    ) -> dict[str, list[ParsedType]]:
+        """Where each type is sold; what has scores and no price is sold somewhere ("")."""
+        machines = {one.machine.name: one.machine for one in types.values()}
+        names = {code: {one.price.offer for one in told} for code, told in quotes.items()}
+        priced = set().union(*names.values())
+        scored = {one.machine.name for key, one in types.items() if (vendor_id, key) in self.scored}
+        if scored - priced:
+            names[""] = scored - priced
+        return {code: [machines[name] for name in sorted(found)] for code, found in names.items()}
+
+    def _note(self, vendor_id: str, types: Mapping[str, Server], made: Recorded) -> None:
+        offers: dict[str, list[Offer]] = {}
+        for (_, name), offer in made.offers.items():
+            offers.setdefault(name, []).append(offer)
+        for key, one in types.items():
+            found = offers.get(one.machine.name, [])
+            self.servers[vendor_id, key] = _Server(len(self.servers), one.page, found)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def _scores(
+    file: SpareCoresFile, servers: Servers, source: str, report: SpareCoresReport, tell: Tell
+) -> None:
+    total = file.score_count()
+    stage = Stage(_places(servers), source)
+    reader = _Reader(servers, report)
+    rows = file.scores()
+    try:
+        while batch := list(islice(rows, BATCH)):
+            scores = list(reader.read(batch))
+            with transaction.atomic():
+                # At once, so that no reader has to make ready what a whole file marks.
+                report.counts["samples_new"] += stage.store(scores, reader.new_series())
+                summaries_refresh()
+            tell(f"scores: {reader.seen} of {total}, {report.counts['samples_new']} new samples")
+    finally:
+        stage.close()
+    if others := total - reader.seen:
+        report.skipped["benchmark_score: not of a server"] += others
+
+
+def _places(servers: Servers) -> Iterator[Place]:
+    for one in servers.values():
+        # The first offer stays the first, whatever a later file brings.
+        ordered = sorted(one.offers, key=lambda offer: (offer.created_at, offer.slug))
+        for rank, offer in enumerate(ordered):
+            yield Place(one.number, offer.pk, rank == 0, one.page)
+
+
+# Of a file's rows many hundreds share one time and one version.
+_moment = lru_cache(maxsize=4096)(moment)
+_shown = lru_cache(maxsize=4096)(shown)
+
+
+class _Reader:
+    """Their scores as rows to be staged; counts what is left out."""
+
+    def __init__(self, servers: Servers, report: SpareCoresReport) -> None:
+        self.servers = servers
+        self.report = report
+        self.seen = 0
+        self._known: dict[tuple[str, str], tuple[int, Series] | str] = {}
+        """Number and series of a benchmark and configuration, or why there is none."""
+        self._series: list[Series] = []
+        self._told = 0
+
+    def new_series(self) -> list[Series]:
+        """The series met since the last call, in the order of their numbers."""
+        new = self._series[self._told :]
+        self._told = len(self._series)
+        return new
+
+    def read(self, rows: Iterable[Score]) -> Iterator[tuple[Any, ...]]:
+        """The rows as Stage.store takes them."""
+        for row in rows:
+            self.seen += 1
+            found = self._read(row)
+            if isinstance(found, str):
+                self.report.skipped[f"benchmark_score: {found}"] += 1
+            else:
+                self.report.counts["scores"] += 1
+                yield found
+
+    def _read(self, row: Score) -> tuple[Any, ...] | str:
+        vendor, key, benchmark, config, value, at, version, kernel, note, status = row
+        if not is_ordered(status):
+            return "inactive"
+        of = self.servers.get((vendor, str(key)))
+        if of is None:
+            return "server inactive or absent"
+        known = self._of(str(benchmark), config)
+        if isinstance(known, str):
+            if known == UNKNOWN:
+                self.report.unknown_benchmarks[shown(benchmark)] += 1
+            return known
+        number, one = known
+        if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            return "not above zero"
+        measured_at = _moment(at)
+        if measured_at is None:
+            return "no time"
+        told = _shown(version or one.version)[:MOST_VERSION]
+        words = (_shown(kernel) if kernel else None, shown(note) if note else None)
+        return of.number, number, value * one.factor, measured_at, told, *words
+
+    def _of(self, benchmark: str, config: object) -> tuple[int, Series] | str:
+        key = benchmark, str(config or "")
+        if key not in self._known:
+            self._known[key] = self._met(*key)
+        return self._known[key]
+
+    def _met(self, benchmark: str, config: str) -> tuple[int, Series] | str:
+        try:
+            found = series(benchmark, config)
+        except InvalidValue as error:
+            return f"configuration is {error.detail}"
+        if found is None:
+            return UNKNOWN
+        self._series.append(found)
+        return len(self._series) - 1, found
+
+
+UNKNOWN = "unknown benchmark"

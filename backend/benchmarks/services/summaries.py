@@ -1,0 +1,266 @@
+"""What the samples of an offer say of a metric: summary, provenance and flags; stored ready.
+
+`computed` makes scores from the samples, `summaries_refresh` stores them for what changed (see
+catalog.stored), `stored` reads what it stored.
+"""
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from backend.benchmarks.models import Sample, Source, StoredSummary
+from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.services.current_prices import SUMMARIES, marks_taken
+from backend.domain import stats
+from backend.domain.metrics import METRICS, Metric, between_instance_cv
+from backend.domain.stats import IntervalBasis, Summary
+
+FORMULAS = 1
+"""To be counted up with what a summary says of the same samples; older ones are made anew."""
+OFFERS_AT_ONCE = 500
+BATCH = 10_000
+SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
+DISTURBED = "disturbed"
+CACHED = "cached"
+UNFIT = frozenset({DISTURBED, CACHED})
+"""Samples with one of these are shown without a rank, and only where there are no others."""
+READ = (
+    "offer_id",
+    "metric",
+    "offer__vcpu_kind",
+    "offer__source",
+    "host_id",
+    "run_id",
+    "evidence_id",
+    "variant",
+    "value",
+    "flags",
+    "source",
+    "source_note",
+    "published_sd_ratio",
+    "published_count",
+    "method_version",
+    "measured_at",
+)
+RANKING_VARIANTS = frozenset(
+    variant for metric in METRICS.values() for variant in metric.ranking_variants
+)
+"""Samples of others never make a score; an import brings two of them for one of these."""
+SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
+"""Fields of Summary that are columns of the same name."""
+SAME = ("variant", "is_unfit", "source", "measured_at", "method_version")
+"""Fields of Score that are columns of the same name."""
+STORED = (*SUMMARY, *SAME, "interval_basis", "is_unstable", "flags", "result")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric of one offer, from its best source and ranking variant."""
+
+    metric: Metric
+    summary: Summary
+    variant: str
+    is_unfit: bool
+    """Whether every sample is disturbed or cached; such a score takes no place."""
+    flags: tuple[str, ...]
+    source: str
+    measured_at: dt.datetime
+    method_version: str
+    result_url: str | None
+
+
+# --- what is stored ---------------------------------------------------------------------------
+
+
+def stored(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
+    """Offer and score of every stored summary that meets the conditions."""
+    site = _site()
+    rows = StoredSummary.objects.filter(**conditions).order_by()
+    for row in rows.values("offer_id", "metric", *STORED):
+        figures = {name: row[name] for name in SUMMARY}
+        basis = IntervalBasis(row["interval_basis"])
+        result = row["result"]
+        score = Score(
+            metric=METRICS[row["metric"]],
+            summary=Summary(**figures, interval_basis=basis, is_unstable=row["is_unstable"]),
+            flags=tuple(row["flags"]),
+            result_url=site + result if result.startswith("/") else result or None,
+            **{name: row[name] for name in SAME},
+        )
+        yield row["offer_id"], score
+
+
+def is_pending(stamp: DataStamp) -> bool:
+    """Whether stored summaries may be older than the samples."""
+    return bool(stamp.mark) or stamp.summaries < FORMULAS
+
+
+def summaries_refresh() -> None:
+    """Make the summaries of the marked offers and metrics anew from their samples."""
+    with transaction.atomic(savepoint=False):
+        marks = marks_taken(SUMMARIES, FORMULAS)
+        if any(offer is None for offer, _ in marks):
+            StoredSummary.objects.all().delete()
+            sampled = Sample.objects.order_by().values_list("offer_id", flat=True).distinct()
+            for chunk in _chunks(list(sampled)):
+                _store(computed(offer_id__in=chunk))
+            return
+        metrics: dict[UUID, set[str]] = {}
+        for offer, metric in marks:
+            if offer is not None:
+                metrics.setdefault(offer, set()).add(metric)
+        for chunk in _chunks(list(metrics)):
+            _refresh({offer: metrics[offer] for offer in chunk})
+
+
+def _chunks(offers: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
+    return (offers[n : n + OFFERS_AT_ONCE] for n in range(0, len(offers), OFFERS_AT_ONCE))
+
+
+def _refresh(marked: Mapping[UUID, set[str]]) -> None:
+    """All metrics marked, of all offers marked: those made anew without need stay as they are."""
+    metrics = set().union(*marked.values())
+    found = list(computed(offer_id__in=list(marked), metric__in=list(metrics)))
+    known = {(offer, score.metric.key) for offer, score in found}
+    gone = {(o, metric) for o, of in marked.items() for metric in of if (o, metric) not in known}
+    if gone:
+        offers, keys = {offer for offer, _ in gone}, {metric for _, metric in gone}
+        StoredSummary.objects.filter(offer_id__in=offers, metric__in=keys).delete()
+    _store(found)
+
+
+COLUMNS = ", ".join(("offer_id", "metric", *STORED))
+KEEP = f"""
+INSERT INTO benchmarks_storedsummary ({COLUMNS})
+SELECT {COLUMNS} FROM json_populate_recordset(NULL::benchmarks_storedsummary, %s)
+ON CONFLICT (metric, offer_id) DO UPDATE
+SET {", ".join(f"{name} = EXCLUDED.{name}" for name in STORED)}
+"""  # noqa: S608 - names of our own columns only
+
+
+def _store(found: Iterable[tuple[UUID, Score]]) -> None:
+    """As one document: an import marks hundreds of thousands, and objects would take minutes."""
+    site = _site()
+    rows = (_row(offer, score, site) for offer, score in found)
+    while batch := list(islice(rows, BATCH)):
+        with connection.cursor() as cursor:
+            cursor.execute(KEEP, [json.dumps(batch, default=str)])
+
+
+def _row(offer: UUID, score: Score, site: str) -> dict[str, Any]:
+    return {
+        "offer_id": offer,
+        "metric": score.metric.key,
+        "interval_basis": score.summary.interval_basis,
+        "is_unstable": score.summary.is_unstable,
+        "flags": score.flags,
+        "result": (score.result_url or "").removeprefix(site),
+        **{name: getattr(score.summary, name) for name in SUMMARY},
+        **{name: getattr(score, name) for name in SAME},
+    }
+
+
+# --- from the samples -------------------------------------------------------------------------
+
+
+def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
+    """Offer and score of every metric that ranks, from the samples that meet the conditions.
+
+    The conditions keep or leave out whole metrics of whole offers.
+    """
+    counted = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
+    samples = (
+        Sample.objects.filter(**counted, **conditions)
+        .order_by("offer_id", "metric", "id")
+        .values(*READ)
+        .iterator()
+    )
+    for (offer_id, key), group in groupby(samples, lambda row: (row["offer_id"], row["metric"])):
+        score = _score(METRICS[key], list(group)) if key in METRICS else None
+        if score is not None:
+            yield offer_id, score
+
+
+def _score(metric: Metric, samples: list[Mapping[str, Any]]) -> Score | None:
+    """Measured before imported before published, the canonical variant before its fallbacks."""
+    for source in SOURCE_ORDER:
+        for variant in metric.ranking_variants:
+            chosen = [s for s in samples if s["source"] == source and s["variant"] == variant]
+            if chosen:
+                summarised = _published if source == Source.PUBLISHED else _measured
+                return summarised(metric, chosen)
+    return None
+
+
+def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
+    newest = max(samples, key=lambda s: (s["measured_at"], s["published_count"] or 0))
+    spread = newest["published_sd_ratio"]
+    summary = stats.published_summary(
+        newest["value"], spread if stats.has_interval(spread) else None, newest["published_count"]
+    )
+    return _told(metric, summary, [newest], is_unfit=False)
+
+
+def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
+    repeats: dict[str, list[tuple[float, bool]]] = {}
+    for sample in samples:
+        pair = sample["value"], not UNFIT.isdisjoint(sample["flags"])
+        repeats.setdefault(str(sample["host_id"]), []).append(pair)
+    kept, is_unfit = stats.kept_repeats(repeats)
+    summary = stats.summary(
+        kept,
+        between_instance_cv=between_instance_cv(metric, samples[0]["offer__vcpu_kind"] or None),
+        target_half_width_ratio=metric.target_half_width_ratio,
+    )
+    used = [s for s in samples if is_unfit or UNFIT.isdisjoint(s["flags"])]
+    return _told(metric, summary, used, is_unfit=is_unfit)
+
+
+def _told(
+    metric: Metric, summary: Summary, used: list[Mapping[str, Any]], *, is_unfit: bool
+) -> Score:
+    newest = max(used, key=lambda s: s["measured_at"])
+    return Score(
+        metric=metric,
+        summary=summary,
+        variant=newest["variant"],
+        is_unfit=is_unfit,
+        flags=tuple(_flags(summary, used)),
+        source=newest["source"],
+        measured_at=newest["measured_at"],
+        method_version=newest["method_version"],
+        result_url=_result_url(newest),
+    )
+
+
+def _flags(summary: Summary, used: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    if any(DISTURBED in s["flags"] for s in used):
+        yield DISTURBED
+    if summary.is_unstable:
+        yield "unstable"
+    if any(CACHED in s["flags"] for s in used):
+        yield CACHED
+    if any(s["source"] == Source.IMPORTED for s in used):
+        yield "imported"
+
+
+def _result_url(sample: Mapping[str, Any]) -> str | None:
+    """The run page, or the imported text, else the address that a published figure states."""
+    site = _site()
+    if sample["run_id"]:
+        return f"{site}/runs/{sample['run_id']}/#evidence"
+    if sample["evidence_id"]:
+        return f"{site}/evidence/{sample['evidence_id']}/"
+    words = f"{sample['source_note']} {sample['offer__source']}".split()
+    return next((w for w in words if w.startswith(("http://", "https://"))), None)
+
+
+def _site() -> str:
+    return str(settings.PUBLIC_URL).rstrip("/")

@@ -1,0 +1,47 @@
+"""Prices of what is added to a machine: disk, address, traffic."""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+
+from backend.catalog.models import ExtraKind, ExtraPrice
+from backend.domain.pricing.extras import (
+    DISK,
+    EGRESS,
+    IP,
+    Tariff,
+    tiers_of,
+)
+
+NAME_OF_KIND: Mapping[str, str] = {
+    ExtraKind.DISK: DISK,
+    ExtraKind.IPV4: IP,
+    ExtraKind.EGRESS: EGRESS,
+}
+"""The name of an extra in a basis, by the kind of its price."""
+
+Tariffs = Mapping[tuple[int, int | None], Mapping[str, Tariff]]
+"""By provider and region id (None = every region without one of its own), then by extra."""
+
+
+def newest_extras(as_of: dt.date | None = None) -> QuerySet[ExtraPrice]:
+    """The newest price of each extra, on or before `as_of` when it is given."""
+    place = ("provider_id", "region_id", "kind")
+    rows = ExtraPrice.objects.order_by(*place, "-observed_on").distinct(*place)
+    return rows if as_of is None else rows.filter(observed_on__lte=as_of)
+
+
+def tariffs(as_of: dt.date | None = None) -> Tariffs:
+    """What those prices are, by place and extra (one query)."""
+    found: dict[tuple[int, int | None], dict[str, Tariff]] = {}
+    for row in newest_extras(as_of):
+        own = found.setdefault((row.provider_id, row.region_id), {})
+        own[NAME_OF_KIND[row.kind]] = Tariff(tiers_of(row.tiers), row.currency)
+    return found
+
+
+def tariffs_of(found: Tariffs, provider_id: int, region_id: int | None) -> Mapping[str, Tariff]:
+    """What holds in a region: its own prices before those of every region, never another's."""
+    everywhere = found.get((provider_id, None), {})
+    return {**everywhere, **found.get((provider_id, region_id), {})}

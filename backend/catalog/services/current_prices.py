@@ -1,0 +1,77 @@
+"""What rankings read is stored ready: current prices here, summaries in benchmarks.summaries.
+
+Triggers append a mark with every change beneath it, whoever makes it; a refresh works the marks
+off. Whoever changes much calls it at its end, and every ranking that finds marks calls it first.
+Reads of an earlier day stay on the observations.
+"""
+
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from backend.catalog.models import CurrentPrice, PriceObservation
+from backend.catalog.selectors.current_prices import IDENTITY
+from backend.catalog.selectors.data_version import DataStamp
+
+PRICES, SUMMARIES = "prices", "summaries"
+FORMULAS = 1
+"""To be counted up with what a stored price says; older ones are then made anew."""
+
+
+def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:
+    """Offer and metric of every mark of a kind, which are deleted; None stands for all offers.
+
+    Until the end of the transaction nobody else refreshes: whoever waits finds nothing left to do.
+    Those who refresh wait for nobody else's rows, so that it may be called within any transaction.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM catalog_take_marks(%s, %s)", [kind, formulas])
+        return set(cursor.fetchall())
+
+
+def is_pending(stamp: DataStamp) -> bool:
+    """Whether stored prices may be older than the observations."""
+    return bool(stamp.mark) or stamp.prices < FORMULAS
+
+
+def prices_refresh() -> None:
+    """Make the current prices of the marked offers anew from their observations."""
+    with transaction.atomic(savepoint=False):
+        marks = marks_taken(PRICES, FORMULAS)
+        offers = [offer for offer, _ in marks if offer is not None]
+        with connection.cursor() as cursor:
+            if len(offers) < len(marks):
+                cursor.execute(_made_anew("TRUE"))
+            elif offers:
+                cursor.execute(_made_anew("offer_id = ANY(%(offers)s)"), {"offers": offers})
+
+
+def _made_anew(condition: str) -> str:
+    """One statement that makes the stored prices of some offers those of their observations."""
+    kind, same = ", ".join(IDENTITY), " AND ".join(f"one.{name} = made.{name}" for name in IDENTITY)
+    table, current = PriceObservation._meta.db_table, CurrentPrice._meta.db_table
+    columns = [
+        str(field.column)
+        for field in CurrentPrice._meta.concrete_fields
+        if field.name not in {"observation", "is_doubted"}
+    ]
+    told = ", ".join(columns)
+    changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in (*columns, "is_doubted"))
+    return f"""
+        WITH newest AS (
+            SELECT DISTINCT ON ({kind}) id AS observation_id, {told}
+            FROM {table} WHERE is_published AND {condition}
+            ORDER BY {kind}, observed_at DESC
+        ), gone AS (
+            DELETE FROM {current} WHERE {condition}
+            AND NOT EXISTS (SELECT FROM newest WHERE observation_id = {current}.observation_id)
+        )
+        INSERT INTO {current} (observation_id, {told}, is_doubted)
+        SELECT observation_id, {told}, EXISTS (
+            SELECT FROM {table} AS one
+            WHERE {same} AND NOT one.is_published
+            AND one.reviewed_at IS NULL AND one.missing_since IS NULL
+        )
+        FROM newest AS made
+        ON CONFLICT (observation_id) DO UPDATE SET {changed}
+    """  # noqa: S608 - names of our own models only

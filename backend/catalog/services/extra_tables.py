@@ -1,0 +1,80 @@
+"""Prices of extras that a person states in a table. Good lines are stored and bad ones told."""
+
+import datetime as dt
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.catalog.models import ExtraPrice, Provider, Region
+from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.extras import extra_record
+from backend.catalog.services.quotes import TableReport, provider_slug
+from backend.common import clock
+from backend.domain.parsing.extras import ExtraRow, extras
+from backend.domain.parsing.tables import Remark
+from backend.domain.pricing.extras import tiers_document
+
+
+@transaction.atomic
+def extras_import(
+    *,
+    workspace: Workspace,
+    text: bytes | str,
+    actor: str,
+    is_dry: bool = False,
+    today: dt.date | None = None,
+) -> TableReport:
+    """Store the prices of a CSV table (domain.parsing.extras) for everybody.
+
+    Another price of a stored day is refused, never overwritten. A dry run stores nothing.
+    """
+    table = extras(text, today=today or clock.now().date())
+    report = TableReport(is_dry, table.total, warnings=list(table.warnings))
+    report.refused = list(table.refused)
+    for row in table.rows:
+        _store(row, report)
+    report.refused.sort(key=lambda remark: remark.line)
+    if report.prices_new:
+        data_version_bump()
+        audit_record(
+            workspace=workspace,
+            actor=actor,
+            action="extras_import",
+            target=workspace,
+            detail={"prices_new": report.prices_new, "refused": len(report.refused)},
+        )
+    if is_dry:
+        transaction.set_rollback(True)
+    return report
+
+
+def _store(row: ExtraRow, report: TableReport) -> None:
+    provider = Provider.objects.filter(slug=provider_slug(row.provider)).first()
+    region = Region.objects.filter(provider=provider, code=row.region).first()
+    if provider is None:
+        report.refused.append(Remark(row.line, "provider", f"{row.provider!r} is not known"))
+        return
+    if row.region and region is None:
+        detail = f"{provider.slug} has no region {row.region!r}"
+        report.refused.append(Remark(row.line, "region", detail))
+        return
+    held = ExtraPrice.objects.filter(
+        provider=provider, region=region, kind=row.kind, observed_on=row.observed_on
+    ).first()
+    told = (tiers_document(row.tiers), row.currency)
+    if held is not None and (held.tiers, held.currency) != told:
+        detail = f"another price of {row.observed_on} is stored"
+        report.refused.append(Remark(row.line, "", detail))
+        return
+    is_new = extra_record(
+        provider=provider,
+        region=region,
+        kind=row.kind,
+        tiers=row.tiers,
+        currency=row.currency,
+        observed_on=row.observed_on,
+        source=row.source,
+    )
+    report.prices_new += is_new
+    report.prices_unchanged += not is_new

@@ -1,0 +1,266 @@
+"""Lists of prices that are read again and again: which, when, by whom, and what came of it.
+
+A worker claims a feed for a while; what it writes counts only while the claim holds, so a worker
+that died or was late never publishes over another one's work.
+"""
+
+import datetime as dt
+import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.catalog.models import PriceFeed, PricePayload, Provider
+from backend.catalog.services.offers import provider_get
+from backend.common import clock
+from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.price_feeds import (
+    FX_PROVIDER,
+    FeedKind,
+    backoff_s,
+    feed_kind,
+    next_due,
+)
+
+LEASE = dt.timedelta(minutes=30)
+"""Longer than a fetch may take (workers.pricelists.fetching)."""
+PAYLOADS_KEPT = dt.timedelta(days=90)
+MIN_EVERY_S, MAX_EVERY_S = 600, 30 * 86_400
+MAX_ERROR_CHARACTERS = 500
+REGION = re.compile(r"[a-z0-9][a-z0-9-]{0,49}", re.ASCII)
+
+
+class ClaimLost(DomainError):
+    """Somebody else has the feed, or it is gone; what was fetched since does not count."""
+
+
+class FeedBusy(DomainError):
+    """The feed is being fetched at this moment."""
+
+
+@dataclass(frozen=True)
+class FeedClaim:
+    """The right to write about a feed until the lease ends."""
+
+    feed: PriceFeed
+    until: dt.datetime
+
+
+@transaction.atomic
+def feed_enable(
+    *,
+    workspace: Workspace,
+    provider: str,
+    kind: str,
+    region: str = "",
+    every_s: int | None = None,
+    actor: str,
+) -> PriceFeed:
+    """Read a list from now on, at once for the first time; raises InvalidValue with a pointer."""
+    wanted = feed_kind(provider, kind)
+    feed = feed_of(wanted, region)
+    return feed_update(
+        feed=feed,
+        workspace=workspace,
+        is_enabled=True,
+        every_s=wanted.every_s if every_s is None else every_s,
+        actor=actor,
+    )
+
+
+@transaction.atomic
+def feed_update(
+    *,
+    feed: PriceFeed,
+    workspace: Workspace,
+    is_enabled: bool | None = None,
+    every_s: int | None = None,
+    actor: str,
+) -> PriceFeed:
+    """Enable or disable a feed, or read it more or less often; what is None stays.
+
+    An enabled one is due at once. The prices of one that is read no more stay; in time they are
+    shown as stale. Raises InvalidValue with a pointer.
+    """
+    feed = PriceFeed.objects.select_related("provider").get(pk=feed.pk)
+    kind = feed_kind(feed.provider.slug, feed.kind)
+    if every_s is not None:
+        if not MIN_EVERY_S <= every_s <= MAX_EVERY_S:
+            raise InvalidValue("/every_s", f"{MIN_EVERY_S} to {MAX_EVERY_S} seconds are possible")
+        feed.every_s = every_s
+    if is_enabled is not None:
+        feed.is_enabled = is_enabled
+    if feed.is_enabled:
+        _check_region(kind, feed.region)
+    feed.next_due_at = clock.now() if feed.is_enabled else None
+    feed.save(update_fields=("is_enabled", "every_s", "next_due_at"))
+    action = "price_feed_enable" if feed.is_enabled else "price_feed_disable"
+    _audit(feed, action, workspace, actor)
+    return feed
+
+
+def feed_of(kind: FeedKind, region: str) -> PriceFeed:
+    """The row of a list, made on first use and not read by itself; raises InvalidValue."""
+    _check_region(kind, region)
+    return PriceFeed.objects.get_or_create(
+        provider=_provider(kind.provider),
+        kind=kind.kind,
+        region=region,
+        defaults={"is_enabled": False, "every_s": kind.every_s},
+    )[0]
+
+
+def _check_region(kind: FeedKind, region: str) -> None:
+    if kind.is_regional and not REGION.fullmatch(region):
+        raise InvalidValue("/region", f"{kind.provider} {kind.kind} needs the code of a region")
+    if region and not kind.is_regional:
+        raise InvalidValue("/region", f"{kind.provider} {kind.kind} is one list of all regions")
+
+
+def _provider(slug: str) -> Provider:
+    if slug != FX_PROVIDER:
+        return provider_get(slug=slug)
+    return Provider.objects.get_or_create(
+        slug=slug, defaults={"name": "European Central Bank (exchange rates)"}
+    )[0]
+
+
+def _audit(feed: PriceFeed, action: str, workspace: Workspace, actor: str) -> None:
+    detail: dict[str, object] = {
+        "provider": feed.provider.slug,
+        "kind": feed.kind,
+        "region": feed.region,
+        "every_s": feed.every_s,
+    }
+    audit_record(workspace=workspace, actor=actor, action=action, target=feed, detail=detail)
+
+
+# --- what a worker does with it -------------------------------------------------------------------
+
+
+def feeds_due() -> QuerySet[PriceFeed]:
+    """Feeds that should be read now and that nobody reads, the longest due first."""
+    return PriceFeed.objects.filter(_is_free(), is_enabled=True, next_due_at__lte=Now()).order_by(
+        "next_due_at", "pk"
+    )
+
+
+def _is_free() -> Q:
+    return Q(lease_until=None) | Q(lease_until__lte=Now())
+
+
+@transaction.atomic
+def feed_claim() -> FeedClaim | None:
+    """The right to read a feed that is due; None where there is none. Never waits for others."""
+    found = feeds_due().select_for_update(skip_locked=True, of=("self",)).first()
+    return None if found is None else _claimed(found.pk)
+
+
+@transaction.atomic
+def feed_claim_now(*, feed: PriceFeed) -> FeedClaim:
+    """The right to read this feed, due or not. Raises FeedBusy."""
+    free = PriceFeed.objects.select_for_update(skip_locked=True, of=("self",)).filter(_is_free())
+    if not free.filter(pk=feed.pk).exists():
+        raise FeedBusy(f"{feed.provider.slug} {feed.kind} {feed.region} is being fetched".strip())
+    return _claimed(feed.pk)
+
+
+def _claimed(feed_id: UUID) -> FeedClaim:
+    PriceFeed.objects.filter(pk=feed_id).update(lease_until=Now() + LEASE)
+    feed = PriceFeed.objects.select_related("provider").get(pk=feed_id)
+    assert feed.lease_until is not None  # noqa: S101  (just written)
+    return FeedClaim(feed, feed.lease_until)
+
+
+@contextmanager
+def feed_fenced(claim: FeedClaim) -> Iterator[PriceFeed]:
+    """A transaction in which the feed is ours; its row stays locked to the end. Raises ClaimLost."""
+    with transaction.atomic():
+        # In the order in which lists are recorded: the provider, then its feeds.
+        Provider.objects.select_for_update(no_key=True).get(pk=claim.feed.provider_id)
+        feed = (
+            PriceFeed.objects.select_for_update(of=("self",))
+            .select_related("provider")
+            .filter(pk=claim.feed.pk, lease_until=claim.until, lease_until__gt=Now())
+            .first()
+        )
+        if feed is None:
+            raise ClaimLost(f"feed {claim.feed.pk} is no longer ours")
+        yield feed
+
+
+def feed_read(*, feed: PriceFeed, etag: str, last_modified: str) -> None:
+    """An answer was recorded: the next reading asks whether it still holds. Within feed_fenced."""
+    # What does not fit is not sent back: a shortened one would never match.
+    feed.etag = etag if len(etag) <= 300 else ""
+    feed.last_modified = last_modified if len(last_modified) <= 100 else ""
+    feed.save(update_fields=("etag", "last_modified"))
+    feed_unchanged(feed=feed)
+
+
+def feed_unchanged(*, feed: PriceFeed) -> None:
+    """The provider said now that its last answer holds. Within feed_fenced."""
+    now = clock.now()
+    feed.checked_at = now
+    feed.last_error = ""
+    feed.failures = 0
+    feed.lease_until = None
+    if feed.is_enabled:
+        kind = feed_kind(feed.provider.slug, feed.kind)
+        feed.next_due_at = next_due(kind, now, share=_share(), every_s=feed.every_s)
+    feed.save(update_fields=("checked_at", "last_error", "failures", "lease_until", "next_due_at"))
+
+
+@transaction.atomic
+def feed_failed(*, claim: FeedClaim, error: str, after_s: float = 0) -> None:
+    """No prices: the last good ones stay in force. Tried again after a while; `error` holds no
+    secret. Says nothing where the claim is lost."""
+    mine = PriceFeed.objects.filter(pk=claim.feed.pk, lease_until=claim.until)
+    feed = mine.select_for_update().first()
+    if feed is None:
+        return
+    wait_s = backoff_s(feed.failures + 1, share=_share(), at_least_s=after_s)
+    mine.update(
+        lease_until=None,
+        failures=F("failures") + 1,
+        last_error=error.replace("\0", "")[:MAX_ERROR_CHARACTERS],
+        next_due_at=clock.now() + dt.timedelta(seconds=wait_s) if feed.is_enabled else None,
+    )
+
+
+def feed_given_back(*, claim: FeedClaim) -> None:
+    """Not read after all, and due as before."""
+    PriceFeed.objects.filter(pk=claim.feed.pk, lease_until=claim.until).update(lease_until=None)
+
+
+def _share() -> float:
+    # Not for secrets: so that feeds do not all come at once.
+    return random.random()  # noqa: S311
+
+
+# --- answers as they came --------------------------------------------------------------------------
+
+
+def payload_keep(*, feed: PriceFeed, sha256: str, size_bytes: int, raw_gzip: bytes) -> None:
+    """Keep an answer, once however often it comes."""
+    PricePayload.objects.get_or_create(
+        feed=feed,
+        sha256=sha256,
+        defaults={"size_bytes": size_bytes, "raw_gzip": raw_gzip, "fetched_at": clock.now()},
+    )
+
+
+def payloads_tidy(*, feed: PriceFeed, sha256: str) -> None:
+    """The answer of this hash came again now; forget those that last came over 90 days ago."""
+    now = clock.now()
+    payloads = PricePayload.objects.filter(feed=feed)
+    payloads.filter(sha256=sha256).update(fetched_at=now)
+    payloads.filter(fetched_at__lt=now - PAYLOADS_KEPT).delete()

@@ -1,0 +1,104 @@
+"""Own hardware: a document and what it comes to, as a price of an offer of one's own.
+
+The price is monthly and in the currency as bought, so that a machine of one's own is ranked under
+the default term beside what is rented without a commitment. Documents and prices are only added.
+"""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.catalog.models import HardwareModel, Kind, Offer
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.services.offers import own_offer_create
+from backend.catalog.services.prices import PriceInput, price_observation_create
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.hardware import Hardware, HardwareCost, monthly_cost
+from backend.domain.hardware_document import cost_document, hardware_document, hardware_from
+from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
+
+OFFER = "offer"
+
+
+def hardware_reckoned(document: object) -> tuple[Hardware, HardwareCost]:
+    """What a document describes and what it comes to, without keeping anything.
+
+    Raises InvalidDocument with everything that is wrong with it, `offer` aside; InvalidValue for a
+    cost that is no price.
+    """
+    if isinstance(document, Mapping):
+        document = {name: value for name, value in document.items() if name != OFFER}
+    hardware = hardware_from(document)
+    cost = monthly_cost(hardware)
+    if not LEAST_AMOUNT <= cost.price_per_month < LARGEST_AMOUNT:
+        detail = f"a server costs {cost.price_per_month:.3g} a month: not above 0 and below 10^10"
+        raise InvalidValue("/items", detail)
+    return hardware, cost
+
+
+@transaction.atomic
+def hardware_create(*, workspace: Workspace, document: object, actor: str) -> HardwareModel:
+    """Keep a document of own hardware (design document, schema 1) with its price.
+
+    A name that is known makes the next version, priced as a new observation of the same offer.
+    `offer` is the slug of a machine of the workspace; without one, `own-<slug of the name>` is
+    made. Raises InvalidDocument or InvalidValue by JSON pointer.
+    """
+    slug = _offer_slug(document)
+    hardware, cost = hardware_reckoned(document)
+    # Two versions at once would both take the next number.
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    last = HardwareModel.objects.filter(workspace=workspace, name=hardware.name).first()
+    offer = _offer(workspace, slug, hardware, last)
+    version = last.version + 1 if last else 1
+    price = price_observation_create(
+        offer=offer,
+        price=PriceInput(kept(cost.price_per_month), cost.currency, "month"),
+        source=f"own hardware {hardware.name} version {version}",
+    )
+    model = HardwareModel.objects.create(
+        workspace=workspace,
+        name=hardware.name,
+        version=version,
+        document=hardware_document(hardware),
+        cost=cost_document(cost),
+        offer=offer,
+        price=price,
+        created_by=actor,
+    )
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="hardware_create",
+        target=model,
+        detail={"name": model.name, "version": version, "offer": offer.slug},
+    )
+    return model
+
+
+def _offer_slug(document: object) -> str | None:
+    slug = document.get(OFFER) if isinstance(document, Mapping) else None
+    if slug is not None and not isinstance(slug, str):
+        raise InvalidDocument([(f"/{OFFER}", "the slug of an offer, or null, is needed")])
+    return slug
+
+
+def _offer(
+    workspace: Workspace, slug: str | None, hardware: Hardware, last: HardwareModel | None
+) -> Offer:
+    if last is not None:
+        # The earlier versions' prices would go on pricing another offer.
+        if slug is not None and slug != last.offer.slug:
+            detail = f"{hardware.name!r} prices {last.offer.slug}; another offer needs another name"
+            raise InvalidValue(f"/{OFFER}", detail)
+        return last.offer
+    if slug is None:
+        return own_offer_create(workspace=workspace, name=hardware.name, kind=Kind.ONPREM)
+    found = offers_visible(workspace.slug).filter(slug=slug.replace("\0", "")).first()
+    if found is None:
+        raise InvalidValue(f"/{OFFER}", f"no offer is called {slug[:120]!r}")
+    if found.workspace_id != workspace.pk:
+        raise InvalidValue(f"/{OFFER}", f"{found.slug} is sold by its provider, not a machine here")
+    return found

@@ -1,0 +1,69 @@
+"""Writes of providers, regions and offers."""
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from backend.accounts.models import Workspace
+from backend.catalog.models import (
+    Kind,
+    Offer,
+    Provider,
+    Region,
+)
+from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.prices import PriceInput, price_observation_create
+from backend.domain.errors import InvalidValue
+
+OWN_PROVIDER = "own"
+PROVIDER_NAMES = {
+    "aws": "Amazon Web Services",
+    "gcp": "Google Cloud",
+    "azure": "Microsoft Azure",
+    "hetzner": "Hetzner",
+    "ovh": "OVHcloud",
+    "digitalocean": "DigitalOcean",
+    "linode": "Linode",
+    "rackspace": "Rackspace",
+    "upcloud": "UpCloud",
+    "vultr": "Vultr",
+    OWN_PROVIDER: "Own machines",
+}
+
+
+def provider_get(*, slug: str, name: str = "") -> Provider:
+    """The provider of this slug, made on first use under its known name, else the one given."""
+    name = PROVIDER_NAMES.get(slug, name or slug)
+    return Provider.objects.get_or_create(slug=slug, defaults={"name": name})[0]
+
+
+def region_get(*, provider: Provider, code: str) -> Region:
+    """The provider's region of this code, made on first use."""
+    return Region.objects.get_or_create(provider=provider, code=code)[0]
+
+
+@transaction.atomic
+def own_offer_create(
+    *, workspace: Workspace, name: str, kind: str, price: PriceInput | None = None
+) -> Offer:
+    """A machine of one's own as the offer `own-<slug of its name>`.
+
+    Raises InvalidValue for a name without a letter or digit, a used one, or an unknown kind.
+    """
+    slug = f"{OWN_PROVIDER}-{slugify(name)}"
+    if slug == f"{OWN_PROVIDER}-":
+        raise InvalidValue("/name", "a letter or digit is needed")
+    if kind not in Kind.values:
+        raise InvalidValue("/kind", f"{kind!r} is not one of {', '.join(Kind.values)}")
+    if len(slug) > 120 or Offer.objects.filter(slug=slug).exists():
+        raise InvalidValue("/name", f"the offer {slug} exists, or its name is too long")
+    offer = Offer.objects.create(
+        slug=slug,
+        workspace=workspace,
+        provider=provider_get(slug=OWN_PROVIDER),
+        name=name,
+        kind=kind,
+    )
+    if price is not None:
+        price_observation_create(offer=offer, price=price, source="stated by its owner")
+    data_version_bump()
+    return offer

@@ -1,0 +1,396 @@
+"""Price lists as observations: what is new is appended, what vanished is stale, what is not
+plausible waits for a person. The same list again changes nothing."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import islice
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Max
+
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import default_workspace
+from backend.catalog.models import (
+    Offer,
+    PriceFeed,
+    PriceObservation,
+    PricePayload,
+    Provider,
+    Region,
+    UnpricedType,
+)
+from backend.catalog.selectors.published_prices import (
+    listed_on_demand,
+    observation,
+    on_demand,
+    published,
+    unpublished,
+)
+from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.extras import listed_extras_record
+from backend.catalog.services.offers import provider_get, region_get
+from backend.catalog.services.price_changes import Changes, changes, compared
+from backend.catalog.services.price_list_offers import Found, offers_record
+from backend.common import clock
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.prices import (
+    ParsedExtra,
+    ParsedPrice,
+    ParsedType,
+    PurchaseModel,
+    Result,
+)
+from backend.domain.parsing.prices.collected import Collected
+from backend.domain.parsing.prices.quarantine import LIMITS, verdict
+from backend.providers.aws.prices import skus
+
+BATCH = 2000
+SHRINKING = replace(LIMITS, missing=Decimal(1), is_currency_free=True)
+"""What counts when a person knows that much of a list is gone for good."""
+MOMENT = dt.timedelta(microseconds=1)
+SUMMARY = (
+    "priced",
+    "published",
+    "unchanged",
+    "quarantined",
+    "refused",
+    "missing",
+    "returned",
+    "new_types",
+    "unpriced",
+    "skipped",
+)
+"""What a feed keeps of the report on its last list."""
+
+
+class Payload(NamedTuple):
+    """An answer as it came; `raw_gzip` None where it is too large to be kept."""
+
+    sha256: str
+    size_bytes: int
+    raw_gzip: bytes | None
+
+
+@dataclass
+class ImportReport:
+    """How many of each; `skipped` are rows without a price by their reason.
+
+    `quarantined` are prices that wait for a person, those of earlier lists among them; `refused`
+    are as a person refused them before. `torn` names regions of which so much was missing that
+    nothing new was published.
+    """
+
+    priced: int = 0
+    published: int = 0
+    unchanged: int = 0
+    quarantined: int = 0
+    refused: int = 0
+    missing: int = 0
+    returned: int = 0
+    new_types: int = 0
+    changed_types: int = 0
+    unpriced: int = 0
+    extras: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    torn: list[str] = field(default_factory=list)
+    feeds: list[str] = field(default_factory=list)
+    """provider/kind/region of each list."""
+    is_changed: bool = False
+    """Whether any row of the catalog is not as before."""
+
+    def add(self, other: "ImportReport") -> None:
+        """Count what became of another list, too."""
+        for name, value in vars(other).items():
+            if name not in {"skipped", "is_changed"}:
+                setattr(self, name, getattr(self, name) + value)
+        self.skipped = dict(Counter(self.skipped) + Counter(other.skipped))
+        self.is_changed |= other.is_changed
+
+
+def feed_get(*, provider: str, kind: str, region: str = "") -> PriceFeed:
+    """The list, made on first use; one that is made here is not fetched by itself."""
+    feed, _ = PriceFeed.objects.get_or_create(
+        provider=provider_get(slug=provider),
+        kind=kind,
+        region=region,
+        defaults={"is_enabled": False},
+    )
+    return feed
+
+
+def prices_record(
+    *,
+    provider: str,
+    feed_kind: str,
+    region: str | None,
+    results: Iterable[Result] | Collected,
+    observed_at: dt.datetime,
+    payload: Payload | None = None,
+    is_shrinking_ok: bool = False,
+) -> ImportReport:
+    """Take over a whole list: all of it or, when its parser or the database raises, nothing.
+
+    `region` is the one that the list is of, "" for a list of all regions, None for one that is
+    to be told apart into lists of a region each. The list is compared with the prices published
+    last of the same list. Results that are already Collected are used up by it.
+    `is_shrinking_ok`: a person knows that much of it is gone for good, or is told in another
+    currency now.
+    """
+    found = results if isinstance(results, Collected) else Collected.of(results)
+    with transaction.atomic():
+        maker = provider_get(slug=provider)
+        # Two lists of one provider make the same offers.
+        Provider.objects.select_for_update(no_key=True).get(pk=maker.pk)
+        regions = (found.regions or [""]) if region is None else [region]
+        feeds = [feed_get(provider=provider, kind=feed_kind, region=code) for code in regions]
+        report = ImportReport()
+        for feed in feeds:
+            own = found if region is not None else _part(found, feed, is_first=feed is feeds[0])
+            at = _after_all_before(feed, observed_at)
+            report.add(_List(feed, own, at, payload, is_shrinking_ok).record())
+        if payload is not None and payload.raw_gzip is not None:
+            _keep(feeds[0], payload, observed_at)
+        if report.is_changed:
+            prices_refresh()
+            data_version_bump()
+    return report
+
+
+def _after_all_before(feed: PriceFeed, observed_at: dt.datetime) -> dt.datetime:
+    """The time, or the first behind all that was read of the list.
+
+    What is read later supersedes, whatever the clock did in between.
+    """
+    newest = PriceObservation.objects.filter(feed=feed).aggregate(at=Max("observed_at"))["at"]
+    return observed_at if newest is None else max(observed_at, newest + MOMENT)
+
+
+def _part(found: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
+    """Of an answer what belongs to a list of one region; what belongs to none goes to the first."""
+    code, known = feed.region, set(found.regions)
+
+    def is_own(place: str) -> bool:
+        return place == code or (is_first and place not in known)
+
+    return Collected(
+        prices={code: found.prices.get(code, [])},
+        types={code: found.types.get(code, [])},
+        extras=[extra for extra in found.extras if is_own(extra.region)],
+        skipped=found.skipped if is_first else Counter(),
+        unpriced=[row for row in found.unpriced if is_own(row.region)],
+    )
+
+
+def _keep(feed: PriceFeed, payload: Payload, fetched_at: dt.datetime) -> None:
+    PricePayload.objects.get_or_create(
+        feed=feed,
+        sha256=payload.sha256,
+        defaults={
+            "size_bytes": payload.size_bytes,
+            "raw_gzip": payload.raw_gzip,
+            "fetched_at": fetched_at,
+        },
+    )
+
+
+@dataclass
+class _List:
+    """One list on its way into the catalog."""
+
+    feed: PriceFeed
+    found: Collected
+    at: dt.datetime
+    payload: Payload | None
+    is_shrinking_ok: bool
+    report: ImportReport = field(default_factory=ImportReport)
+    torn: dict[str, str] = field(default_factory=dict)
+    """Region → since when its list has not been whole."""
+
+    def record(self) -> ImportReport:
+        """Write all of it, region by region."""
+        torn: Mapping[str, str] = self.feed.summary.get("torn", {})
+        for code in self._regions():
+            self._region(code, dt.datetime.fromisoformat(torn[code]) if code in torn else None)
+            # Each region is let go when it is done.
+            self.found.prices.pop(code, None)
+            self.found.types.pop(code, None)
+        self._unpriced()
+        self.report.is_changed |= listed_extras_record(
+            provider=self.feed.provider, extras=self.found.extras, observed_on=self.at.date()
+        )
+        self.report.torn = list(self.torn)
+        place = (self.feed.provider.slug, self.feed.kind, self.feed.region)
+        self.report.feeds = ["/".join(filter(None, place))]
+        self.report.unpriced = len(self.found.unpriced)
+        self.report.extras = len(self.found.extras)
+        skipped = sorted(self.found.skipped.items())
+        self.report.skipped = {str(reason): count for reason, count in skipped}
+        self._finish()
+        return self.report
+
+    def _regions(self) -> list[str]:
+        """Those of the answer, and those that it had before."""
+        rows = PriceObservation.objects.filter(feed=self.feed, missing_since=None)
+        codes = rows.order_by().values_list("offer__region__code", flat=True).distinct()
+        return sorted({*self.found.regions, *(code or "" for code in codes)})
+
+    def _region(self, code: str, torn_since: dt.datetime | None) -> None:
+        prices = self.found.prices.get(code, [])
+        region = region_get(provider=self.feed.provider, code=code) if code else None
+        machines = self._machines(region, prices, self.found.types.get(code, []))
+        held = published(self.feed, region)
+        decided = verdict(
+            prices,
+            compared(held, (price.key for price in prices), torn_since),
+            beside=self._beside(prices, region),
+            vcpus={
+                (self.feed.provider.slug, code, name): offer.vcpu_count
+                for name, offer in machines.offers.items()
+            },
+            limits=SHRINKING if self.is_shrinking_ok else LIMITS,
+        )
+        if decided.is_torn:
+            self.torn[code] = (torn_since or self.at).isoformat()
+        found = changes(decided, held, unpublished(self.feed, region))
+        self._write(found, machines.offers)
+        self._count(found, machines, len(prices))
+
+    def _machines(
+        self, region: Region | None, prices: Sequence[ParsedPrice], types: Sequence[ParsedType]
+    ) -> Found:
+        return offers_record(
+            provider=self.feed.provider,
+            region=region,
+            names=[price.offer for price in prices],
+            types=types,
+            source=prices[0].source if prices else f"{self.feed.provider.name} price list",
+            stated_on=self.at.date(),
+        )
+
+    def _beside(self, prices: Sequence[ParsedPrice], region: Region | None) -> list[ParsedPrice]:
+        if all(price.purchase_model is PurchaseModel.ON_DEMAND for price in prices):
+            return []
+        return on_demand(self.feed.provider, region, but=self.feed)
+
+    def _write(self, found: Changes, offers: Mapping[str, Offer]) -> None:
+        stamp = {
+            "feed": self.feed,
+            "observed_at": self.at,
+            "payload_sha256": self.payload.sha256 if self.payload else "",
+        }
+        new = (
+            observation(price, doubt, offers[price.offer], stamp) for price, doubt in found.append
+        )
+        while batch := list(islice(new, BATCH)):
+            PriceObservation.objects.bulk_create(batch)
+        vanished = [*found.missing, *found.withdrawn]
+        rows = PriceObservation.objects
+        rows.filter(pk__in=found.publish).update(is_published=True)
+        rows.filter(pk__in=found.returned).update(missing_since=None)
+        rows.filter(pk__in=vanished).update(missing_since=self.at)
+
+    def _count(self, found: Changes, machines: Found, priced: int) -> None:
+        report = self.report
+        report.priced += priced
+        report.published += found.published
+        report.unchanged += found.unchanged
+        report.quarantined += found.quarantined
+        report.refused += found.refused
+        report.missing += len(found.missing)
+        report.returned += len(found.returned)
+        report.new_types += machines.new
+        report.changed_types += machines.changed
+        report.is_changed |= bool(
+            machines.new
+            or machines.changed
+            or found.append
+            or found.publish
+            or found.returned
+            or found.missing
+            or found.withdrawn
+        )
+
+    def _unpriced(self) -> None:
+        """Make the stored reasons those of this list."""
+        wanted = {
+            (row.region, row.offer): (str(row.reason), row.detail) for row in self.found.unpriced
+        }
+        gone = []
+        for row in UnpricedType.objects.filter(feed=self.feed):
+            if wanted.get((row.region, row.name)) == (row.reason, row.detail):
+                del wanted[row.region, row.name]
+            else:
+                gone.append(row.pk)
+        if gone:
+            UnpricedType.objects.filter(pk__in=gone).delete()
+        UnpricedType.objects.bulk_create(
+            [
+                UnpricedType(feed=self.feed, region=place, name=name, reason=reason, detail=detail)
+                for (place, name), (reason, detail) in wanted.items()
+            ],
+            batch_size=BATCH,
+        )
+        self.report.is_changed |= bool(gone or wanted)
+
+    def _finish(self) -> None:
+        """Note on the feed what this list held, and that the provider told it now."""
+        summary = {name: value for name, value in vars(self.report).items() if name in SUMMARY}
+        summary["torn"] = self.torn
+        summary["extras"] = [_extra(extra) for extra in self.found.extras]
+        stamps = {"checked_at": self.at} | (
+            {"changed_at": self.at} if self.report.is_changed else {}
+        )
+        PriceFeed.objects.filter(pk=self.feed.pk).update(summary=summary, **stamps)
+
+
+def _extra(extra: ParsedExtra) -> dict[str, str | None]:
+    return {
+        "region": extra.region,
+        "name": extra.name,
+        "amount": format(extra.amount, "f"),
+        "currency": extra.currency,
+        "unit": extra.unit,
+        "monthly_cap": None if extra.monthly_cap is None else format(extra.monthly_cap, "f"),
+        "note": extra.note,
+    }
+
+
+@transaction.atomic
+def price_review(
+    *, observation: PriceObservation, is_accepted: bool, actor: str, reason: str
+) -> PriceObservation:
+    """A person's word on a price in quarantine: it is published, or stays out for good.
+
+    The same price is not asked about again. Raises InvalidValue for one that does not wait (any
+    more) and without a reason.
+    """
+    row = PriceObservation.objects.select_for_update().get(pk=observation.pk)
+    if not reason.strip():
+        raise InvalidValue("/reason", "a reason is needed")
+    if row.is_published or row.reviewed_at is not None:
+        raise InvalidValue("/price", "does not wait for anybody")
+    if row.missing_since is not None:
+        raise InvalidValue("/price", "is not on the provider's list any more")
+    row.is_published = is_accepted
+    row.reviewed_by, row.reviewed_at = actor, clock.now()
+    row.save(update_fields=["is_published", "reviewed_by", "reviewed_at"])
+    audit_record(
+        workspace=row.offer.workspace or default_workspace(),
+        actor=actor,
+        action="price_accept" if is_accepted else "price_refuse",
+        target=row,
+        detail={"offer": row.offer.slug, "doubt": row.doubt, "reason": reason.strip()},
+    )
+    data_version_bump()
+    return row
+
+
+def on_demand_by_sku(*, provider: str, region: str) -> dict[str, ParsedPrice]:
+    """The published on-demand prices of a region by SKU, on which savings plans are joined."""
+    place = Region.objects.filter(provider__slug=provider, code=region).first()
+    return {} if place is None else skus(listed_on_demand(place.provider, place))

@@ -1,0 +1,122 @@
+"""Writes of the catalog: the data version, own machines and their prices."""
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import transaction
+
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import default_workspace
+from backend.catalog.models import (
+    Offer,
+    PriceObservation,
+    PurchaseModel,
+)
+from backend.catalog.services.data_version import data_version_bump
+from backend.common import clock
+from backend.domain.errors import InvalidValue
+from backend.domain.money import Money
+from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
+
+MOST_REASON = 500
+
+
+@dataclass(frozen=True)
+class PriceInput:
+    """A price as a person states it; amounts are net and in `currency`.
+
+    Without a purchase model it follows from the unit.
+    """
+
+    amount: Decimal
+    currency: str
+    unit: str
+    setup: Decimal | None = None
+    purchase_model: str = ""
+    term: str = ""
+
+
+@transaction.atomic
+def price_observation_create(
+    *,
+    offer: Offer,
+    price: PriceInput,
+    source: str,
+    note: str = "",
+    observed_at: dt.datetime | None = None,
+    place: str = "/price",
+) -> PriceObservation:
+    """Append a price of an offer.
+
+    Raises InvalidValue below the pointer `place` for an amount that cannot be kept as stated, an
+    unknown unit or currency, and a unit or term that does not go with the purchase model.
+    """
+    purchase_model = _checked(price, place)
+    observation = PriceObservation.objects.create(
+        offer=offer,
+        purchase_model=purchase_model,
+        term=price.term,
+        amount=price.amount,
+        currency=price.currency,
+        unit=price.unit,
+        setup_amount=price.setup,
+        source=source,
+        note=note,
+        observed_at=observed_at or clock.now(),
+    )
+    data_version_bump()
+    return observation
+
+
+def _checked(price: PriceInput, place: str) -> str:
+    """The purchase model of a sound price."""
+    try:
+        Money(price.amount, price.currency)
+    except InvalidValue as error:
+        raise InvalidValue(f"{place}/{error.field}", error.detail) from None
+    if fault := amount_fault(price.amount):
+        raise InvalidValue(f"{place}/amount", fault)
+    if price.setup is not None and (fault := amount_fault(price.setup, is_zero_allowed=True)):
+        raise InvalidValue(f"{place}/setup", fault)
+    if price.unit not in MODEL_OF_UNIT:
+        detail = f"{price.unit!r} is not one of {', '.join(MODEL_OF_UNIT)}"
+        raise InvalidValue(f"{place}/unit", detail)
+    purchase_model = price.purchase_model or MODEL_OF_UNIT[price.unit]
+    if purchase_model not in PurchaseModel.values:
+        detail = f"{purchase_model!r} is not one of {', '.join(PurchaseModel.values)}"
+        raise InvalidValue(f"{place}/purchase_model", detail)
+    if wrong := kind_fault(purchase_model, price.unit, price.term):
+        raise InvalidValue(f"{place}/{wrong[0]}", wrong[1])
+    return purchase_model
+
+
+@transaction.atomic
+def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
+    """A price that a person knows better than a list, with why; it is published at once.
+
+    In force until a list tells a price that is new: one that it told before does not come back.
+
+    Raises InvalidValue by JSON pointer.
+    """
+    reason = reason.strip()
+    if not 1 <= len(reason) <= MOST_REASON:
+        raise InvalidValue("/reason", f"1 to {MOST_REASON} characters are needed")
+    observation = price_observation_create(
+        offer=offer, price=price, source=f"entered by {actor}", note=reason, place=""
+    )
+    audit_record(
+        workspace=offer.workspace or default_workspace(),
+        actor=actor,
+        action="price_enter",
+        target=observation,
+        detail={
+            "offer": offer.slug,
+            "amount": format(price.amount, "f"),
+            "currency": price.currency,
+            "unit": price.unit,
+            "purchase_model": observation.purchase_model,
+            "reason": reason,
+        },
+    )
+    return observation

@@ -1,0 +1,243 @@
+"""Tables that a person sends: quotes for dedicated servers, and offers of one's own.
+
+Good rows are stored and bad ones told. What a table names belongs to the workspace: nobody else
+sees an offer that was made for it, and what providers sell to everybody is left alone.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.catalog.models import Offer, PriceObservation, Provider, Region
+from backend.catalog.selectors.current_prices import IDENTITY
+from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.offers import PROVIDER_NAMES, provider_get, region_get
+from backend.common import clock
+from backend.domain.parsing.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
+from backend.domain.parsing.offers import offers
+from backend.domain.parsing.quotes import quotes
+from backend.domain.parsing.tables import Remark
+
+BATCH = 1000
+LONGEST_SLUG = 120
+LEARNT = (*FACTS, "kind", "note")
+SAME = ("amount", "unit", "setup_amount", "tax_basis", "tax_rate", "minimum_months", "valid_until")
+"""Fields in which an observation read again agrees with the one stored."""
+
+Reader = Callable[..., ParsedTable]
+
+
+@dataclass
+class TableReport:
+    """What came of a table; `rows` counts the good and the refused ones."""
+
+    is_dry: bool
+    rows: int = 0
+    offers_new: int = 0
+    offers_changed: int = 0
+    prices_new: int = 0
+    prices_unchanged: int = 0
+    refused: list[Remark] = field(default_factory=list)
+    warnings: list[Remark] = field(default_factory=list)
+
+    def as_document(self) -> dict[str, Any]:
+        """The report as JSON."""
+        return asdict(self)
+
+
+def quotes_import(
+    *,
+    workspace: Workspace,
+    text: bytes | str,
+    actor: str,
+    is_dry: bool = False,
+    today: dt.date | None = None,
+) -> TableReport:
+    """Store the quotes of a CSV table (domain.parsing.quotes) as monthly prices of offers.
+
+    A dry run reports the same and stores nothing.
+    """
+    reading = _Import(workspace, "quotes_import", actor, is_replacing=False)
+    return reading.run(quotes(text, today=today or clock.now().date()), is_dry=is_dry)
+
+
+def offers_import(
+    *,
+    workspace: Workspace,
+    text: bytes | str,
+    actor: str,
+    is_dry: bool = False,
+    today: dt.date | None = None,
+) -> TableReport:
+    """Store the offers of a CSV table (domain.parsing.offers), with their prices if it has them.
+
+    What a row tells of a known offer replaces what was known. A dry run stores nothing.
+    """
+    reading = _Import(workspace, "offers_import", actor, is_replacing=True)
+    return reading.run(offers(text, today=today or clock.now().date()), is_dry=is_dry)
+
+
+class _Import:
+    """One table on its way into the catalog."""
+
+    def __init__(
+        self, workspace: Workspace, action: str, actor: str, *, is_replacing: bool
+    ) -> None:
+        self.workspace = workspace
+        self.action = action
+        self.actor = actor
+        self.is_replacing = is_replacing
+        self.places: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
+        self.offers: dict[str, Offer] = {}
+        self.new: dict[str, Offer] = {}
+        self.changed: dict[str, Offer] = {}
+        self.prices: dict[tuple[Any, ...], tuple[int, PriceObservation]] = {}
+
+    @transaction.atomic
+    def run(self, table: ParsedTable, *, is_dry: bool) -> TableReport:
+        self.report = TableReport(is_dry, table.total, warnings=list(table.warnings))
+        self.report.refused = list(table.refused)
+        if table.rows:
+            # Two imports at once would both make the same offers.
+            Workspace.objects.select_for_update(no_key=True).get(pk=self.workspace.pk)
+            self._read(table.rows)
+            self._write()
+        self.report.refused.sort(key=lambda remark: remark.line)
+        if is_dry:
+            transaction.set_rollback(True)
+        return self.report
+
+    def _read(self, rows: Iterable[OfferRow]) -> None:
+        placed = [(row, _slug(row)) for row in rows]
+        known = Offer.objects.filter(slug__in={slug for _, slug in placed})
+        self.offers = {offer.slug: offer for offer in known}
+        stored = PriceObservation.objects.filter(offer__in=self.offers.values())
+        self.stored = {_key(price): price for price in stored}
+        for row, slug in placed:
+            offer = self._offer(row, slug)
+            if offer is not None and row.price is not None:
+                self._price(row.line, offer, row.price)
+
+    def _refuse(self, line: int, column: str, detail: str) -> None:
+        self.report.refused.append(Remark(line, column, detail))
+
+    def _offer(self, row: OfferRow, slug: str) -> Offer | None:
+        if len(slug) > LONGEST_SLUG or not slugify(row.name) or not slugify(row.provider):
+            detail = "letters or digits are needed in provider and name, 120 of them at most"
+            self._refuse(row.line, "", f"{slug[:LONGEST_SLUG]!r} is no name of an offer: {detail}")
+            return None
+        offer = self.offers.get(slug)
+        if offer is None:
+            return self._made(row, slug)
+        if offer.workspace_id != self.workspace.pk:
+            self._refuse(row.line, "", f"{slug} is not an offer of this workspace alone")
+            return None
+        if offer.name.casefold() != row.name.casefold():
+            self._refuse(row.line, "", f"{slug} is the offer {offer.name!r} already")
+            return None
+        self._learn(row, offer)
+        return offer
+
+    def _made(self, row: OfferRow, slug: str) -> Offer:
+        provider, region = self._place(row)
+        price = row.price
+        offer = Offer(
+            slug=slug,
+            workspace=self.workspace,
+            provider=provider,
+            region=region,
+            name=row.name,
+            kind=row.kind,
+            note=row.note,
+            source=price.source if price else "own list of offers",
+            stated_on=price.observed_on if price else None,
+            **{name: getattr(row, name) for name in FACTS},
+        )
+        self.offers[slug] = self.new[slug] = offer
+        return offer
+
+    def _place(self, row: OfferRow) -> tuple[Provider, Region | None]:
+        if (row.provider, row.region) not in self.places:
+            provider = provider_get(slug=provider_slug(row.provider), name=row.provider)
+            region = region_get(provider=provider, code=row.region) if row.region else None
+            self.places[row.provider, row.region] = provider, region
+        return self.places[row.provider, row.region]
+
+    def _learn(self, row: OfferRow, offer: Offer) -> None:
+        """What the row knows better; a quote only fills in what is not known."""
+        for name in LEARNT:
+            told, known = getattr(row, name), getattr(offer, name)
+            if told in {None, ""} or told == known:
+                continue
+            if known in {None, ""} or self.is_replacing:
+                setattr(offer, name, told)
+                if offer.slug not in self.new:
+                    self.changed[offer.slug] = offer
+            else:
+                detail = f"{name} is known as {known} and stays, though the line says {told}"
+                self.report.warnings.append(Remark(row.line, "", detail))
+
+    def _price(self, line: int, offer: Offer, row: PriceRow) -> None:
+        at = dt.datetime.combine(row.observed_on, dt.time(), dt.UTC)
+        told = {name: value for name, value in asdict(row).items() if name != "observed_on"}
+        price = PriceObservation(
+            offer=offer, observed_at=at, effective_from=row.observed_on, **told
+        )
+        key = _key(price)
+        held = self.stored.get(key)
+        if key in self.prices:
+            self._refuse(line, "", f"the same price of the same day as line {self.prices[key][0]}")
+        elif held is None:
+            self.prices[key] = line, price
+        elif all(getattr(held, name) == getattr(price, name) for name in SAME):
+            self.report.prices_unchanged += 1
+        else:
+            amount = f"{held.amount.normalize():f} {held.currency}"
+            self._refuse(line, "", f"another price of {row.observed_on} is stored, of {amount}")
+
+    def _write(self) -> None:
+        Offer.objects.bulk_create(self.new.values(), batch_size=BATCH)
+        Offer.objects.bulk_update(self.changed.values(), LEARNT, batch_size=BATCH)
+        new = [price for _, price in self.prices.values()]
+        PriceObservation.objects.bulk_create(new, batch_size=BATCH)
+        report = self.report
+        report.offers_new, report.offers_changed = len(self.new), len(self.changed)
+        report.prices_new = len(new)
+        if not (self.new or self.changed or new):
+            return
+        data_version_bump()
+        audit_record(
+            workspace=self.workspace,
+            actor=self.actor,
+            action=self.action,
+            target=self.workspace,
+            detail={
+                "offers_new": report.offers_new,
+                "offers_changed": report.offers_changed,
+                "prices_new": report.prices_new,
+                "refused": len(report.refused),
+            },
+        )
+
+
+SLUG_OF_NAME = {name.casefold(): slug for slug, name in PROVIDER_NAMES.items()}
+
+
+def provider_slug(name: str) -> str:
+    """The slug of a provider by its name or slug."""
+    return SLUG_OF_NAME.get(name.casefold()) or slugify(name)
+
+
+def _slug(row: OfferRow) -> str:
+    parts = (provider_slug(row.provider), slugify(row.name), slugify(row.region))
+    return "-".join(filter(None, parts))
+
+
+def _key(price: PriceObservation) -> tuple[Any, ...]:
+    return (*(getattr(price, name) for name in IDENTITY), price.observed_at)

@@ -1,0 +1,165 @@
+"""Prices that a third party collected: kept beside the providers' own lists, never over them.
+
+A price is of the time at which the collector saw it last, so each one is as old as it says. One
+that the provider's own list tells is left to that list.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, Region
+from backend.catalog.selectors.current_prices import IDENTITY
+from backend.catalog.selectors.published_prices import observation, published
+from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.offers import provider_get, region_get
+from backend.catalog.services.price_import import feed_get
+from backend.catalog.services.price_list_offers import BATCH, offers_record
+from backend.common import clock
+from backend.domain.parsing.prices import Key, ParsedType
+from backend.domain.parsing.sparecores import Quote
+
+Place = tuple[str, str]
+"""Code of a region ("" for none) and name of a type there."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a collector tells of one provider; prices and types by the code of their region.
+
+    A type under "" is sold somewhere, at a price that is not told. `source` is stated with
+    everything; `names` and `countries` are of regions.
+    """
+
+    provider: str
+    provider_name: str
+    kind: str
+    """Of the feed that stands for it."""
+    source: str
+    types: Mapping[str, Sequence[ParsedType]]
+    quotes: Mapping[str, Sequence[Quote]]
+    names: Mapping[str, str] = field(default_factory=dict)
+    countries: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Recorded:
+    """The offers by place, and how many rows are new or changed."""
+
+    offers: dict[Place, Offer] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@transaction.atomic
+def collection_record(*, told: Collection) -> Recorded:
+    """Take over a collection; the same one again changes nothing.
+
+    Its prices that are not told any more are stale. Offers of others keep their own figures.
+    """
+    maker = provider_get(slug=told.provider, name=told.provider_name)
+    # Two lists of one provider make the same offers.
+    Provider.objects.select_for_update(no_key=True).get(pk=maker.pk)
+    feed = feed_get(provider=told.provider, kind=told.kind)
+    made = Recorded()
+    for code in sorted({*told.types, *told.quotes, *_stored(feed)}):
+        _record(told, feed, code, made)
+    if any(count for name, count in made.counts.items() if name in CHANGES):
+        data_version_bump()
+        PriceFeed.objects.filter(pk=feed.pk).update(changed_at=clock.now())
+    return made
+
+
+CHANGES = frozenset({"offers_new", "offers_changed", "prices_new", "prices_gone", "prices_back"})
+
+
+def _stored(feed: PriceFeed) -> set[str]:
+    rows = PriceObservation.objects.filter(feed=feed).order_by()
+    return {code or "" for code in rows.values_list("offer__region__code", flat=True).distinct()}
+
+
+def _record(told: Collection, feed: PriceFeed, code: str, made: Recorded) -> None:
+    region = _region(feed.provider, code, told) if code else None
+    quotes, types = told.quotes.get(code, ()), told.types.get(code, ())
+    if quotes or types:
+        found = offers_record(
+            provider=feed.provider,
+            region=region,
+            names=[machine.name for machine in types],
+            types=_own(types, feed.provider, region, told.source),
+            source=told.source,
+            stated_on=_newest(quotes) or clock.now().date(),
+        )
+        made.counts["offers_new"] += found.new
+        made.counts["offers_changed"] += found.changed
+        names = {machine.name for machine in types}
+        made.offers |= {(code, name): found.offers[name] for name in names}
+    _prices(quotes, feed, region, made, code)
+
+
+def _region(provider: Provider, code: str, told: Collection) -> Region:
+    region = region_get(provider=provider, code=code)
+    if not region.name and (name := told.names.get(code)):
+        region.name, region.country = name, region.country or told.countries.get(code, "")
+        region.save(update_fields=("name", "country"))
+    return region
+
+
+def _own(
+    types: Sequence[ParsedType], provider: Provider, region: Region | None, source: str
+) -> list[ParsedType]:
+    """Types of which nobody else has told anything."""
+    rows = Offer.objects.filter(provider=provider, region=region, workspace=None)
+    others = set(rows.exclude(source=source).values_list("name", flat=True))
+    return [machine for machine in types if machine.name not in others]
+
+
+def _newest(quotes: Iterable[Quote]) -> dt.date | None:
+    return max((one.observed_at.date() for one in quotes), default=None)
+
+
+def _prices(
+    quotes: Sequence[Quote], feed: PriceFeed, region: Region | None, made: Recorded, code: str
+) -> None:
+    listed = _listed(feed, region)
+    new = []
+    for one in quotes:
+        offer = made.offers[code, one.price.offer]
+        row = observation(one.price, "", offer, {"feed": feed, "observed_at": one.observed_at})
+        if tuple(getattr(row, name) for name in IDENTITY) in listed:
+            made.counts["prices_of_lists"] += 1
+        else:
+            new.append(row)
+    rows = PriceObservation.objects.filter(feed=feed, offer__region=region)
+    before = rows.count()
+    PriceObservation.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
+    added = rows.count() - before
+    made.counts["prices_new"] += added
+    made.counts["prices_known"] += len(new) - added
+    _absent({one.price.key for one in quotes}, feed, region, made)
+
+
+def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
+    """What the prices are of that a list of the provider's own tells."""
+    rows = PriceObservation.objects.filter(
+        offer__provider=feed.provider,
+        offer__region=region,
+        offer__workspace=None,
+        is_published=True,
+        missing_since=None,
+        feed__isnull=False,
+    )
+    return set(rows.exclude(feed=feed).order_by().values_list(*IDENTITY).distinct())
+
+
+def _absent(told: set[Key], feed: PriceFeed, region: Region | None, made: Recorded) -> None:
+    """Prices of the collection that it tells no more are missing, until it tells them again."""
+    held = published(feed, region)
+    gone = [one.pk for key, one in held.items() if key not in told and one.missing_since is None]
+    back = [one.pk for key, one in held.items() if key in told and one.missing_since is not None]
+    PriceObservation.objects.filter(pk__in=gone).update(missing_since=clock.now())
+    PriceObservation.objects.filter(pk__in=back).update(missing_since=None)
+    made.counts["prices_gone"] += len(gone)
+    made.counts["prices_back"] += len(back)

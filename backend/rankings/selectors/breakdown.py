@@ -1,0 +1,72 @@
+"""What an offer costs in all: the machine, and each extra that may be bought beside it."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from backend.catalog.models import Offer
+from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.extras import tariffs
+from backend.catalog.selectors.rates import rate_table
+from backend.common import clock
+from backend.domain.pricing.extras import EXTRAS
+from backend.domain.units import EXACT
+from backend.rankings.selectors.prices import Context, priced
+from backend.rankings.selectors.query import RankingQuery
+
+MACHINE_ALONE = "machine"
+TAX = "tax"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a price, in the currency and for the period of the query; None is not known."""
+
+    name: str
+    """machine, disk, ip, egress or tax."""
+    amount: Decimal | None
+    is_in_basis: bool
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The parts of a price and what they add up to; None where one of them is not known."""
+
+    parts: Sequence[Part]
+    total: Decimal | None
+    period: str
+    price_basis: str
+
+
+def price_breakdown(offer: Offer, query: RankingQuery) -> Breakdown | None:
+    """The offer's price under the query with every extra, in the amounts that the query states.
+
+    None where the machine has no price under the query's term.
+    """
+    own = PriceBasis(query.term, query.machine_basis, query.currency, query.period, query.as_of)
+    choice = best_prices(own, [offer.pk]).get(offer.pk)
+    if choice is None:
+        return None
+    today: dt.date = query.as_of or clock.now().date()
+    shared = Context(query, rate_table(query.as_of), today, 0, tariffs(query.as_of))
+
+    def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
+        asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)
+        found: Decimal | None = priced(offer, choice, replace(shared, query=asked)).cells["price"]
+        return found
+
+    machine = price(())
+    parts = [Part(MACHINE_ALONE, machine, is_in_basis=True)]
+    for name in EXTRAS:
+        added = _less(price((name,)), machine)
+        parts.append(Part(name, added, is_in_basis=name in query.basis))
+    net, total = price(EXTRAS), price(EXTRAS, query.tax_rate)
+    if query.tax_rate is not None:
+        parts.append(Part(TAX, _less(total, net), is_in_basis=True))
+    cells = priced(offer, choice, shared).cells
+    return Breakdown(parts, total, cells["period"], cells["price_basis"])
+
+
+def _less(whole: Decimal | None, part: Decimal | None) -> Decimal | None:
+    return None if whole is None or part is None else EXACT.subtract(whole, part)

@@ -1,0 +1,58 @@
+"""A small in-process memory of what was computed from one state of the data."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any, TypeVar
+
+from backend.catalog.selectors.data_version import DataStamp
+
+Value = TypeVar("Value")
+
+
+class StampedCache:
+    """Keeps the newest results of the newest data state; forgets all when the data change.
+
+    What several threads want at once is computed by one of them, the others wait for it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._stamp: DataStamp | None = None
+        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._gates: dict[Hashable, Lock] = {}
+        self._lock = Lock()
+
+    def get(self, stamp: DataStamp, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """The result under `key`, computed when it is not held for this stamp.
+
+        Nothing is held while the data were never counted: such a stamp says nothing.
+        """
+        if stamp.changed_at is None:
+            return compute()
+        with self._lock:
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self._held.clear()
+                self._gates.clear()
+            if key in self._held:
+                held: Value = self._touched(key)
+                return held
+            gate = self._gates.setdefault(key, Lock())
+        with gate:
+            with self._lock:
+                if stamp == self._stamp and key in self._held:
+                    made: Value = self._touched(key)
+                    return made
+            value = compute()
+            with self._lock:
+                if stamp == self._stamp:
+                    self._gates.pop(key, None)
+                    self._held[key] = value
+                    while len(self._held) > self._size:
+                        self._held.popitem(last=False)
+            return value
+
+    def _touched(self, key: Hashable) -> Any:
+        self._held.move_to_end(key)
+        return self._held[key]

@@ -1,0 +1,270 @@
+"""A few offers side by side: facts, cost and every metric, each against one of them."""
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.catalog.models import Offer
+from backend.catalog.selectors.offers import offers_visible
+from backend.common.rest.parameters import InvalidParameters
+from backend.domain.comparison import Figure, delta_ratio, is_distinguishable
+from backend.domain.metrics import METRICS, Metric
+from backend.domain.units import exact_decimal
+from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
+from backend.rankings.selectors.ranking import RankingRow, ranking
+from backend.rankings.selectors.scores import Score, scores_of
+
+MOST_OFFERS = 6
+FACTS = "facts"
+COST = "cost"
+METRIC = "metrics"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one offer has of one item: of `text` and `value` one is set, none where unknown."""
+
+    text: str | None = None
+    value: Decimal | None = None
+    ci95_low: Decimal | None = None
+    ci95_high: Decimal | None = None
+    delta_ratio: Decimal | None = None
+    """Against the baseline; None for the baseline itself."""
+    is_distinguishable: bool | None = None
+    """None: this offer is the baseline, or a spread is not known."""
+    n_instances: int | None = None
+    n_repeats: int | None = None
+    source: str | None = None
+    measured_at: dt.datetime | None = None
+    result_url: str | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is anything to show."""
+        return self.text is not None or self.value is not None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the comparison; a cell for each offer, in their order."""
+
+    key: str
+    label: str
+    group: str
+    unit: str
+    better: str
+    """higher, lower, or empty where neither is better."""
+    cells: Sequence[Cell]
+    is_estimate: bool = False
+    """Whether figures have intervals; exact ones (a size, a price) are told apart when they differ."""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the offers differ here by more than their intervals allow for."""
+        if any(cell.is_known != self.cells[0].is_known for cell in self.cells):
+            return True
+        if len({(cell.text, cell.value) for cell in self.cells}) == 1:
+            return False
+        if self.cells[0].text is not None:
+            return True
+        return any(cell.is_distinguishable is not False for cell in self.cells if cell.delta_ratio)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Offers under a query, the slug of the baseline among them, and what is compared."""
+
+    rows: Sequence[RankingRow]
+    base: str
+    items: Sequence[Item]
+    basis: Mapping[str, Any]
+    data_version: int
+    metric: Metric
+
+
+def compared_slugs(values: Sequence[str]) -> list[str]:
+    """Slugs from repeated or comma-separated parameters, each once."""
+    parts = [part.strip() for value in values for part in value.split(",")]
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def comparison(
+    slugs: Sequence[str],
+    query: RankingQuery,
+    *,
+    base: str = "",
+    workspace_slug: str = DEFAULT_WORKSPACE,
+) -> Comparison:
+    """The offers in the order given, placed among all; `base` is else the first of them.
+
+    Raises InvalidParameters for offers that are not there, for none, and for too many.
+    """
+    everyone = ranking(
+        replace(query, filters=(), q="", sort=DEFAULT_SORT), workspace_slug=workspace_slug
+    )
+    wanted = set(slugs)
+    of_slug = {r.offer_id: r for r in (*everyone.rows, *everyone.unscored) if r.offer_id in wanted}
+    _check(slugs, of_slug, base)
+    rows = [of_slug[slug] for slug in slugs]
+    base = base or slugs[0]
+    offers = {one.slug: one for one in offers_visible(workspace_slug).filter(slug__in=slugs)}
+    scored = scores_of(offer.pk for offer in offers.values())
+    items = [
+        *(one for one in _facts(rows, offers) if any(cell.is_known for cell in one.cells)),
+        *_costs(rows, everyone.metric),
+        *_metrics([{s.metric.key: s for s in scored[offers[slug].pk]} for slug in slugs]),
+    ]
+    place = slugs.index(base)
+    return Comparison(
+        rows=rows,
+        base=base,
+        items=[_against(item, place) for item in items],
+        basis={**everyone.basis, "base": base},
+        data_version=everyone.data_version,
+        metric=everyone.metric,
+    )
+
+
+def _check(slugs: Sequence[str], found: Mapping[str, RankingRow], base: str) -> None:
+    if len(slugs) > MOST_OFFERS:
+        raise InvalidParameters([("o", f"{len(slugs)} offers are more than {MOST_OFFERS}")])
+    errors = [("o", f"there is no offer {slug[:80]!r}") for slug in slugs if slug not in found]
+    if not slugs:
+        errors.append(("o", "the slugs of two to six offers are needed"))
+    if base and base not in slugs:
+        errors.append(("base", f"{base[:80]!r} is not among the offers compared"))
+    if errors:
+        raise InvalidParameters(errors)
+
+
+# --- what is compared -------------------------------------------------------------------------
+
+
+def _facts(rows: Sequence[RankingRow], offers: Mapping[str, Offer]) -> Iterator[Item]:
+    def texts(key: str, label: str, of: Callable[[RankingRow], str | None]) -> Item:
+        return Item(key, label, FACTS, "", "", [Cell(text=of(row) or None) for row in rows])
+
+    def sizes(key: str, label: str, unit: str) -> Item:
+        return Item(key, label, FACTS, unit, "", [_number(getattr(row, key)) for row in rows])
+
+    yield texts("provider", "Provider", lambda row: row.provider)
+    yield texts("kind", "Kind", lambda row: row.kind)
+    yield texts("region", "Region", lambda row: row.region)
+    yield texts("arch", "Architecture", lambda row: row.arch)
+    yield texts("cpu_model", "Processor", lambda row: offers[row.offer_id].cpu_model)
+    yield sizes("vcpu", "vCPU", "")
+    yield texts("vcpu_kind", "vCPU kind", lambda row: row.vcpu_kind)
+    yield sizes("threads", "Hardware threads", "")
+    yield sizes("ram_gib", "RAM", "GiB")
+    yield sizes("disk_gb", "Disk included", "GB")
+    yield texts("disk_kind", "Disk kind", lambda row: row.disk_kind)
+
+
+def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[Item]:
+    first = rows[0]
+    price_unit = f"{first.currency}/{first.period}"
+
+    def item(key: str, label: str, unit: str, better: str, cells: Sequence[Cell]) -> Item:
+        return Item(key, label, COST, unit, better, cells)
+
+    def texts(key: str, label: str) -> Item:
+        cells = [Cell(text=None if (v := getattr(r, key)) is None else str(v)) for r in rows]
+        return item(key, label, "", "", cells)
+
+    yield item("price", "Price", price_unit, "lower", [_number(row.price) for row in rows])
+    yield texts("price_term", "Price term")
+    yield texts("price_basis", "Price holds")
+    yield texts("price_observed_on", "Price observed on")
+    value_unit = (
+        f"{metric.unit} per {price_unit}"
+        if metric.is_higher_better
+        else f"1 / ({metric.unit} × {price_unit})"
+    )
+    values = [
+        Cell(
+            value=row.value_per_cost,
+            ci95_low=row.value_per_cost_ci95_low,
+            ci95_high=row.value_per_cost_ci95_high,
+        )
+        for row in rows
+    ]
+    label = f"Value per cost, {metric.label}"
+    yield replace(item("value_per_cost", label, value_unit, "higher", values), is_estimate=True)
+    yield item("rank", "Rank among all offers", "", "", [Cell(text=_rank(row)) for row in rows])
+
+
+def _rank(row: RankingRow) -> str | None:
+    if row.rank is None or row.rank_low == row.rank_high:
+        return None if row.rank is None else str(row.rank)
+    return f"{row.rank} ({row.rank_low}–{row.rank_high})"
+
+
+def _metrics(scored: Sequence[Mapping[str, Score]]) -> Iterator[Item]:
+    for key, metric in METRICS.items():
+        if any(key in scores for scores in scored):
+            cells = [_score(scores.get(key)) for scores in scored]
+            yield Item(
+                key, metric.label, METRIC, metric.unit, metric.better, cells, is_estimate=True
+            )
+
+
+def _number(value: Decimal | float | None) -> Cell:
+    """A figure that is no estimate."""
+    if value is None:
+        return Cell()
+    return Cell(value=exact_decimal(value) if isinstance(value, float) else Decimal(value))
+
+
+def _score(score: Score | None) -> Cell:
+    if score is None:
+        return Cell()
+    summary = score.summary
+    low, high = summary.ci95_low, summary.ci95_high
+    return Cell(
+        value=exact_decimal(summary.value),
+        ci95_low=None if low is None else exact_decimal(low),
+        ci95_high=None if high is None else exact_decimal(high),
+        n_instances=summary.n_instances,
+        n_repeats=summary.n_repeats,
+        source=score.source,
+        measured_at=score.measured_at,
+        result_url=score.result_url,
+        flags=score.flags,
+    )
+
+
+# --- against the baseline ---------------------------------------------------------------------
+
+
+def _against(item: Item, place: int) -> Item:
+    base = _figure(item.cells[place], is_estimate=item.is_estimate)
+    if base is None:
+        return item
+    cells = [
+        cell if n == place else _compared(cell, base, is_estimate=item.is_estimate)
+        for n, cell in enumerate(item.cells)
+    ]
+    return replace(item, cells=cells)
+
+
+def _compared(cell: Cell, base: Figure, *, is_estimate: bool) -> Cell:
+    figure = _figure(cell, is_estimate=is_estimate)
+    if figure is None:
+        return cell
+    return replace(
+        cell,
+        delta_ratio=delta_ratio(figure, base),
+        is_distinguishable=is_distinguishable(figure, base),
+    )
+
+
+def _figure(cell: Cell, *, is_estimate: bool) -> Figure | None:
+    if cell.value is None:
+        return None
+    if is_estimate:
+        return Figure(cell.value, cell.ci95_low, cell.ci95_high)
+    return Figure(cell.value, cell.value, cell.value)

@@ -1,0 +1,45 @@
+"""Which rows a query keeps, judged by their cells; what is unknown meets no bound."""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from backend.common.rest.table import Kind
+from backend.domain.units import exact_decimal
+from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.query import Filter
+
+# Cells that only a ranking gives. Those of the first set do not depend on the other rows, so the
+# list is ranked again without the rows that they exclude; the second set only hides rows.
+VALUE_COLUMNS = frozenset(
+    {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
+)
+COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "__gte": operator.ge,
+    "__lte": operator.le,
+    "__gt": operator.gt,
+    "__lt": operator.lt,
+}
+PLACE_COLUMNS = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"})
+
+
+def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
+    """Whether a row meets every condition."""
+    return all(_meets(cells[condition.column], condition) for condition in filters)
+
+
+def _meets(cell: Any, condition: Filter) -> bool:
+    if COLUMN[condition.column].kind is Kind.WORDS:
+        is_any = not set(condition.values).isdisjoint((cell or "").split())
+        return is_any != (condition.operator == "!")
+    if cell is None:
+        return condition.operator == "!"
+    value = exact_decimal(cell) if isinstance(cell, float) else cell
+    if compared := COMPARED.get(condition.operator):
+        return bool(compared(value, condition.values[0]))
+    return (value in condition.values) != (condition.operator == "!")
+
+
+def has_words(text: str, searched: str) -> bool:
+    """Whether the text holds every word searched for, in any order and case."""
+    return all(word in text for word in searched.lower().split())

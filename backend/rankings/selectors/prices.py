@@ -1,0 +1,170 @@
+"""What an offer costs under a query: the machine, the extras in the basis, and the reader's tax."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from backend.catalog.models import Offer
+from backend.catalog.selectors.current_prices import SUSTAINED_USE, PriceChoice
+from backend.catalog.selectors.extras import Tariffs, tariffs_of
+from backend.domain.errors import UnknownRate
+from backend.domain.money import RateTable
+from backend.domain.pricing.effective import TERM_HOURS, price_over
+from backend.domain.pricing.extras import (
+    PRICE_MISSING,
+    Extra,
+    Wanted,
+    extras_of_month,
+    included_of,
+)
+from backend.domain.pricing.periods import price_per_period
+from backend.domain.units import EXACT
+from backend.rankings.selectors.query import RankingQuery
+
+STALE_AFTER = dt.timedelta(days=30)
+ONCE = "once"
+NOTHING = Wanted()
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all rows of a list share; `today` judges the age of a price."""
+
+    query: RankingQuery
+    rates: RateTable
+    today: dt.date
+    data_version: int
+    tariffs: Tariffs = field(default_factory=dict)
+    """Of extras; read only when the basis holds one."""
+
+
+@dataclass(frozen=True)
+class Priced:
+    """The price of an offer in its cells; None and the names of what is missing where it is not
+    known."""
+
+    cells: Mapping[str, Any]
+    per_hour: Decimal | None
+    flags: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def priced(offer: Offer, choice: PriceChoice | None, shared: Context) -> Priced:
+    """The price chosen for an offer, with what the basis adds to the machine."""
+    query = shared.query
+    cells: dict[str, Any] = {
+        "price": None,
+        "period": query.period,
+        "price_basis": None,
+        "price_term": choice and choice.price_term,
+        "price_usd_hour": None,
+        "price_observed_on": choice and choice.observed_on,
+        "price_zone": (choice and choice.zone) or None,
+        "price_id": choice and choice.observation_id,
+        "fx_rate": None,
+        "fx_date": None,
+    }
+    if choice is None:
+        return Priced(cells, None, (), ("price",))
+    is_stale = choice.is_missing or shared.today - choice.observed_on > STALE_AFTER
+    flags = ("stale_price",) if is_stale else ()
+    extras = _extras(offer, choice, shared)
+    cells["price_basis"] = _basis_words(choice, extras, query.tax_rate)
+    is_purchase = choice.unit == ONCE and choice.charge.term not in TERM_HOURS
+    if is_purchase:
+        cells["period"] = ONCE
+    missing = _missing(extras, is_purchase=is_purchase)
+    hourly: Mapping[str, Decimal | None] = {}
+    if not (is_purchase or missing):
+        hourly = {
+            currency: _amount(choice, extras, shared, currency, "hour")
+            for currency in {"USD", query.currency}
+        }
+        cells["price_usd_hour"] = hourly["USD"]
+    try:
+        rate, day = shared.rates.rate(choice.currency, query.currency)
+    except UnknownRate:
+        return Priced(cells, None, flags, ("price", "fx_rate", *missing))
+    if choice.currency != query.currency:
+        cells["fx_rate"], cells["fx_date"] = rate, day
+    if missing:
+        return Priced(cells, None, flags, missing)
+    per_hour = hourly.get(query.currency)
+    is_hourly = query.period == "hour" and not is_purchase
+    cells["price"] = (
+        per_hour if is_hourly else _amount(choice, extras, shared, query.currency, query.period)
+    )
+    missing = () if cells["price"] is not None else ("price", "fx_rate")
+    return Priced(cells, per_hour, flags, missing)
+
+
+def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
+    """What the basis adds in a month, priced where the machine stands."""
+    wanted = shared.query.wanted
+    if wanted == NOTHING:
+        return []
+    included = included_of(choice.included, offer.disk_bytes, choice.currency)
+    own = tariffs_of(shared.tariffs, offer.provider_id, offer.region_id)
+    return extras_of_month(wanted, included, own, shared.query.hours_per_month)
+
+
+def _missing(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
+    """Extras whose price is not known; what is paid month by month is no part of a purchase."""
+    return tuple(
+        PRICE_MISSING[extra.name]
+        for extra in extras
+        if extra.amount is None or (is_purchase and extra.amount)
+    )
+
+
+def _basis_words(choice: PriceChoice, extras: Iterable[Extra], tax_rate: Decimal | None) -> str:
+    parts = [choice.price_basis, *(extra.name for extra in extras)]
+    return "+".join(parts if tax_rate is None else [*parts, "tax"])
+
+
+def _amount(
+    choice: PriceChoice, extras: Iterable[Extra], shared: Context, currency: str, period: str
+) -> Decimal | None:
+    """The price in a currency and for a period; a purchase is one amount whatever the period.
+
+    None where a rate is not known.
+    """
+    factor = 1 + (shared.query.tax_rate or Decimal(0))
+    try:
+        price = _machine(choice, shared, currency, period)
+        month = _month(extras, shared.rates, currency)
+    except UnknownRate:
+        return None
+    if not choice.is_gross:
+        price = _times(price, factor)
+    if month == 0:
+        return price
+    added = price_per_period(month, "month", period, shared.query.hours_per_month)
+    return EXACT.add(price, _times(added, factor))
+
+
+def _times(amount: Decimal, factor: Decimal) -> Decimal:
+    # As quoted, to the last digit, where there is nothing to multiply by.
+    return amount if factor == 1 else EXACT.multiply(amount, factor)
+
+
+def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -> Decimal:
+    """Raises UnknownRate."""
+    charge, (rate, _) = choice.charge, shared.rates.rate(choice.currency, currency)
+    if choice.currency != currency:
+        charge = charge.times(rate)
+    hours = shared.query.hours_per_month
+    price = price_over(charge, period, hours, is_sustained=choice.price_basis == SUSTAINED_USE)
+    return charge.amount if price is None else price
+
+
+def _month(extras: Iterable[Extra], rates: RateTable, currency: str) -> Decimal:
+    """What extras of known amounts add up to. Raises UnknownRate."""
+    total = Decimal(0)
+    for extra in extras:
+        if extra.amount:
+            rate, _ = rates.rate(extra.currency or currency, currency)
+            total = EXACT.add(total, _times(extra.amount, rate))
+    return total

@@ -1,0 +1,315 @@
+"""The one parameter vocabulary of pages, API and exports, parsed into a RankingQuery."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from backend.catalog.models import Kind as OfferKind
+from backend.catalog.models import VcpuKind
+from backend.catalog.selectors.current_prices import MACHINE, ON_DEMAND, SUSTAINED_USE, TERMS
+from backend.common.rest.parameters import (
+    PAGING,
+    PER_PAGE,
+    InvalidParameters,
+    Reader,
+    boolean,
+    day,
+    given,
+    number,
+    one_of,
+    text,
+    time,
+    unknown_warning,
+    whole,
+)
+from backend.common.rest.table import Column, Kind
+from backend.domain.metrics import METRICS, Metric
+from backend.domain.mix import MIX
+from backend.domain.pricing.extras import DISK, EGRESS, IP, Wanted
+from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
+from backend.rankings.selectors.columns import COLUMN, COLUMNS_V1
+
+__all__ = [
+    "DEFAULT_SORT",
+    "Filter",
+    "InvalidParameters",
+    "RankingQuery",
+    "described_parameters",
+    "query_from",
+]
+
+DEFAULT_SORT = (("value_per_cost", True),)
+OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
+BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
+"""What a price may hold, in the order in which its cell names them; the machine is always in."""
+LISTS = frozenset({"basis", "weights", "cols"})
+"""Lists that a form may also send as several values of one name."""
+MOST_METRICS = 12
+MOST_SORT_KEYS = 10
+MOST_WEIGHT = Decimal(1000)
+MOST_GB = Decimal(10**9)
+MOST_ADDRESSES = 10_000
+RANKING_METRICS = tuple(key for key, metric in METRICS.items() if metric.ranking_variants)
+CHOICES: Mapping[str, Sequence[str]] = {"kind": OfferKind.values, "vcpu_kind": VcpuKind.values}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One condition on a column; `values` are alternatives for `=` and `!`."""
+
+    column: str
+    operator: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class RankingQuery:
+    """Everything that a ranking depends on, and the part of it to show."""
+
+    metric: str = "cmips_score"
+    weights: tuple[tuple[str, Decimal], ...] = ()
+    """Metric and weight, by key; where there are any, their mix ranks in place of `metric`."""
+    base: str = ""
+    """Slug of the offer that a mix is relative to; empty: the first that has all its metrics."""
+    period: str = "hour"
+    currency: str = "USD"
+    hours_per_month: Decimal = Decimal(730)
+    term: str = ON_DEMAND
+    basis: tuple[str, ...] = (MACHINE,)
+    """Of BASIS_PARTS, in their order."""
+    basis_disk_gb: Decimal = Decimal(100)
+    """Disk wanted in all; what the machine includes counts."""
+    basis_ipv4: int = 1
+    basis_egress_gb: Decimal = Decimal(1000)
+    """Traffic to the internet in a month; what the price includes counts."""
+    tax_rate: Decimal | None = None
+    """The reader's tax (ratio) that prices are shown with; None = net prices."""
+    as_of: dt.date | None = None
+    q: str = ""
+    filters: tuple[Filter, ...] = ()
+    sort: tuple[tuple[str, bool], ...] = DEFAULT_SORT
+    """Column and whether descending; the first is foremost."""
+    cols: tuple[str, ...] = COLUMNS_V1
+    page: int = 1
+    per_page: int = PER_PAGE
+
+    @property
+    def ranked_metric(self) -> Metric:
+        """What ranks: the metric asked for, or the mix of several."""
+        return MIX if self.weights else METRICS[self.metric]
+
+    @property
+    def machine_basis(self) -> str:
+        """How the machine itself is priced: machine or sustained_use."""
+        return SUSTAINED_USE if SUSTAINED_USE in self.basis else MACHINE
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is wanted of each extra in the basis, in a month; None = not in the basis."""
+        return Wanted(
+            disk_gb=self.basis_disk_gb if DISK in self.basis else None,
+            ipv4_count=self.basis_ipv4 if IP in self.basis else None,
+            egress_gb=self.basis_egress_gb if EGRESS in self.basis else None,
+        )
+
+
+def query_from(
+    params: Mapping[str, Sequence[str]],
+    *,
+    currencies: frozenset[str],
+    also_known: frozenset[str] = frozenset(),
+) -> tuple[RankingQuery, list[str]]:
+    """The query that the parameters ask for, and a warning for each one not known.
+
+    Empty values count as not given, so a form may send all its fields. `also_known` are names
+    that the caller reads itself. Raises InvalidParameters with every bad value.
+    """
+    fields: dict[str, Any] = {}
+    filters: list[Filter] = []
+    warnings: list[str] = []
+    errors: list[tuple[str, str]] = []
+    for name, values in given(params).items():
+        if name in also_known or (name, values[-1]) == ("measured", "any"):
+            continue
+        try:
+            if name in _FIELDS:
+                fields[name] = _FIELDS[name](",".join(values) if name in LISTS else values[-1])
+            elif condition := _filter(name, values):
+                filters.append(condition)
+            else:
+                warnings.append(unknown_warning(name))
+        except ValueError as error:
+            errors.append((name, str(error)))
+    if fields.get("currency", "USD") not in currencies:
+        errors.append(("currency", f"no exchange rate is known for {fields['currency'][:9]!r}"))
+    if errors:
+        raise InvalidParameters(errors)
+    query = RankingQuery(filters=tuple(sorted(filters, key=repr)), **fields)
+    return _without_idle(query), warnings
+
+
+def _without_idle(query: RankingQuery) -> RankingQuery:
+    """The query without what it does not use, so that equal rankings are computed once."""
+    plain = RankingQuery()
+    return replace(
+        query,
+        base=query.base if query.weights else plain.base,
+        basis_disk_gb=(query if DISK in query.basis else plain).basis_disk_gb,
+        basis_ipv4=(query if IP in query.basis else plain).basis_ipv4,
+        basis_egress_gb=(query if EGRESS in query.basis else plain).basis_egress_gb,
+    )
+
+
+# --- single values ----------------------------------------------------------------------------
+
+
+def _hours(value: str) -> Decimal:
+    hours = number(value)
+    if not 0 < hours <= HOURS_IN_LONGEST_MONTH:
+        raise ValueError(f"{value!r} is not above 0 and up to {HOURS_IN_LONGEST_MONTH}")
+    return Decimal(hours)
+
+
+def _weights(value: str) -> tuple[tuple[str, Decimal], ...]:
+    """`key:weight` or `key` (weight 1), comma-separated, each metric once."""
+    found: dict[str, Decimal] = {}
+    for part in _split([value]):
+        key, _, weight = (word.strip() for word in part.partition(":"))
+        one_of(RANKING_METRICS)(key)
+        if key in found:
+            raise ValueError(f"{key} is named twice")
+        found[key] = _between(Decimal(0), MOST_WEIGHT, is_low_in=False)(weight or "1")
+    if len(found) > MOST_METRICS:
+        raise ValueError(f"{len(found)} metrics are more than {MOST_METRICS}")
+    return tuple(sorted(found.items()))
+
+
+def _between(low: Decimal, high: Decimal, *, is_low_in: bool = True) -> Callable[[str], Decimal]:
+    def reader(value: str) -> Decimal:
+        amount = number(value)
+        if not low <= amount <= high or (amount == low and not is_low_in):
+            raise ValueError(f"{value!r} is not {'from' if is_low_in else 'above'} {low} to {high}")
+        return amount
+
+    return reader
+
+
+def _basis(value: str) -> tuple[str, ...]:
+    asked = {one_of(BASIS_PARTS)(part) for part in _split([value])} | {MACHINE}
+    return tuple(part for part in BASIS_PARTS if part in asked)
+
+
+def _sort(value: str) -> tuple[tuple[str, bool], ...]:
+    """Keys in order; a column's second key changes nothing and is dropped."""
+    keys: dict[str, bool] = {}
+    for key in _split([value]):
+        keys.setdefault(_column_name(key.removeprefix("-")), key.startswith("-"))
+    if len(keys) > MOST_SORT_KEYS:
+        raise ValueError(f"{len(keys)} columns are more than {MOST_SORT_KEYS}")
+    return tuple(keys.items())
+
+
+def _cols(value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_column_name(name) for name in _split([value])))
+
+
+def _column_name(name: str) -> str:
+    if name not in COLUMN:
+        raise ValueError(f"{name!r} is not a column")
+    return name
+
+
+_FIELDS: Mapping[str, Reader] = {
+    **PAGING,
+    "metric": one_of(tuple(METRICS)),
+    "weights": _weights,
+    "base": text,
+    "period": one_of(PERIODS),
+    "currency": str.upper,
+    "hours_per_month": _hours,
+    "term": one_of(tuple(TERMS)),
+    "basis": _basis,
+    "basis_disk_gb": _between(Decimal(0), MOST_GB),
+    "basis_ipv4": whole(0, MOST_ADDRESSES),
+    "basis_egress_gb": _between(Decimal(0), MOST_GB),
+    "tax_rate": _between(Decimal(0), Decimal(1)),
+    "as_of": day,
+    "q": text,
+    "sort": _sort,
+    "cols": _cols,
+}
+_DESCRIBED = {
+    "metric": f"Key of the metric (default cmips_score): {', '.join(METRICS)}",
+    "weights": "Several metrics in one score, as metric:weight, comma-separated: the weighted "
+    "geometric mean of the ratios to the offer `base`; the metric column then says mix",
+    "base": "Slug of that offer (default: the first that has all the metrics); no order depends "
+    "on it",
+    "period": "hour (default), month or year",
+    "currency": "Three-letter code (default USD)",
+    "hours_per_month": "Hours that stand for a month (default 730), up to 744",
+    "term": f"How it is bought (default on_demand, else monthly): {', '.join(TERMS)}",
+    "basis": "What the price holds beside the machine, comma-separated: disk, ip, egress; and "
+    "sustained_use for the discount on whole months",
+    "basis_disk_gb": "With disk: GB wanted in all, those included counted (default 100)",
+    "basis_ipv4": "With ip: public IPv4 addresses (default 1)",
+    "basis_egress_gb": "With egress: GB to the internet in a month, those included counted "
+    "(default 1000)",
+    "tax_rate": "Ratio, such as 0.19: prices with that tax (default: net)",
+    "as_of": "Prices and exchange rates known on that day",
+    "q": "Words that identifier, name, provider, region or processor hold",
+    "measured": "1: measured only; 0: all others",
+    "sort": f"Up to {MOST_SORT_KEYS} columns, comma-separated, - for descending "
+    "(default -value_per_cost)",
+    "cols": "Columns to show, comma-separated",
+}
+
+
+def described_parameters() -> dict[str, str]:
+    """Names and meanings of the parameters; those of paging left out."""
+    filters: dict[str, str] = {}
+    for column in COLUMN.values():
+        if column.name not in _FIELDS:
+            filters[column.name] = f"Alternatives, comma-separated. {column.description}"
+        filters[f"{column.name}!"] = "None of these, comma-separated"
+        if column.kind.is_ordered:
+            filters[f"{column.name}__gte"] = "At least"
+            filters[f"{column.name}__lte"] = "At most"
+            filters[f"{column.name}__gt"] = "More than"
+            filters[f"{column.name}__lt"] = "Less than"
+    return {**_DESCRIBED, **filters}
+
+
+# --- filters ----------------------------------------------------------------------------------
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+def _filter(name: str, values: Sequence[str]) -> Filter | None:
+    """The condition that a parameter states; None when its name is not one."""
+    if name == "measured":
+        return Filter("source", "=" if boolean(values[-1]) else "!", ("measured",))
+    operator = next((mark for mark in OPERATORS if name.endswith(mark)), "=")
+    column = COLUMN.get(name.removesuffix(operator))
+    if column is None or (operator.startswith("__") and not column.kind.is_ordered):
+        return None
+    if operator.startswith("__"):
+        return Filter(column.name, operator, (_value(column, values[-1]),))
+    return Filter(column.name, operator, tuple(_value(column, part) for part in _split(values)))
+
+
+def _value(column: Column, value: str) -> Any:
+    if column.name in CHOICES:
+        return one_of(CHOICES[column.name])(value)
+    if column.kind.is_numeric:
+        return number(value)
+    if column.kind is Kind.BOOLEAN:
+        return boolean(value)
+    if column.kind is Kind.DATE:
+        return day(value)
+    if column.kind is Kind.TIME:
+        return time(value)
+    return value

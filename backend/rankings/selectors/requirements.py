@@ -1,0 +1,341 @@
+"""From a requirement to fleets of offers: what the ranking knows of them, solved in whole servers.
+
+What a server costs in a month of so many hours is what the ranking says under the same parameters.
+Traffic is that of the fleet: it is priced for all its servers together, where they stand.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.benchmarks.services.summaries import UNFIT
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
+from backend.catalog.selectors.rates import rate_table
+from backend.common.work import calculation
+from backend.domain.errors import InvalidDocument, UnknownRate
+from backend.domain.fleets import Demand, Figure, Fleet, Requirement, Rule, Server, rule_of
+from backend.domain.metrics import METRICS
+from backend.domain.money import RateTable
+from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
+from backend.domain.requirements import Failure, Solution, solved
+from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
+from backend.rankings.selectors.prices import ONCE
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import (
+    InvalidParameters,
+    Ranking,
+    RankingRow,
+    query_from,
+    ranking,
+)
+from backend.rankings.selectors.requirement_document import Asked
+from backend.rankings.selectors.scores import Score, scores_by_metric
+
+RAM, DISK_GB = "ram_gib", "disk_gb"
+STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
+"""What an offer and a search take, in steps of a simulation."""
+OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
+"""Parameters of a ranking that mean nothing here."""
+
+
+@dataclass(frozen=True)
+class FleetLine:
+    """A fleet with the rows of its offers. Costs are of a month and of one of its hours.
+
+    `score` is what it gives of the first target; sizes are None where a server's is not known.
+    `headroom` is what it gives over what is asked for, by demand.
+    """
+
+    rank: int
+    servers: tuple[tuple[RankingRow, int], ...]
+    fleet: Fleet
+    cost_per_hour: Decimal
+    score: Decimal | None
+    ram_gib: Decimal | None
+    disk_gb: Decimal | None
+    headroom: Mapping[str, Decimal]
+
+    @property
+    def cost_per_month(self) -> Decimal:
+        """Servers and traffic."""
+        return self.fleet.cost
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The fleets shown, how many there are, and what fails and why.
+
+    `floor` is a cost of a month that no fleet is below, where the cheapest one is not proven.
+    """
+
+    asked: Asked
+    query: RankingQuery
+    requirement: Requirement
+    fleets: Sequence[FleetLine]
+    fleet_count: int
+    failures: Sequence[Failure]
+    floor: Decimal | None
+    basis: Mapping[str, Any]
+    data_version: int
+    warnings: Sequence[str]
+
+
+def requirement_answered(asked: Asked, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Answer:
+    """The cheapest fleets that reach what is asked for. Raises InvalidDocument."""
+    query, warnings = _query(asked, workspace_slug)
+    first = next(iter(asked.targets), query.metric)
+    query = replace(query, metric=first)
+    main = ranking(query, workspace_slug=workspace_slug)
+    rows = {row.offer_id: row for row in (*main.rows, *main.unscored)}
+    requirement = _requirement(asked)
+    servers = _servers(rows, asked, query)
+    steps = STEPS_PER_OFFER * len(servers) + (STEPS_MIXED if asked.mixed else 0)
+    with calculation(steps, advice="filter the offers, or mix no types") as check:
+        solution = solved(servers, requirement, is_mixed=asked.mixed, check=check)
+    return Answer(
+        asked=asked,
+        query=query,
+        requirement=requirement,
+        fleets=_lines(solution, rows, asked, requirement, query),
+        fleet_count=len(solution.fleets),
+        failures=solution.failures,
+        floor=solution.floor,
+        basis=_basis(main),
+        data_version=main.data_version,
+        warnings=warnings,
+    )
+
+
+def _query(asked: Asked, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
+    """The ranking that the filters ask for, its prices those of a month."""
+    kept = {name: values for name, values in asked.params.items() if name not in OVERRIDDEN}
+    try:
+        query, warnings = query_from(kept, workspace_slug=workspace_slug)
+    except InvalidParameters as error:
+        places = [
+            (f"/{name}" if name in asked.own else f"/filters/{name}", detail)
+            for name, detail in error.errors
+        ]
+        raise InvalidDocument(places) from None
+    warnings += [
+        f"parameter {name} means nothing to a requirement and was ignored"
+        for name in asked.params
+        if name in OVERRIDDEN
+    ]
+    if asked.egress_gb_per_month and EGRESS in query.basis:
+        query = replace(query, basis=tuple(part for part in query.basis if part != EGRESS))
+        warnings.append("traffic is that of the whole fleet, so the basis is without egress")
+    return replace(query, period="month"), warnings
+
+
+def _requirement(asked: Asked) -> Requirement:
+    demands = [
+        Demand(metric, amount, rule_of(METRICS[metric])) for metric, amount in asked.targets.items()
+    ]
+    demands += [
+        Demand(name, amount)
+        for name in (RAM, DISK_GB)
+        if (amount := getattr(asked, name)) is not None
+    ]
+    return Requirement(tuple(demands), asked.egress_gb_per_month or Decimal(0), asked.max_servers)
+
+
+def _basis(main: Ranking) -> dict[str, Any]:
+    """What the prices rest on; what a ranking says of its metric is said of each target."""
+    named = ("term", "basis", "hours_per_month", "currency", "as_of", "operating_system", "tenancy")
+    further = ("basis_disk_gb", "basis_ipv4", "tax_rate")
+    return {name: main.basis[name] for name in (*named, *further) if name in main.basis}
+
+
+# --- servers --------------------------------------------------------------------------------------
+
+
+def _servers(rows: Mapping[str, RankingRow], asked: Asked, query: RankingQuery) -> list[Server]:
+    further = [key for key in asked.targets if key != query.metric]
+    needs_traffic = asked.egress_gb_per_month is not None
+    offers = _offers() if further or needs_traffic else {}
+    scores = _scores(further, offers) if further else {}
+    traffic = _Traffic(rows.values(), offers, query) if needs_traffic else None
+    return [
+        _server(row, scores.get(row.offer_id, {}), asked, query, traffic) for row in rows.values()
+    ]
+
+
+def _offers() -> dict[str, Offer]:
+    """What every offer is joined by, by slug."""
+    rows = Offer.objects.order_by().only("slug", "provider_id", "region_id")
+    return {offer.slug: offer for offer in rows}
+
+
+def _scores(metrics: Iterable[str], offers: Mapping[str, Offer]) -> dict[str, dict[str, Score]]:
+    """The scores of further targets by slug and metric."""
+    slugs = {offer.pk: slug for slug, offer in offers.items()}
+    found: dict[str, dict[str, Score]] = {}
+    for key, scored in scores_by_metric(metrics).items():
+        for offer_id, score in scored.items():
+            found.setdefault(slugs[offer_id], {})[key] = score
+    return found
+
+
+def _server(
+    row: RankingRow,
+    scores: Mapping[str, Score],
+    asked: Asked,
+    query: RankingQuery,
+    traffic: "_Traffic | None",
+) -> Server:
+    summaries = {key: score.summary for key, score in scores.items()}
+    figures = {
+        key: _figure(key, found.value, found.ci95_low, found.ci95_high)
+        for key, found in summaries.items()
+    }
+    unfit = [key for key, score in scores.items() if score.is_unfit]
+    if asked.targets and row.score is not None:
+        interval = row.score_ci95_low, row.score_ci95_high
+        figures[query.metric] = _figure(query.metric, row.score, *interval)
+        unfit += [] if UNFIT.isdisjoint(row.flags.split()) else [query.metric]
+    for name, size in ((RAM, row.ram_gib), (DISK_GB, _disk_gb(row, query))):
+        if size is not None:
+            figures[name] = Figure(exact_decimal(size), exact_decimal(size))
+    bill = traffic.bill(row, asked) if traffic else _NO_BILL
+    return Server(
+        offer_id=row.offer_id,
+        provider=row.provider,
+        place=f"{row.provider} {row.region}",
+        price=row.price or Decimal(0),
+        figures=figures,
+        refusal=_refusal(row, asked, unfit),
+        included_gb=bill[0],
+        tiers=bill[1],
+    )
+
+
+def _refusal(row: RankingRow, asked: Asked, unfit: Sequence[str]) -> str:
+    """What rules an offer out before its figures are looked at."""
+    if asked.kinds and row.kind not in asked.kinds:
+        return f"its kind is {row.kind}"
+    if row.period == ONCE:
+        return "it is bought once and has no price of a month"
+    if row.price is None:
+        missing = [name for name in row.missing.split() if name not in {"price", "score"}]
+        names = [name for name in missing if name not in METRICS] or ["price"]
+        return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not known"
+    return f"its {unfit[0]} was measured disturbed or from a cache" if unfit else ""
+
+
+def _figure(metric: str, score: float, low: float | None, high: float | None) -> Figure:
+    worst = low if METRICS[metric].is_higher_better else high
+    return Figure(exact_decimal(score), None if worst is None else exact_decimal(worst))
+
+
+def _disk_gb(row: RankingRow, query: RankingQuery) -> float | None:
+    """The disk of one server; a basis with disk fills it up to its amount."""
+    if DISK not in query.basis:
+        return row.disk_gb
+    return max(float(row.disk_gb or 0), float(query.basis_disk_gb))
+
+
+# --- traffic --------------------------------------------------------------------------------------
+
+_Bill = tuple[Decimal, Tiers | None]
+_NO_BILL: _Bill = (Decimal(0), None)
+
+
+class _Traffic:
+    """What servers include, and what traffic beyond costs where they stand (three queries)."""
+
+    def __init__(
+        self, rows: Iterable[RankingRow], offers: Mapping[str, Offer], query: RankingQuery
+    ) -> None:
+        self.offers, self.currency = offers, query.currency
+        self.factor = 1 + (query.tax_rate or Decimal(0))
+        self.rates: RateTable = rate_table(query.as_of)
+        self.tariffs: Tariffs = tariffs(query.as_of)
+        self.told = _told({row.price_id for row in rows if row.price_id})
+
+    def bill(self, row: RankingRow, asked: Asked) -> _Bill:
+        """GB that one server includes, at most all that is asked for; and the tiers beyond, None
+        where no price or no rate is known."""
+        included = self.told.get(row.price_id) if row.price_id else None
+        wanted = asked.egress_gb_per_month or Decimal(0)
+        gb = Decimal(0)
+        if included and included.is_traffic_unlimited:
+            gb = wanted
+        elif included:
+            traffic = EXACT.divide(Decimal(included.traffic_bytes or 0), Decimal(BYTES_PER_GB))
+            gb = min(wanted, traffic)
+        tariff = (included and included.egress) or self._tariff(row)
+        return gb, None if tariff is None else self._converted(tariff)
+
+    def _tariff(self, row: RankingRow) -> Tariff | None:
+        offer = self.offers[row.offer_id]
+        return tariffs_of(self.tariffs, offer.provider_id, offer.region_id).get(EGRESS)
+
+    def _converted(self, tariff: Tariff) -> Tiers | None:
+        try:
+            rate, _ = self.rates.rate(tariff.currency, self.currency)
+        except UnknownRate:
+            return None
+        factor = EXACT.multiply(rate, self.factor)
+        return tuple((bound, EXACT.multiply(price, factor)) for bound, price in tariff.tiers)
+
+
+def _told(price_ids: set[UUID]) -> dict[UUID, Included]:
+    """What the prices say that they include; those that say nothing left out."""
+    rows = PriceObservation.objects.filter(pk__in=price_ids).exclude(included={})
+    return {
+        price_id: included_of(told, None, currency)
+        for price_id, told, currency in rows.values_list("pk", "included", "currency")
+    }
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def _lines(
+    solution: Solution,
+    rows: Mapping[str, RankingRow],
+    asked: Asked,
+    requirement: Requirement,
+    query: RankingQuery,
+) -> list[FleetLine]:
+    lines: list[FleetLine] = []
+    for number, fleet in enumerate(solution.fleets[: asked.limit], start=1):
+        is_tied = bool(lines) and lines[-1].fleet.cost == fleet.cost
+        servers = tuple((rows[offer_id], count) for offer_id, count in fleet.servers)
+        lines.append(
+            FleetLine(
+                rank=lines[-1].rank if is_tied else number,
+                servers=servers,
+                fleet=fleet,
+                cost_per_hour=EXACT.divide(fleet.cost, query.hours_per_month),
+                score=next((fleet.given[key] for key in asked.targets), None),
+                ram_gib=_sum((row.ram_gib, count) for row, count in servers),
+                disk_gb=_sum((_disk_gb(row, query), count) for row, count in servers),
+                headroom=_headroom(fleet, requirement),
+            )
+        )
+    return lines
+
+
+def _sum(sizes: Iterable[tuple[float | None, int]]) -> Decimal | None:
+    total = Decimal(0)
+    for size, count in sizes:
+        if size is None:
+            return None
+        total = EXACT.add(total, EXACT.multiply(exact_decimal(size), count))
+    return total
+
+
+def _headroom(fleet: Fleet, requirement: Requirement) -> dict[str, Decimal]:
+    """Given over asked for, 1 and more; asked for over given where less is better."""
+    found = {}
+    for demand in requirement.demands:
+        pair = (fleet.given[demand.name], demand.amount)
+        over, under = pair[::-1] if demand.rule is Rule.AT_MOST else pair
+        found[demand.name] = EXACT.divide(over, under)
+    return found

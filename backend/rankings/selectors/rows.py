@@ -1,0 +1,164 @@
+"""One row per offer before it is ranked: what it is, what it costs, and what it scored."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from backend.catalog.models import Offer, VcpuKind
+from backend.catalog.selectors.current_prices import PriceChoice
+from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.rankings.selectors.prices import Context, priced
+from backend.rankings.selectors.scores import Score
+
+
+@dataclass(frozen=True)
+class RankingRow:
+    """An offer under a query; attribute names are the columns, None is unknown."""
+
+    offer_id: str
+    provider: str
+    offer: str
+    kind: str
+    region: str | None
+    arch: str | None
+    vcpu: int | float | None
+    vcpu_kind: str | None
+    threads: int | None
+    ram_gib: int | float | None
+    disk_gb: int | float | None
+    disk_kind: str | None
+    price: Decimal | None
+    currency: str
+    period: str
+    hours_per_month: int | float
+    price_basis: str | None
+    price_term: str | None
+    price_usd_hour: Decimal | None
+    price_observed_on: dt.date | None
+    fx_rate: Decimal | None
+    fx_date: dt.date | None
+    metric: str
+    score: float | None
+    score_ci95_low: float | None
+    score_ci95_high: float | None
+    score_n_instances: int | None
+    score_n_repeats: int | None
+    interval_basis: str | None
+    cup: Decimal | None
+    value_per_cost: Decimal | None
+    value_per_cost_ci95_low: Decimal | None
+    value_per_cost_ci95_high: Decimal | None
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+    pareto: bool | None
+    measured_at: dt.datetime | None
+    method_version: str | None
+    source: str | None
+    result_url: str | None
+    data_version: int
+    flags: str
+    missing: str
+    price_zone: str | None
+    price_id: UUID | None = None
+    """The observation behind the price; no column, but where a page finds its source."""
+
+
+@dataclass(frozen=True)
+class BaseRow:
+    """An offer with its price and score; `cells` are its columns but those that ranking gives."""
+
+    offer: Offer
+    score: Score | None
+    price_per_hour: Decimal | None
+    cells: Mapping[str, Any]
+    missing: tuple[str, ...]
+    text: str
+    """What `q` searches, in lower case."""
+
+
+def simple_number(value: Decimal | float) -> int | float:
+    """A count or size as an int where it is whole, else as a float."""
+    return int(value) if value == int(value) else float(value)
+
+
+def base_row(
+    offer: Offer,
+    choice: PriceChoice | None,
+    score: Score | None,
+    shared: Context,
+    unmeasured: tuple[str, ...] = (),
+) -> BaseRow:
+    """The row of one offer with the price chosen for it and its score.
+
+    `unmeasured` are the metrics of a mix that it lacks.
+    """
+    price = priced(offer, choice, shared)
+    region = offer.region.code if offer.region else None
+    flags = (*(score.flags if score else ()), *_offer_flags(offer), *price.flags)
+    cells = {
+        **_offer_cells(offer, region),
+        **price.cells,
+        "hours_per_month": simple_number(shared.query.hours_per_month),
+        "currency": shared.query.currency,
+        **_score_cells(score, shared.query.ranked_metric.key),
+        "data_version": shared.data_version,
+        "flags": " ".join(flags),
+    }
+    words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
+    return BaseRow(
+        offer=offer,
+        score=score,
+        price_per_hour=price.per_hour,
+        cells=cells,
+        missing=price.missing if score else (*price.missing, "score", *unmeasured),
+        text=" ".join((*words, offer.cpu_model)).lower(),
+    )
+
+
+def _offer_cells(offer: Offer, region: str | None) -> dict[str, Any]:
+    return {
+        "offer_id": offer.slug,
+        "provider": offer.provider.slug,
+        "offer": offer.name,
+        "kind": offer.kind,
+        "region": region,
+        "arch": offer.arch or None,
+        "vcpu": None if offer.vcpu_count is None else simple_number(offer.vcpu_count),
+        "vcpu_kind": offer.vcpu_kind or None,
+        "threads": offer.thread_count,
+        "ram_gib": _size(offer.memory_bytes, BYTES_PER_GIB),
+        "disk_gb": _size(offer.disk_bytes, BYTES_PER_GB),
+        "disk_kind": offer.disk_kind or None,
+    }
+
+
+def _size(size_bytes: int | None, unit_bytes: int) -> int | float | None:
+    return None if size_bytes is None else simple_number(size_bytes / unit_bytes)
+
+
+def _offer_flags(offer: Offer) -> tuple[str, ...]:
+    if offer.vcpu_kind == VcpuKind.SHARED:
+        return ("shared_vcpu",)
+    return ("burstable",) if offer.vcpu_kind == VcpuKind.BURSTABLE else ()
+
+
+def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
+    summary = score.summary if score else None
+    return {
+        "metric": metric,
+        "score": summary and summary.value,
+        "score_ci95_low": summary and summary.ci95_low,
+        "score_ci95_high": summary and summary.ci95_high,
+        "score_n_instances": summary and summary.n_instances,
+        "score_n_repeats": summary and summary.n_repeats,
+        "interval_basis": summary and str(summary.interval_basis),
+        "measured_at": score and score.measured_at,
+        "method_version": (score and score.method_version) or None,
+        "source": score and score.source,
+        "result_url": score and score.result_url,
+    }

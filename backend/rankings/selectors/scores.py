@@ -1,0 +1,35 @@
+"""The stored scores of offers (see benchmarks.summaries)."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from backend.benchmarks.services.summaries import DISTURBED, Score, stored
+from backend.domain.metrics import METRICS, Metric
+
+__all__ = ["DISTURBED", "Score", "offer_scores", "scores", "scores_by_metric", "scores_of"]
+
+
+def scores(metric: Metric) -> dict[UUID, Score]:
+    """The score of every offer that has one for the metric, by offer id."""
+    return dict(stored(metric=metric.key))
+
+
+def scores_by_metric(keys: Iterable[str]) -> dict[str, dict[UUID, Score]]:
+    """The same of several metrics (one query)."""
+    found: dict[str, dict[UUID, Score]] = {key: {} for key in keys}
+    for offer_id, score in stored(metric__in=list(found)):
+        found[score.metric.key][offer_id] = score
+    return found
+
+
+def offer_scores(offer_id: UUID) -> list[Score]:
+    """Every ranking metric of one offer, in the order of METRICS."""
+    return scores_of([offer_id])[offer_id]
+
+
+def scores_of(offer_ids: Iterable[UUID]) -> dict[UUID, list[Score]]:
+    """The same of several offers; an empty list for one that has none."""
+    found: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
+    for offer_id, score in stored(offer_id__in=list(found)):
+        found[offer_id][score.metric.key] = score
+    return {offer_id: [of[key] for key in METRICS if key in of] for offer_id, of in found.items()}

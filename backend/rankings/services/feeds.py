@@ -1,0 +1,119 @@
+"""Feed keys: each is a secret address under which one saved view is read, without an account.
+
+A key `rf_<lookup><secret>` holds 192 random bits and is shown once; an HMAC of it is kept. It opens
+its view and nothing else, until it expires or is revoked.
+"""
+
+import datetime as dt
+import hmac
+import secrets
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from backend.accounts.selectors.tokens import LOOKUP_LENGTH, token_digest
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.tokens import USE_NOTED_EVERY
+from backend.common import clock
+from backend.common.logs import FEED_PREFIX
+from backend.domain.errors import InvalidValue
+from backend.rankings.models import FeedKey, SavedView
+
+SECRET_BYTES = 24
+DEFAULT_LIFE = dt.timedelta(days=365)
+LONGEST_LIFE = dt.timedelta(days=3_650)
+MOST_KEYS = 50
+"""Keys in force of one view."""
+
+
+# --- reads ------------------------------------------------------------------------------------
+
+
+def feed_key_found(plaintext: str) -> FeedKey | None:
+    """The key in force that this text is, with its view and workspace; None for every other text.
+
+    The digests are compared in constant time, also when the lookup part is unknown.
+    """
+    digest = token_digest(plaintext)
+    key = None
+    if plaintext.startswith(FEED_PREFIX) and "\0" not in plaintext:
+        lookup = plaintext[len(FEED_PREFIX) :][:LOOKUP_LENGTH]
+        rows = FeedKey.objects.select_related("view__workspace")
+        key = rows.filter(lookup=lookup).first()
+    is_right = hmac.compare_digest(bytes(key.digest) if key else bytes(len(digest)), digest)
+    return key if key is not None and is_right and is_in_force(key) else None
+
+
+def is_in_force(key: FeedKey) -> bool:
+    """Whether the key is neither revoked nor expired."""
+    return key.revoked_at is None and key.expires_at > clock.now()
+
+
+def feed_keys_visible(workspace_slug: str, reader: str, *, is_admin: bool) -> QuerySet[FeedKey]:
+    """The keys that the reader made or that open the reader's views; for an admin all."""
+    rows = FeedKey.objects.select_related("view").filter(view__workspace__slug=workspace_slug)
+    if is_admin:
+        return rows
+    return rows.filter(Q(created_by=reader) | Q(view__owner=reader)) if reader else rows.none()
+
+
+# --- writes -----------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def feed_key_create(
+    *, view: SavedView, name: str, life: dt.timedelta = DEFAULT_LIFE, actor: str
+) -> tuple[FeedKey, str]:
+    """A new key of the view and its text, which is shown once and never stored.
+
+    Raises InvalidValue for a blank or used name, a life out of range, or a view with too many keys.
+    """
+    now = clock.now()
+    name = " ".join(name.split())
+    if not name or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 characters are needed")
+    if not dt.timedelta(0) < life <= LONGEST_LIFE:
+        raise InvalidValue("/expires_days", f"1 to {LONGEST_LIFE.days} days are allowed")
+    view = SavedView.objects.select_for_update().get(pk=view.pk)
+    in_force = view.feed_keys.filter(revoked_at=None, expires_at__gt=now)
+    if in_force.filter(name=name, created_by=actor).exists():
+        raise InvalidValue("/name", f"a key named {name!r} is in force; revoke it first")
+    if in_force.count() >= MOST_KEYS:
+        raise InvalidValue("/view", f"{MOST_KEYS} keys of it are in force; revoke one first")
+    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
+    plaintext = f"{FEED_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    key = FeedKey.objects.create(
+        view=view,
+        name=name,
+        lookup=lookup,
+        digest=token_digest(plaintext),
+        expires_at=now + life,
+        created_by=actor,
+    )
+    _record(key, actor, "feed_key_create")
+    return key, plaintext
+
+
+@transaction.atomic
+def feed_key_revoke(*, key: FeedKey, actor: str) -> FeedKey:
+    """End a key at once; revoking twice changes nothing."""
+    if key.revoked_at is None:
+        key.revoked_at = clock.now()
+        key.save(update_fields=["revoked_at"])
+        _record(key, actor, "feed_key_revoke")
+    return key
+
+
+def feed_key_used(*, key: FeedKey) -> None:
+    """Note the use of a key, at most once a minute."""
+    now = clock.now()
+    if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
+        FeedKey.objects.filter(pk=key.pk).update(last_used_at=now)
+
+
+def _record(key: FeedKey, actor: str, action: str) -> None:
+    """Into the audit trail, which others read: nothing of a private view."""
+    view = key.view
+    told: dict[str, object] = {"name": key.name, "view": view.slug}
+    detail = {} if view.is_private else told
+    audit_record(workspace=view.workspace, actor=actor, action=action, target=key, detail=detail)

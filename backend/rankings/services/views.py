@@ -1,0 +1,286 @@
+"""Saved views: the parameters of a ranking under a name, private or shared.
+
+A view is opened with `view=<slug>`. What else the URL gives wins over it, parameter by parameter;
+an empty value takes a parameter of the view away.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.utils.text import slugify
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.common import clock
+from backend.common.rest.parameters import given as stripped
+from backend.domain.errors import InvalidValue
+from backend.rankings.models import FeedKey, SavedView, Visibility
+from backend.rankings.selectors.ranking import InvalidParameters, query_from
+
+Params = dict[str, list[str]]
+
+NOT_KEPT = frozenset({"view", "page", "per_page", "dialect", "format"})
+"""Parameters that say how much of a list is shown, not which list."""
+RESERVED = frozenset({"new"})
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}\Z")
+LONGEST_VALUE = 2_000
+MOST_CHARACTERS = 16_000
+
+
+# --- reads ------------------------------------------------------------------------------------
+
+
+def views_visible(workspace_slug: str, reader: str) -> QuerySet[SavedView]:
+    """The shared views of a workspace, and those that the reader owns.
+
+    `reader` is a user name or `token <name>`; empty for a stranger, who owns nothing.
+    """
+    shown = Q(visibility=Visibility.SHARED) | (Q(owner=reader) if reader else Q(pk=None))
+    return SavedView.objects.filter(shown, workspace__slug=workspace_slug)
+
+
+def is_owner(view: SavedView, reader: str) -> bool:
+    """Whether the reader owns the view."""
+    return bool(reader) and view.owner == reader
+
+
+def view_found(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
+    """The view of this slug that the reader may see; raises InvalidParameters for `view`."""
+    found = None
+    if SLUG.match(slug):
+        found = views_visible(workspace_slug, reader).filter(slug=slug).first()
+    if found is None:
+        raise InvalidParameters([("view", f"there is no view {slug[:80]!r}")])
+    return found
+
+
+def view_params(slug: str, *, workspace_slug: str, reader: str) -> Params:
+    """The parameters of a view: name to values, never empty; raises InvalidParameters."""
+    return kept_params(view_found(slug, workspace_slug=workspace_slug, reader=reader))
+
+
+def kept_params(view: SavedView) -> Params:
+    """The parameters of a view as lists of text, by name: a database keeps no order."""
+    return {name: list(view.params[name]) for name in sorted(view.params)}
+
+
+# --- a view and the URL that opens it ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What `view=` and the rest of a URL ask for together."""
+
+    params: Params
+    """Those in force, without `view`."""
+    view: SavedView | None = None
+
+    @property
+    def kept(self) -> Params:
+        """Parameters of the view alone; empty without one."""
+        return kept_params(self.view) if self.view else {}
+
+
+def opened(given: Mapping[str, Sequence[str]], *, workspace_slug: str, reader: str) -> Opened:
+    """The parameters with those of the view that they name; raises InvalidParameters for `view`."""
+    slug = next((text.strip() for text in reversed(given.get("view", [])) if text.strip()), "")
+    rest = {name: list(values) for name, values in given.items() if name != "view"}
+    if not slug:
+        return Opened(rest)
+    view = view_found(slug, workspace_slug=workspace_slug, reader=reader)
+    return Opened(merged(rest, kept_params(view)), view)
+
+
+def merged(given: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> Params:
+    """The view's parameters under those given; a name given empty is in neither."""
+    both = {name: list(values) for name, values in {**kept, **given}.items()}
+    return {name: values for name, values in both.items() if any(text.strip() for text in values)}
+
+
+def modified(params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> list[str]:
+    """Names whose values are not those of the view; the caller leaves defaults out of both."""
+    names = (set(params) | set(kept)) - NOT_KEPT
+    return sorted(
+        name for name in names if ",".join(params.get(name, ())) != ",".join(kept.get(name, ()))
+    )
+
+
+def shortened(
+    params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]], slug: str
+) -> Params:
+    """The fewest parameters that, with `view=<slug>`, ask for `params` again."""
+    differing = {name: list(params.get(name, [""])) for name in modified(params, kept)}
+    paging = {name: list(params[name]) for name in params if name in NOT_KEPT - {"view"}}
+    return {"view": [slug], **differing, **paging}
+
+
+def keepable(given: Mapping[str, Sequence[str]]) -> tuple[Params, list[str]]:
+    """The parameters that a view may keep, and the names that mean nothing to a ranking."""
+    said = {name: values for name, values in stripped(given).items() if name not in NOT_KEPT}
+    unknown = [name for name, values in said.items() if _is_unknown(name, values)]
+    return {name: values for name, values in said.items() if name not in unknown}, unknown
+
+
+# --- writes -----------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def view_create(
+    *,
+    workspace: Workspace,
+    name: str,
+    params: Mapping[str, Sequence[str]],
+    visibility: str = Visibility.SHARED,
+    slug: str = "",
+    actor: str,
+) -> SavedView:
+    """A new view owned by the actor; without a slug it gets one made of its name.
+
+    Raises InvalidValue for a blank name, a bad or taken slug, or parameters that mean nothing.
+    """
+    fields = _checked({"name": name, "visibility": visibility, "params": params})
+    view = SavedView(
+        workspace=workspace, slug=_slug(workspace, slug, fields["name"]), owner=actor, **fields
+    )
+    try:
+        with transaction.atomic():
+            view.save(force_insert=True)
+    except IntegrityError:
+        raise InvalidValue("/slug", f"{view.slug!r} is taken") from None
+    detail = {"slug": view.slug, **fields}
+    _record(view, actor, "view_create", detail, is_private=view.is_private)
+    return view
+
+
+@transaction.atomic
+def view_update(
+    *,
+    view: SavedView,
+    name: str | None = None,
+    params: Mapping[str, Sequence[str]] | None = None,
+    visibility: str | None = None,
+    actor: str,
+) -> SavedView:
+    """Changes what is given; the slug stays, since links and feeds hold it. Raises InvalidValue.
+
+    A view that becomes private ends the feed keys that others made of it.
+    """
+    wanted = {"name": name, "visibility": visibility, "params": params}
+    fields = _checked({field: value for field, value in wanted.items() if value is not None})
+    view = SavedView.objects.select_for_update(of=("self",)).get(pk=view.pk)
+    changes = {
+        field: {"from": getattr(view, field), "to": value}
+        for field, value in fields.items()
+        if getattr(view, field) != value
+    }
+    if not changes:
+        return view
+    was_private = view.is_private
+    for field, value in fields.items():
+        setattr(view, field, value)
+    view.save()
+    if view.is_private and not was_private:
+        others = FeedKey.objects.filter(view=view, revoked_at=None).exclude(created_by=view.owner)
+        others.update(revoked_at=clock.now())
+    is_private = was_private or view.is_private
+    _record(view, actor, "view_update", changes, is_private=is_private)
+    return view
+
+
+@transaction.atomic
+def view_delete(*, view: SavedView, actor: str) -> None:
+    """Removes the view and with it every feed key of it."""
+    detail = {"slug": view.slug, "name": view.name}
+    _record(view, actor, "view_delete", detail, is_private=view.is_private)
+    view.delete()
+
+
+def _record(
+    view: SavedView, actor: str, action: str, detail: Mapping[str, Any], *, is_private: bool
+) -> None:
+    """Into the audit trail, which others read: of a private view only what kind of thing was done."""
+    told: dict[str, Any] = {"private": sorted(detail)} if is_private else dict(detail)
+    audit_record(workspace=view.workspace, actor=actor, action=action, target=view, detail=told)
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields in the form in which they are kept."""
+    checks: Mapping[str, Callable[[Any], Any]] = {
+        "name": _name,
+        "visibility": _visibility,
+        "params": _params,
+    }
+    return {field: checks[field](value) for field, value in fields.items()}
+
+
+def _name(value: str) -> str:
+    name = " ".join(value.split())
+    if not name or len(name) > 100 or not name.isprintable():
+        raise InvalidValue("/name", "1 to 100 characters are needed")
+    return name
+
+
+def _visibility(value: str) -> str:
+    if value not in Visibility.values:
+        raise InvalidValue("/visibility", f"{value!r} is not one of {', '.join(Visibility.values)}")
+    return str(value)
+
+
+def _slug(workspace: Workspace, wanted: str, name: str) -> str:
+    """The slug wanted, or the first free one made of the name."""
+    if wanted:
+        if not SLUG.match(wanted) or wanted in RESERVED:
+            raise InvalidValue("/slug", "1 to 80 of a-z, 0-9 and -, beginning with no -")
+        return wanted
+    base = slugify(name.replace("_", "-"))[:72].strip("-") or "view"
+    taken = SavedView.objects.filter(workspace=workspace, slug__startswith=base)
+    used = RESERVED | set(taken.values_list("slug", flat=True))
+    numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
+    return base if base not in used else next(slug for slug in numbered if slug not in used)
+
+
+def _params(given: Mapping[str, Sequence[str]]) -> Params:
+    """Parameters that say something and that a ranking understands."""
+    params = stripped(given)
+    for name, values in params.items():
+        if name in NOT_KEPT:
+            raise InvalidValue(_pointer(name), "does not belong to a view")
+        if not all(len(text) <= LONGEST_VALUE and _is_text(text) for text in values):
+            detail = f"not text of up to {LONGEST_VALUE} characters"
+            raise InvalidValue(_pointer(name), detail)
+    if sum(len(text) for values in params.values() for text in values) > MOST_CHARACTERS:
+        raise InvalidValue("/params", f"more than {MOST_CHARACTERS} characters")
+    _understood(params)
+    return params
+
+
+def _understood(params: Params) -> None:
+    """Raises InvalidValue for the first parameter that a ranking does not understand."""
+    try:
+        _, warnings = query_from(params)
+    except InvalidParameters as error:
+        name, detail = error.errors[0]
+        raise InvalidValue(_pointer(name), detail) from None
+    unknown = [name for name in params if warnings and _is_unknown(name, params[name])]
+    if unknown:
+        raise InvalidValue(_pointer(unknown[0]), "is not a parameter of a ranking")
+
+
+def _is_unknown(name: str, values: Sequence[str]) -> bool:
+    try:
+        return bool(query_from({name: values})[1])
+    except InvalidParameters:
+        return False  # known, but not alone
+
+
+def _pointer(name: str) -> str:
+    return f"/params/{name[:60].replace('~', '~0').replace('/', '~1')}"
+
+
+def _is_text(value: str) -> bool:
+    """Whether a database can hold it: no NUL, no half of a surrogate pair."""
+    return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value)

@@ -1,0 +1,127 @@
+"""Measured scores of offers as units that a server carries, and how sure they are."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from backend.benchmarks.services.summaries import Score, computed
+from backend.catalog.models import Offer
+from backend.domain.metrics import METRICS
+from backend.domain.scenarios.reading import exact
+from backend.scenarios.selectors.quoted import DIGITS, text
+
+METRIC, UNITS = "metric", "units_per_score"
+BOOT = "boot_time_s"
+Z_95 = 1.96
+
+Assumption = dict[str, str]
+Parts = Mapping[str, tuple[dict[str, Any], Offer]]
+Scores = dict[tuple[Any, str], Score]
+
+
+def capacities_put(
+    document: dict[str, Any], parts: Parts, faults: dict[str, str], assumptions: list[Assumption]
+) -> None:
+    """Puts score × units_per_score into each part that names an offer and says no capacity.
+
+    `parts` has part and offer by JSON pointer. Spreads of scores and boot times become defaults of
+    the document's uncertainty. What is wrong goes to `faults`, what is assumed to `assumptions`.
+    """
+    stated = document.get("capacity")
+    capacity: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
+    is_scored = METRIC in capacity or UNITS in capacity
+    key, units = _asked(capacity, faults) if is_scored else ("", Fraction(1))
+    ids = {offer.pk for _, offer in parts.values()}
+    wanted = [name for name in (key, BOOT) if name]
+    found = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=wanted)}
+    if key:
+        _put(parts, key, units, found, faults)
+        _told(parts, key, found, assumptions)
+    if is_scored:
+        document["capacity"] = {k: v for k, v in capacity.items() if k not in {METRIC, UNITS}}
+    _told(parts, BOOT, found, assumptions)
+    _spread(document, parts, key, found, assumptions)
+
+
+def _asked(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:
+    """The metric and the units of one point of it; no metric where it is of no use."""
+    key, units = capacity.get(METRIC), exact(capacity.get(UNITS))
+    metric = METRICS.get(key) if isinstance(key, str) else None
+    if metric is None:
+        faults[f"/capacity/{METRIC}"] = f"{str(key)[:40]!r} is not a metric"
+    elif not metric.is_higher_better:
+        faults[f"/capacity/{METRIC}"] = f"less of {metric.key} is better: it is no capacity"
+    if units is None or units <= 0:
+        faults[f"/capacity/{UNITS}"] = "a decimal number above 0 is needed"
+    if faults or metric is None or units is None:
+        return "", Fraction(1)
+    return metric.key, units
+
+
+def _put(parts: Parts, key: str, units: Fraction, found: Scores, faults: dict[str, str]) -> None:
+    for pointer, (part, offer) in parts.items():
+        if part.get("capacity") is not None:
+            continue
+        score = found.get((offer.pk, key))
+        if score is None:
+            faults[f"{pointer}/price/offer"] = f"{key} of {offer.slug} is not known"
+            continue
+        carried = Fraction(repr(score.summary.value)) * units
+        quotient = DIGITS.divide(Decimal(carried.numerator), Decimal(carried.denominator))
+        part["capacity"] = text(quotient)
+
+
+def _told(parts: Parts, key: str, found: Scores, assumptions: list[Assumption]) -> None:
+    for offer in {offer.pk: offer for _, offer in parts.values()}.values():
+        score = found.get((offer.pk, key))
+        if score is not None:
+            assumptions.append(
+                {
+                    "name": f"{key} of {offer.slug}",
+                    "value": repr(score.summary.value),
+                    "unit": score.metric.unit,
+                    "source": _source(score),
+                }
+            )
+
+
+def _source(score: Score) -> str:
+    summary = score.summary
+    words = [f"{score.source} on {score.measured_at:%Y-%m-%d}"]
+    if summary.ci95_low is not None and summary.ci95_high is not None:
+        words.append(f"95 % interval {summary.ci95_low:.6g} to {summary.ci95_high:.6g}")
+    if summary.n_instances:
+        words.append(f"{summary.n_instances} machines")
+    return "; ".join([*words, *score.flags])
+
+
+def _spread(
+    document: dict[str, Any],
+    parts: Parts,
+    key: str,
+    found: Scores,
+    assumptions: list[Assumption],
+) -> None:
+    """The widest spread of the offers, where the document asks for uncertainty and states none."""
+    asked = document.get("uncertainty")
+    if not isinstance(asked, Mapping):
+        return
+    offers = {offer.pk for _, offer in parts.values()}
+    for name, metric in (("score_cv", key), ("boot_cv", BOOT)):
+        spreads = [_cv(score) for (pk, of), score in found.items() if of == metric and pk in offers]
+        known = [spread for spread in spreads if spread is not None]
+        if known and asked.get(name) is None:
+            asked = {**asked, name: text(Decimal(max(known)).quantize(Decimal("0.000001")))}
+            source = f"half the 95 % interval of {metric} over 1.96, the widest of the offers"
+            told = {"name": name, "value": asked[name], "unit": "ratio", "source": source}
+            assumptions.append(told)
+    document["uncertainty"] = asked
+
+
+def _cv(score: Score) -> float | None:
+    """Coefficient of variation that the 95 % interval stands for."""
+    low, high = score.summary.ci95_low, score.summary.ci95_high
+    if low is None or high is None or score.summary.value <= 0:
+        return None
+    return min(5.0, (high - low) / (2 * Z_95 * score.summary.value))

@@ -1,0 +1,173 @@
+"""A price of the catalog as a plain price of a scenario document."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist
+
+from backend.catalog.models import Kind, Offer, PriceObservation, PurchaseModel
+from backend.catalog.selectors.current_prices import PriceChoice, as_quoted
+from backend.domain.errors import InvalidValue, UnknownRate
+from backend.domain.money import RateTable
+from backend.domain.pricing.billing.sustained_use import N1, N2
+from backend.domain.pricing.effective import Charge
+
+DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
+"""Of derived amounts; a document takes 40 characters."""
+SHOWN = Context(prec=6)
+MONTHS = {"1y": 12, "3y": 36, "5y": 60}
+HOURS_PER_MONTH = Decimal(730)
+TIERS = {"n1": N1, "n2": N2}
+COMMITTED = frozenset({PurchaseModel.RESERVED, PurchaseModel.COMMITTED})
+
+Assumption = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """An offer with the observation that prices it; `listed` is its price without a commitment."""
+
+    offer: Offer
+    choice: PriceChoice
+    observation: PriceObservation
+    listed: PriceChoice | None
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The currency that is wanted, the rates known, and the day on which it is asked."""
+
+    currency: str
+    rates: RateTable
+    today: dt.date
+
+    def rate(self, quoted: str) -> tuple[Decimal, dt.date | None]:
+        """Units of the wanted currency for one of `quoted`; InvalidValue where it is not known."""
+        try:
+            return self.rates.rate(quoted, self.currency)
+        except UnknownRate as error:
+            detail = f"no exchange rate is known for {error.currency}; the price is in {quoted}"
+            raise InvalidValue("currency", detail) from None
+
+
+def plain_price(quote: Quote, beside: Mapping[str, Any], into: Exchange) -> dict[str, Any]:
+    """The price in the wanted currency; `beside` holds what a person states, which wins.
+
+    Raises InvalidValue with the field of the price.
+    """
+    rate, _ = into.rate(quote.choice.currency)
+    document = _hardware(quote)
+    if document is not None and quote.choice.currency == into.currency and "billing" not in beside:
+        return {"billing": "purchase", "hardware": document}
+    charge = quote.choice.charge
+    converted = charge if rate == 1 else charge.times(rate)
+    billing, amount, unit, fields = _billed(quote, converted, is_own=document is not None)
+    wanted = beside.get("billing", billing)
+    if billing == "savings" and wanted == billing:
+        amount, fields = _savings(quote, charge, rate)
+    told = {"amount": text(amount), "currency": into.currency, "unit": unit, "billing": wanted}
+    return {**told, **(fields if wanted == billing else {}), **beside}
+
+
+Billed = tuple[str, Decimal, str, dict[str, Any]]
+
+
+def _billed(quote: Quote, charge: Charge, *, is_own: bool) -> Billed:
+    """Billing rule, amount, its unit, and the rule's own fields."""
+    model, unit, amount = quote.observation.purchase_model, charge.unit, charge.amount
+    if unit == "year":
+        unit, amount = "month", DIGITS.divide(amount, Decimal(12))
+    if unit == "once":
+        if charge.term not in MONTHS:
+            detail = "is bought, not rented: state what it costs as billing purchase"
+            raise InvalidValue("offer", f"{quote.offer.slug} {detail}")
+        unit, amount = "month", DIGITS.divide(amount, Decimal(MONTHS[charge.term]))
+    if model in COMMITTED:
+        return _committed(charge, amount, unit)
+    if unit == "month":
+        return _by_month(quote, charge, amount, is_own=is_own)
+    return _by_hour(model, charge, amount)
+
+
+def _by_hour(model: str, charge: Charge, amount: Decimal) -> Billed:
+    billing: str = "per_second"
+    fields: dict[str, Any] = {}
+    if model in {PurchaseModel.SPOT, PurchaseModel.SAVINGS}:
+        billing = model
+    elif charge.monthly_cap is not None:
+        billing, fields = "hour_ceil_cap", {"cap": text(charge.monthly_cap)}
+    elif charge.sustained_use in TIERS:
+        tiers = [[str(float(up)), str(float(f))] for up, f in TIERS[charge.sustained_use]]
+        billing, fields = "sustained_use", {"tiers": tiers}
+    return str(billing), amount, "hour", fields
+
+
+def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
+    """Paid for the term whether used or not; a month of it has 730 hours."""
+    if unit == "month":
+        amount = DIGITS.divide(amount, HOURS_PER_MONTH)
+    fields: dict[str, Any] = {"term_months": MONTHS.get(charge.term, 12)}
+    if charge.setup_amount:
+        fields["upfront"] = text(charge.setup_amount)
+    return "reserved", amount, "hour", fields
+
+
+def _by_month(quote: Quote, charge: Charge, amount: Decimal, *, is_own: bool) -> Billed:
+    if is_own:
+        return "monthly", amount, "month", {"month_convention": int(HOURS_PER_MONTH)}
+    months = quote.observation.minimum_months
+    if not (charge.setup_amount or months or quote.offer.kind == Kind.DEDICATED):
+        return "monthly", amount, "month", {}
+    fields: dict[str, Any] = {"minimum_months": months or 1}
+    if charge.setup_amount:
+        fields["setup"] = text(charge.setup_amount)
+    return "dedicated", amount, "month", fields
+
+
+def _savings(quote: Quote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict[str, Any]]:
+    """The price without a commitment, and what the plan takes off it."""
+    listed = quote.listed
+    if listed is None or listed.unit != charge.unit or listed.currency != quote.choice.currency:
+        detail = f"no on-demand price of {quote.offer.slug} is known that the plan is a discount on"
+        raise InvalidValue("term", detail)
+    discount = 1 - DIGITS.divide(charge.amount, listed.amount)
+    return DIGITS.multiply(listed.amount, rate), {"discount": text(max(Decimal(0), discount))}
+
+
+def _hardware(quote: Quote) -> dict[str, Any] | None:
+    """The document of own hardware that the price was reckoned from."""
+    try:
+        return dict(quote.observation.hardware.document)
+    except ObjectDoesNotExist:
+        return None
+
+
+def assumed(quote: Quote, into: Exchange) -> Assumption:
+    """The price as quoted, its day and its source; the rate, where it was converted."""
+    choice = quote.choice
+    rate, rate_date = into.rate(choice.currency)
+    age = (into.today - choice.observed_on).days
+    words = [f"read on {choice.observed_on}, {age} days ago", quote.observation.source]
+    if rate_date is not None:
+        told = text(SHOWN.plus(rate))
+        words.append(f"converted at {told} {into.currency}/{choice.currency} of {rate_date}")
+    if choice.is_missing:
+        words.append("its list does not tell it any more")
+    if choice.is_gross:
+        words.append("holds tax at a rate that is not known")
+    return {
+        "name": f"price of {quote.offer.slug} ({choice.price_term})",
+        "value": text(choice.charge.amount),
+        "unit": f"{choice.currency}/{choice.charge.unit}",
+        "source": "; ".join(word for word in words if word),
+    }
+
+
+def text(value: Decimal) -> str:
+    """A decimal string that a document takes; derived values keep 28 digits."""
+    kept = value if len(value.as_tuple().digits) <= DIGITS.prec else DIGITS.plus(value)
+    plain = format(as_quoted(kept), "f")
+    return plain if len(plain) <= 40 else str(kept)

@@ -1,0 +1,131 @@
+"""Reads of scenarios, and what their documents come to."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from threading import Lock
+from typing import Any
+
+from django.db.models import QuerySet
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.common import clock
+from backend.common.work import calculation, most_steps
+from backend.domain.scenarios.results import input_sha256
+from backend.domain.scenarios.series import MOST_POINTS, series
+from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios.work import ADVICE, MOST_WORK, check_work
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors.resolving import resolved
+
+MOST_HELD = 64
+"""Results that a process keeps; each has some 10 to 100 kB."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A result, and the document without offers that it follows from."""
+
+    result: dict[str, Any]
+    resolved: dict[str, Any]
+    data_version: int
+
+
+class _Held:
+    """The last results by their inputs: they follow from nothing else."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, document: Any, steps: int) -> dict[str, Any]:
+        """The result of a plain document of so many steps; InvalidDocument where it has faults."""
+        key = input_sha256(document)
+        with self._lock:
+            text = self._texts.get(key)
+        if text is None:
+            with calculation(steps, advice=ADVICE) as check:
+                text = json.dumps(simulate(document, check))
+            with self._lock:
+                self._texts[key] = text
+                while len(self._texts) > MOST_HELD:
+                    self._texts.popitem(last=False)
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+
+_held = _Held()
+
+
+def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
+    """Scenarios of a workspace by name, without what frozen ones keep."""
+    return Scenario.objects.filter(workspace=workspace).defer("document", "resolved", "result")
+
+
+def scenario_found(workspace_slug: str, slug: str) -> Scenario | None:
+    """The scenario of this slug, with everything."""
+    if "\0" in slug:
+        return None  # which no database holds
+    rows = Scenario.objects.select_related("workspace")
+    return rows.filter(workspace__slug=workspace_slug, slug=slug).first()
+
+
+def simulated(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Simulated:
+    """What a document comes to now.
+
+    The result has, beside the members of the domain's, `data_version`; prices and scores of offers
+    are among its assumptions. InvalidDocument names every field that is wrong.
+    """
+    found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    steps = check_work(found.document, most_steps(MOST_WORK))
+    result = _held.get(found.document, steps)
+    result["assumptions"] += found.assumptions
+    result["data_version"] = found.data_version
+    return Simulated(result, found.document, found.data_version)
+
+
+def scenario_result(scenario: Scenario) -> dict[str, Any]:
+    """The result of a frozen scenario as it was, else as it is now; InvalidDocument where an offer
+    is not known any more."""
+    if scenario.result is not None:
+        return dict(scenario.result)
+    return simulated(scenario.document, workspace_slug=scenario.workspace.slug).result
+
+
+def scenario_series(scenario: Scenario, *, most_points: int = MOST_POINTS) -> dict[str, Any]:
+    """Its series over time; of a frozen one those of the prices and scores at that time."""
+    if scenario.resolved is not None:
+        return _series(scenario.resolved, most_points)
+    slug = scenario.workspace.slug
+    return simulated_series(scenario.document, workspace_slug=slug, most_points=most_points)
+
+
+def simulated_series(
+    document: object,
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    most_points: int = MOST_POINTS,
+) -> dict[str, Any]:
+    """Series of a document; InvalidDocument names every field that is wrong."""
+    found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    return _series(found.document, most_points)
+
+
+def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
+    steps = check_work(document, most_steps(MOST_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        return series(document, most_points=most_points, check=check)
+
+
+def storable(value: Any) -> Any:
+    """A value of JSON in which numbers with a point are decimal strings: they keep their digits."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: storable(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(inner) for inner in value]
+    return value

@@ -1,0 +1,158 @@
+"""Writes of scenarios: keep, change, copy, freeze and remove."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.text import slugify
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.common import clock
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+from backend.domain.parsing.texts import why_not_kept
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors.scenarios import simulated, storable
+
+RESERVED = frozenset({"new", "simulate", "compare", "preview"})
+MOST_BYTES = 8_000_000
+"""Of a document that is kept."""
+MOST_NAME = 100
+MOST_NOTE = 20_000
+
+
+class ScenarioFrozen(DomainError):
+    """A frozen scenario never changes."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(f"{scenario.slug} was frozen on {scenario.frozen_at:%Y-%m-%d}; copy it")
+
+
+@transaction.atomic
+def scenario_create(
+    *, workspace: Workspace, document: object, actor: str, template: str = ""
+) -> Scenario:
+    """Keep a document under its name; the slug is made of it.
+
+    Raises InvalidDocument with everything that is wrong; nothing is kept then.
+    """
+    if template and template not in TEMPLATES:
+        raise InvalidDocument([("/template", f"{template[:40]!r} is not a template")])
+    kept = _checked(workspace, document)
+    scenario = _stored(workspace, kept, actor, template)
+    _record(scenario, actor, "scenario_create", {"template": template})
+    return scenario
+
+
+@transaction.atomic
+def scenario_update(*, scenario: Scenario, document: object, actor: str) -> Scenario:
+    """Put another document in its place; the slug stays.
+
+    Raises ScenarioFrozen, or InvalidDocument with everything that is wrong.
+    """
+    found = _locked(scenario)
+    kept = _checked(found.workspace, document)
+    if kept == found.document:
+        return found
+    changed = [name for name in kept if kept[name] != found.document.get(name)]
+    gone = [name for name in found.document if name not in kept]
+    found.document, found.name = kept, kept["name"]
+    found.save()
+    _record(found, actor, "scenario_update", {"changed": sorted([*changed, *gone])})
+    return found
+
+
+@transaction.atomic
+def scenario_duplicate(*, scenario: Scenario, actor: str) -> Scenario:
+    """A copy that may be changed, also of a frozen one."""
+    words = f"{scenario.name[: MOST_NAME - 5]} copy"
+    document = {**scenario.document, "name": words}
+    copy = _stored(scenario.workspace, document, actor, scenario.template)
+    _record(copy, actor, "scenario_duplicate", {"of": scenario.slug})
+    return copy
+
+
+@transaction.atomic
+def scenario_freeze(*, scenario: Scenario, note: str = "", actor: str) -> Scenario:
+    """Keep document, prices, scores and result as they are now, for good.
+
+    Raises ScenarioFrozen; InvalidDocument where the document has no result any more; InvalidValue
+    for a note that is too long or no text.
+    """
+    if len(note) > MOST_NOTE or why_not_kept(note):
+        raise InvalidValue("/note", f"text of at most {MOST_NOTE} characters is needed")
+    found = _locked(scenario)
+    now = simulated(found.document, workspace_slug=found.workspace.slug)
+    found.resolved, found.result = storable(now.resolved), now.result
+    found.data_version, found.note, found.frozen_at = now.data_version, note, clock.now()
+    found.save()
+    detail = {"data_version": now.data_version, "input_sha256": now.result["input_sha256"]}
+    _record(found, actor, "scenario_freeze", detail)
+    return found
+
+
+@transaction.atomic
+def scenario_delete(*, scenario: Scenario, actor: str) -> None:
+    """Take a scenario away, frozen or not; the audit trail keeps that it was."""
+    _record(scenario, actor, "scenario_delete", {})
+    scenario.delete()
+
+
+def _locked(scenario: Scenario) -> Scenario:
+    rows = Scenario.objects.select_related("workspace").select_for_update(of=("self",))
+    found = rows.get(pk=scenario.pk)
+    if found.frozen_at is not None:
+        raise ScenarioFrozen(found)
+    return found
+
+
+def _checked(workspace: Workspace, document: object) -> dict[str, Any]:
+    """The document as it is kept, after it has had a result."""
+    simulated(document, workspace_slug=workspace.slug)
+    kept: dict[str, Any] = storable(document)
+    name = kept.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name.strip()) > MOST_NAME:
+        raise InvalidDocument([("/name", f"1 to {MOST_NAME} characters are needed")])
+    if why := why_not_kept(kept):
+        raise InvalidDocument([("", why)])
+    if len(json.dumps(kept)) > MOST_BYTES:
+        raise InvalidDocument([("", f"more than {MOST_BYTES} bytes cannot be kept")])
+    return kept | {"name": name.strip()}
+
+
+def _stored(workspace: Workspace, document: dict[str, Any], actor: str, template: str) -> Scenario:
+    scenario = Scenario(
+        workspace=workspace,
+        slug=_slug(workspace, document["name"]),
+        name=document["name"],
+        document=document,
+        template=template,
+        created_by=actor,
+    )
+    try:
+        with transaction.atomic():
+            scenario.save(force_insert=True)
+    except IntegrityError:
+        raise InvalidValue("/name", f"{scenario.slug!r} was taken just now; try again") from None
+    return scenario
+
+
+def _slug(workspace: Workspace, name: str) -> str:
+    """The first free slug made of the name."""
+    base = slugify(name.replace("_", "-"))[:72].strip("-") or "scenario"
+    taken = Scenario.objects.filter(workspace=workspace, slug__startswith=base)
+    used = RESERVED | set(taken.values_list("slug", flat=True))
+    numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
+    return base if base not in used else next(slug for slug in numbered if slug not in used)
+
+
+def _record(scenario: Scenario, actor: str, action: str, detail: Mapping[str, Any]) -> None:
+    audit_record(
+        workspace=scenario.workspace,
+        actor=actor,
+        action=action,
+        target=scenario,
+        detail={"slug": scenario.slug, "name": scenario.name, **detail},
+    )
