@@ -14,7 +14,7 @@ from django.urls.resolvers import RoutePattern
 
 from backend.accounts.models import Scope
 from backend.benchmarks.models import Campaign, Event, Evidence, Host, Resource, Run, Step
-from backend.benchmarks.redaction import Redaction
+from backend.benchmarks.selectors.redaction import Redaction
 from tests import factories
 from tests.e2e import every_page
 

@@ -20,10 +20,10 @@ from backend.benchmarks.api.campaign_documents import (
 )
 from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Campaign, Run
-from backend.benchmarks.redaction import Redaction
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
 from backend.benchmarks.selectors.costs import Cost, shown
+from backend.benchmarks.selectors.redaction import Redaction
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,

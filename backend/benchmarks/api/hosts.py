@@ -14,8 +14,8 @@ from rest_framework.response import Response
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
-from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import KeyMismatch, host_approve, host_create, host_scan
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible

@@ -14,8 +14,8 @@ from rest_framework.reverse import reverse
 
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.models import Evidence, Sample
-from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.imports import (
     MAX_REASON,
     AlreadyImported,

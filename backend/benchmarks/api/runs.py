@@ -16,7 +16,6 @@ from rest_framework.reverse import reverse
 from backend.accounts.api import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
-from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_listed,
@@ -25,6 +24,7 @@ from backend.benchmarks.selectors.evidence import (
     evidence_text,
 )
 from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import run_view, runs_visible
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.resources import rented_run_create

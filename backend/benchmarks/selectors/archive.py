@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, Sample
-from backend.benchmarks.redaction import Redaction, run_redaction
 from backend.benchmarks.selectors.evidence import EvidenceDamaged
+from backend.benchmarks.selectors.redaction import Redaction, run_redaction
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.domain.errors import DomainError

@@ -6,7 +6,7 @@ import hashlib
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from backend.benchmarks.models import Evidence
-from backend.benchmarks.redaction import NOTHING_HIDDEN, Redaction
+from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 
 
 class EvidenceDamaged(Exception):

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
-from backend.benchmarks.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.campaigns import (
     NOT_DONE,
     CampaignView,
@@ -25,6 +24,7 @@ from backend.benchmarks.selectors.campaigns import (
 )
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.schedules import schedule_times
 from backend.benchmarks.services.campaigns import (
     campaign_cancel,

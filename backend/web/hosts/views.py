@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
-from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.hosts import (
     ARCHIVE_DRIVER,

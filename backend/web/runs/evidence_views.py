@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from backend.accounts.models import AuditEntry, Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Evidence
-from backend.benchmarks.redaction import redaction_for
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_shown, evidence_text
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines

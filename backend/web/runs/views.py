@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Evidence, Resource, Run
-from backend.benchmarks.redaction import Redaction, redaction_for
+from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.runs import RunView, run_view, runs_visible
 from backend.benchmarks.services.runs import run_cancel
 from backend.web.runs import disk_plots, series_plots
