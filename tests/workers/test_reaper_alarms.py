@@ -18,7 +18,7 @@ from backend.benchmarks.models import Notice, RunState, Step
 from backend.benchmarks.services.leaks import look_done, resource_alarm
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
-from tests.workers import clouds
+from tests.frontend.cloud_rows import clouds
 from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
 from workers import tasks
 from workers.engine.pump import Pump
