@@ -56,11 +56,23 @@ class Launched:
 
 
 @pytest.fixture(scope="module")
-def up(tmp_path_factory):
-    launched = Launched(tmp_path_factory.mktemp("stack") / "state")
-    yield launched
-    if launched.process.poll() is None:
-        launched.end()
+def live(tmp_path_factory):
+    """Gives the stack that the tests of this module share, another one once it was stopped."""
+    launched = []
+
+    def get():
+        if not launched or launched[-1].process.poll() is not None:
+            launched.append(Launched(tmp_path_factory.mktemp("stack") / "state"))
+        return launched[-1]
+
+    yield get
+    if launched and launched[-1].process.poll() is None:
+        launched[-1].end()
+
+
+@pytest.fixture
+def up(live):
+    return live()
 
 
 def test_stack_answers_and_has_every_process_when_up(up):
