@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser(
         "chaos", help="kill and cut everything for twenty minutes, and show what came of it"
     )
-    sub.add_parser("screenshots", help="take the documentation's pictures anew")
+    sub.add_parser("screenshots", help="take the documentation's pictures again")
     sub.add_parser("manage", help="manage.py in the environment", add_help=False)
     return top
 

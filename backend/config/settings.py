@@ -199,7 +199,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": (
         "What a unit of performance costs, with the evidence. A list answers in JSON pages; with"
         " .csv, .tsv, .xlsx or .json at the end of its address, or by Accept, in that format and,"
-        " but for JSON, as a whole. Unknown parameters are told in X-Warning and change nothing."
+        " but for JSON, as a whole. Unknown parameters are named in X-Warning and change nothing."
     ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,

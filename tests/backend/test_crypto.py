@@ -220,7 +220,7 @@ def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, cap
     captured = capsys.readouterr()
     column = next(c for c in json.loads(captured.out)["columns"] if c["column"].startswith("bench"))
     assert column["broken"] == [str(host.pk)]
-    assert "benchmarks.Host.sealed_private_key: 0 wrapped anew, 0 already, 1 not" in captured.err
+    assert "benchmarks.Host.sealed_private_key: 0 wrapped again, 0 already, 1 not" in captured.err
     settings.CREDENTIAL_KEYS_PREVIOUS = [OTHER]
     assert host_private_key(host=Host.objects.get(pk=host.pk)) == SECRET
 
@@ -230,7 +230,7 @@ def test_rotation_tells_how_far_it_is_when_there_are_many_rows(settings, capsys,
     settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
     call_command("rotate_keys")
     told = [line for line in capsys.readouterr().err.splitlines() if "Host" in line]
-    assert told == ["benchmarks.Host.sealed_private_key: 1 wrapped anew, 0 already"] * 2
+    assert told == ["benchmarks.Host.sealed_private_key: 1 wrapped again, 0 already"] * 2
 
 
 def test_rotation_never_opens_a_secret(settings, capsys, rows, monkeypatch):

@@ -1,4 +1,4 @@
-"""Own hardware over the API: reckoned, kept by versions, ranked beside what is rented."""
+"""Own hardware over the API: calculated, kept by versions, ranked beside what is rented."""
 
 import json
 from collections.abc import Callable
@@ -104,7 +104,7 @@ def test_capital_is_recovered_as_the_reference_works_it_out(
     assert len(made["price_per_month"].replace(".", "")) >= 20
 
 
-def test_energy_is_reckoned_as_the_reference_works_it_out(analyst: Client) -> None:
+def test_energy_is_calculated_as_the_reference_works_it_out(analyst: Client) -> None:
     item = {"name": "server", "count": 1, "unit_price": "8000", "watts": "350"}
     made = posted(analyst, BARE | {"items": [item], "pue": "1.56", "energy_price_per_kwh": "0.2"})
     # 1.56 · 350 W · 730 h / 1000 = 398.58 kWh; · 0.20 = 79.716

@@ -231,7 +231,7 @@ def test_prices_of_another_workspace_are_in_no_answer(client: Client) -> None:
 
 
 class DifferenceTest(TestCase):
-    """Against a plain reckoning of what held at the end of each day."""
+    """Against a plain calculating of what held at the end of each day."""
 
     @whatever(
         st.lists(

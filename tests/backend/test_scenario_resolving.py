@@ -193,7 +193,7 @@ def test_what_is_doubtful_of_a_price_is_among_the_assumptions() -> None:
     offer = priced(missing_since=factories.AT, tax_basis="gross")
     (assumed,) = found(all_of("one", {"offer": offer.slug})).assumptions
     assert assumed["source"] == (
-        "read on 2026-11-01, 20 days ago; test; its list does not tell it any more; "
+        "read on 2026-11-01, 20 days ago; test; its list does not contain it any more; "
         "holds tax at a rate that is not known"
     )
 

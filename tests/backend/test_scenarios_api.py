@@ -307,7 +307,7 @@ def test_slug_that_was_taken_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) 
         scenario_create(workspace=workspace, document=document(), actor="test")
 
 
-def test_results_that_are_held_are_bounded_and_reckoned_again(
+def test_results_that_are_held_are_bounded_and_calculated_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(selectors, "MOST_HELD", 1)

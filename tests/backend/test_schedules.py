@@ -172,7 +172,7 @@ def fired(schedule):
     return done
 
 
-def test_due_time_starts_a_round_and_the_next_is_reckoned_from_now(at):
+def test_due_time_starts_a_round_and_the_next_is_calculated_from_now(at):
     schedule = daily()
     due = dt.datetime(2026, 3, 28, 3, tzinfo=dt.UTC)
     assert schedule.next_at == due

@@ -94,7 +94,7 @@ def test_every_fault_is_told_at_once() -> None:
     assert faults("no object")[""] == "an object is needed"
 
 
-def test_more_links_and_flows_than_can_be_reckoned_are_refused() -> None:
+def test_more_links_and_flows_than_can_be_calculated_are_refused() -> None:
     links = [{"name": f"l{n}", "capacity_bytes_per_s": 1} for n in range(600)]
     flows = [{"name": "f", "path": ["l1"]} for _ in range(600)]
     assert "too many" in faults({"schema": 1, "links": links, "flows": flows})["/flows"]

@@ -80,7 +80,7 @@ def test_amount_of_nothing_is_kept_only_where_it_says_something():
     assert amount_fault(D(-1), is_zero_allowed=True) != ""
 
 
-def test_reckoned_amount_is_rounded_to_its_column():
+def test_calculated_amount_is_rounded_to_its_column():
     assert kept(D(1) / D(3)) == D("0.333333333333333333")
     assert kept(D(400) / 3).as_tuple().exponent == -18
 

@@ -81,7 +81,7 @@ def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser,
         account_checked(account_id=made.pk, identity="project 815", error="")
         expect(page.locator("#cloud-state")).to_contain_text("project 815", timeout=5_000)
         expect(page.locator("[hx-trigger]")).to_have_count(0)
-        page.get_by_role("button", name="Give it up").click()
+        page.get_by_role("button", name="Remove account").click()
         expect(page.locator(".notice").first).to_contain_text("given up")
 
 
@@ -90,7 +90,7 @@ def test_account_and_rental_work_without_scripts(browser, site, rows):
         signed_in(page, site)
         page.goto(f"/accounts/clouds/{rows.hetzner.pk}/")
         page.get_by_label("Machines at once").fill("3")
-        page.get_by_role("button", name="Put them in force").click()
+        page.get_by_role("button", name="Save limits").click()
         expect(page.locator("#cloud-state")).to_contain_text("at most 3")
         page.goto(f"/offers/{rows.offer.slug}/")
         page.get_by_label("Budget").fill("0")

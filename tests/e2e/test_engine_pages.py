@@ -217,8 +217,8 @@ def test_schedule_form_shows_the_next_dates_as_one_types(browser, site, rows):
         page.get_by_label("Cron line", exact=True).fill("15 2 * *")
         expect(page.locator("#preview")).to_contain_text("Cron line:")
         page.get_by_label("Cron line", exact=True).fill("15 2 * * 0")
-        page.get_by_role("button", name="Put it in force").click()
-        expect(page.get_by_text("The schedule is in force.")).to_be_visible()
+        page.get_by_role("button", name="Save schedule").click()
+        expect(page.get_by_text("The schedule is saved.")).to_be_visible()
         expect(page.get_by_text("15 2 * * 0").first).to_be_visible()
 
 

@@ -89,7 +89,7 @@ def test_charts_are_drawn_and_the_map_opens(browser, site, startup):
         drawn = "[...document.querySelectorAll('figure[data-plot]')].map(f => f.dataset.isDrawn)"
         assert page.evaluate(drawn) == [""] * 9
         page.locator("summary", has_text="Break-even map").click()
-        expect(page.locator("#map-body")).to_contain_text("1,320.00 USD, 0 % unserved")
+        expect(page.locator("#map-body")).to_contain_text("1,320.00 USD, 0 % unmet")
         assert page.locator("h1").count() == 1
 
 
@@ -97,7 +97,7 @@ def test_editor_and_result_work_without_scripts(browser, site, startup):
     with opened(browser, site, is_scripted=False) as page:
         page.goto(NEW)
         field(page, PRICE).fill("0.1")
-        page.get_by_role("button", name="Reckon").click()
+        page.get_by_role("button", name="Calculate").click()
         expect(page.locator("#preview")).to_contain_text("471.00")
         page.goto(STARTUP)
         page.get_by_role("link", name="all cloud").first.click()

@@ -393,5 +393,5 @@ def test_admins_say_who_is_told(client, rows):
 
 
 def test_others_neither_see_nor_change_who_is_told(operator, rows):
-    assert 'id="told"' not in text_of(operator.get("/schedules/"))
+    assert 'id="notifications"' not in text_of(operator.get("/schedules/"))
     assert operator.post("/subscriptions/new/", {}).status_code == 403

@@ -216,7 +216,7 @@ def test_account_is_given_up_only_without_machines_and_then_needs_its_secret_ane
     assert "1 machine of this account may still exist" in refused
     alive.delete()
     assert "its secret forgotten" in text_of(admin.post(f"{path}/delete/", follow=True))
-    assert "give it anew" in text_of(admin.post(f"{path}/switch/", {"enabled": "1"}, follow=True))
+    assert "enter it again" in text_of(admin.post(f"{path}/switch/", {"enabled": "1"}, follow=True))
 
 
 @pytest.mark.parametrize("role", ["read", "write", "run", None])

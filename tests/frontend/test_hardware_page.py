@@ -1,4 +1,4 @@
-"""Own hardware: the list, the form that reckons and stores, one version."""
+"""Own hardware: the list, the form that calculates and stores, one version."""
 
 import re
 
@@ -54,8 +54,8 @@ def test_hardware_page_lists_every_assumption_with_its_source_when_there_is_no_m
     assert text.count('<tr><th scope="row">') >= 13
 
 
-def test_hardware_form_reckons_without_storing(analyst):
-    text = text_of(analyst.post("/hardware/new/", fields(reckon="1")))
+def test_hardware_form_calculates_without_storing(analyst):
+    text = text_of(analyst.post("/hardware/new/", fields(calculate="1")))
     # (2 × 8,000 + 800) / 60 months / 2 servers = 140.00
     assert "140.00 EUR a month for one server" in text
     assert not HardwareModel.objects.exists()

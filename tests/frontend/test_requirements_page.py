@@ -102,7 +102,7 @@ def test_form_keeps_what_was_typed_with_the_error_beside_it(client: Client, demo
         "&ram_gib=64&disk_gb=-1&currency=xxx&kinds=ship&mixed=1&hours_per_month=900"
         "&provider=aws&max_servers=20",
     )
-    assert "Nothing was reckoned" in html
+    assert "Nothing was calculated" in html
     assert "Fleets by cost" not in html
     for field, error in {
         "amount_1": "'a lot' is not a decimal number",

@@ -132,8 +132,10 @@ def test_preview_names_the_field_that_is_wrong(client: Client) -> None:
     assert "<table" not in text
 
 
-def test_editor_works_without_scripts_when_reckoned(client: Client) -> None:
-    answer = client.post("/scenarios/new/?template=startup", filled(demand__base="4", reckon="1"))
+def test_editor_works_without_scripts_when_calculated(client: Client) -> None:
+    answer = client.post(
+        "/scenarios/new/?template=startup", filled(demand__base="4", calculate="1")
+    )
     text = unescape(answer.content.decode())
     # (4 × 19 + 20 × 5) × 30 × .4
     assert rows(text, "What each option comes to")[0][1] == "2,112.00"
@@ -199,7 +201,7 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     # 18 servers short for 4 minutes: 72 server-minutes of 6,120
     assert lines[0][:5] == ["cloud, as it comes cheapest", "167.28", "1.18 %", "4", "18"]
     assert lines[1][:3] == ["cloud, 20 wait for it cheapest that serves all", "787.20", "0 %"]
-    assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18 % unserved"
+    assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18 % unmet"
     assert max(plot(text, "plot-served")["marks"][2]["values"]) == 18
 
 
@@ -291,8 +293,8 @@ def test_map_tells_the_cheapest_option_with_what_it_leaves(client: Client) -> No
     stored()
     text = text_of(client, f"/scenarios/{STARTUP}/map/")
     line = next(line for line in rows(text, "Cheapest option") if "as stated" in line[0])
-    assert line[1] == "all cloud 376.80 USD, 0 % unserved"
-    assert line[5] == "hybrid as stated 1,320.00 USD, 0 % unserved"
+    assert line[1] == "all cloud 376.80 USD, 0 % unmet"
+    assert line[5] == "hybrid as stated 1,320.00 USD, 0 % unmet"
     assert line[9].startswith("all dedicated 2,000.00")
 
 

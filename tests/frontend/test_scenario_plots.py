@@ -51,13 +51,13 @@ def test_money_spent_ends_with_the_bill_and_shows_what_leaving_costs() -> None:
     assert owed[-1] == 2400
     assert plot.x[0] == 1000 * dt.datetime(2026, 2, 1, tzinfo=dt.UTC).timestamp()
     assert plot.x[-1] == 1000 * dt.datetime(2028, 1, 1, tzinfo=dt.UTC).timestamp()
-    assert plot.extra["cloud, no contract, unserved"] == ["0 %"] * 24
+    assert plot.extra["cloud, no contract, unmet"] == ["0 %"] * 24
 
 
 def test_option_without_a_base_is_one_band() -> None:
     told = series(TEMPLATES["startup"].document, most_points=100)
     labels = [mark.label for mark in plots.duration_plot(told, 0).marks]
-    assert labels == ["as needed", "demand, servers", "unserved, servers"]
+    assert labels == ["as needed", "demand, servers", "unmet, servers"]
 
 
 def test_reservations_are_a_band_of_their_own() -> None:
@@ -70,7 +70,7 @@ def test_reservations_are_a_band_of_their_own() -> None:
 def test_every_amount_has_its_unserved_demand_beside_it() -> None:
     result = simulate(TEMPLATES["events"].document)
     options = result["options"]
-    words = "1.18 % unserved"
+    words = "1.18 % unmet"
     for plot in (
         plots.cost_plot(result, "USD"),
         decisions.odds_plot(options),

@@ -185,7 +185,7 @@ def test_bytes_of_an_array_are_told_and_drawn(client: Client) -> None:
     html = page(client, level="raidz2", disks=6, size=4, read=100, read_iops=100)
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
     assert space["In all"] == "24.0 TB = 21.83 TiB"
-    assert space.keys() >= {"Usable", "Parity or copies", "Kept by ZFS", "Told by zfs list"}
+    assert space.keys() >= {"Usable", "Parity or copies", "Kept by ZFS", "Reported by zfs list"}
     assert "Spares" not in space
     assert "Random: 100.0 reads and an unknown number of writes a second." in html
     drawn = chart(html, "plot-zfs")
@@ -253,7 +253,7 @@ def test_memory_without_its_numbers_is_a_fault(client: Client) -> None:
     html = page(client, sockets=2, modules=0, channels="")
     assert "1 or more is needed." in html
     assert html.count("This field is required.") == 2
-    assert "Nothing was reckoned" in html
+    assert "Nothing was calculated" in html
 
 
 def test_every_example_works_and_carries_the_rest(client: Client) -> None:

@@ -275,7 +275,7 @@ def test_fetch_now_makes_no_feed_that_is_read_by_itself(price_server):
     ("asked", "error", "words"),
     [
         ({"provider": "nobody"}, InvalidValue, "/provider"),
-        ({"provider": "ecb"}, InvalidValue, "tells no prices"),
+        ({"provider": "ecb"}, InvalidValue, "publishes no prices"),
         ({"provider": "aws"}, InvalidValue, "/region"),
         ({"provider": "linode", "region": "eu-central"}, InvalidValue, "one list of all"),
         ({"provider": "aws", "kind": "futures"}, InvalidValue, "/kind"),

@@ -324,7 +324,7 @@ def end(run: Run, step: Step) -> Move | Wait:
         if machine is None or machine.state != machines.ResourceState.GONE:
             seconds = _unsettled_s(resource, step)
             if seconds > 0:
-                why = "the provider may not tell of it yet"
+                why = "the provider may not list it yet"
                 return Wait(min(seconds, LOOK_S[1]), why, is_progress=True)
         with fenced(_claim(step)):
             resource_gone(resource=resource, ended_at=machine.ended_at if machine else None)

@@ -112,7 +112,7 @@ def rates_now(*, is_history: bool = False) -> RatesReport:
 def _readable(provider: str) -> tuple[FeedKind, ...]:
     kinds = [kind for kind in feed_kinds(provider) if kind.kind != PRODUCTS]
     if provider == FX_PROVIDER:
-        raise InvalidValue("/provider", f"{provider} tells no prices")
+        raise InvalidValue("/provider", f"{provider} publishes no prices")
     has_account = _account(provider) is not None
     found = tuple(kind for kind in kinds if has_account or not kind.needs_account)
     if not found:

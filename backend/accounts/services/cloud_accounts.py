@@ -105,7 +105,7 @@ def account_update(
 ) -> CloudAccount:
     """Other settings and limits; raises InvalidValue with a pointer.
 
-    Where a secret is kept, another address of the provider's interface needs the secret anew
+    Where a secret is kept, another address of the provider's interface needs the secret again
     (account_secret_replace): whoever may write addresses shall not have it sent there.
     """
     account = _locked(account)
@@ -117,13 +117,13 @@ def account_update(
     )
     is_moved = found.get("endpoint_url") != account.settings.get("endpoint_url")
     if is_moved and account.sealed_secret is not None:
-        raise InvalidValue("/settings/endpoint_url", "another address needs the secret anew")
+        raise InvalidValue("/settings/endpoint_url", "another address needs the secret again")
     _refuse_stranding(account, found)
     is_open = account.sealed_secret is not None or not needs_secret(
         account.provider, account.access
     )
     if is_enabled and not is_open:
-        raise InvalidValue("/enabled", "its secret was forgotten; give it anew")
+        raise InvalidValue("/enabled", "its secret was forgotten; enter it again")
     is_other = found != account.settings or (is_enabled and not account.is_enabled)
     account.settings, account.is_enabled = found, is_enabled
     _name(account, name)

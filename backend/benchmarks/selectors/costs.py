@@ -213,7 +213,7 @@ def campaign_estimate(
 ) -> Cost:
     """What one round of the campaign is expected to cost.
 
-    The time is that of the machines: a network pair occupies two. A machine to rent is reckoned
+    The time is that of the machines: a network pair occupies two. A machine to rent is calculated
     with all the time that it may live, for which its budget is reserved. Traffic that a provider
     bills is not in it.
     """

@@ -340,7 +340,7 @@ def _check_trust(hosts: Sequence[Host]) -> None:
 
 
 def _check_budget(campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer]) -> None:
-    """A part without a price cannot be reckoned; what is known must be within the budget."""
+    """A part without a price cannot be calculated; what is known must be within the budget."""
     if campaign.budget_amount is None:
         return
     cost = campaign_estimate(campaign, hosts, offers)

@@ -2,7 +2,7 @@
 
 The rule for what is late: a due time that passed while nobody looked is made up for once, if it is
 less than CATCH_UP late and the maintenance window is still open; of several only the last counts.
-Whatever it leads to is written on the schedule, and the next time is reckoned from now.
+Whatever it leads to is written on the schedule, and the next time is calculated from now.
 """
 
 import datetime as dt

@@ -80,7 +80,7 @@ PLACE = (
     Column("upfront", Kind.TEXT, "Part paid at the start"),
 )
 PLAN = (
-    Column("plan", Kind.TEXT, "Tells commitments of one term apart"),
+    Column("plan", Kind.TEXT, "Distinguishes commitments of one term"),
     Column("basis", Kind.TEXT, "What the price holds: machine, or sustained_use"),
 )
 PRICE = (

@@ -17,7 +17,7 @@ class HardwareModel(Identified):
     document = models.JSONField()
     """As stated (domain.hardware.Hardware); amounts are decimal strings."""
     cost = models.JSONField()
-    """As reckoned (domain.hardware.HardwareCost), with 34 digits."""
+    """As calculated (domain.hardware.HardwareCost), with 34 digits."""
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hardware")
     price = models.OneToOneField(
         PriceObservation, on_delete=models.PROTECT, related_name="hardware"

@@ -33,7 +33,7 @@ class QuotedPrice(models.Model):
     term = models.CharField(max_length=20, blank=True)
     upfront = models.CharField(max_length=20, blank=True)
     plan = models.CharField(max_length=30, blank=True)
-    """Tells commitments of one term apart: standard, convertible, compute, ec2_instance."""
+    """Distinguishes commitments of one term: standard, convertible, compute, ec2_instance."""
     amount = models.DecimalField(max_digits=28, decimal_places=18)
     currency = models.CharField(max_length=3)
     unit = models.CharField(max_length=5, choices=PriceUnit)

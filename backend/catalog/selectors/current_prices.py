@@ -106,7 +106,7 @@ class PriceChoice:
     zone: str = ""
     """Of a spot price: where it is the lowest."""
     is_missing: bool = False
-    """Whether its list does not tell it any more, or its quote has expired."""
+    """Whether its list does not contain it any more, or its quote has expired."""
     is_gross: bool = False
     """Whether it holds tax at a rate that is not known, which cannot be taken off."""
     included: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Reads of prices for people: the list in force, those that wait, and what a price is worth.
 
 A price is *current* while it is the newest published one of its kind, *superseded* behind a newer
-one, and *stale* when it is in force although its list does not tell it any more, its list has not
+one, and *stale* when it is in force although its list does not contain it any more, its list has not
 been read for long, or its quote has expired. An unpublished one is *quarantined* until a person has
 looked at it, then *refused*; one that its list dropped meanwhile is *withdrawn*.
 """

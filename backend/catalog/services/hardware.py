@@ -22,7 +22,7 @@ from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
 OFFER = "offer"
 
 
-def hardware_reckoned(document: object) -> tuple[Hardware, HardwareCost]:
+def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
     """What a document describes and what it comes to, without keeping anything.
 
     Raises InvalidDocument with everything that is wrong with it, `offer` aside; InvalidValue for a
@@ -47,7 +47,7 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
     made. Raises InvalidDocument or InvalidValue by JSON pointer.
     """
     slug = _offer_slug(document)
-    hardware, cost = hardware_reckoned(document)
+    hardware, cost = calculate_hardware(document)
     # Two versions at once would both take the next number.
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     last = HardwareModel.objects.filter(workspace=workspace, name=hardware.name).first()

@@ -61,11 +61,11 @@ NVBANDWIDTH = Family(
     is_cpu=False,
 )
 KERNEL = Family(
-    "Read by Spare Cores from what the kernel tells of the CPU.",
+    "Read by Spare Cores from what the kernel reports of the CPU.",
     "A figure of the kernel's start-up, no measure of speed; kept and shown, never ranked.",
 )
 DERIVED = Family(
-    "Reckoned by Spare Cores from the other benchmarks; variant = the workload.",
+    "Calculated by Spare Cores from the other benchmarks; variant = the workload.",
     "A mean of ratios to the median of their machines, which moves with them; kept and shown, "
     "never ranked. A mix of weights says the same openly.",
 )
@@ -176,7 +176,7 @@ _TABLE = (
     made(
         STATIC_WEB,
         "static_web_server_requests_per_s",
-        "Static web, server alone (reckoned)",
+        "Static web, server alone (calculated)",
         "requests/s",
         "Requests per second as if the client's CPU time were the server's, too.",
         "64k,8",
@@ -192,7 +192,7 @@ _TABLE = (
     made(
         STATIC_WEB,
         "static_web_server_bytes_per_s",
-        "Static web throughput, server alone (reckoned)",
+        "Static web throughput, server alone (calculated)",
         "bytes/s",
         "Bytes per second as if the client's CPU time were the server's, too.",
         "256k,8",
@@ -217,7 +217,7 @@ _TABLE = (
     made(
         REDIS,
         "redis_server_ops_per_s",
-        "Redis, server alone (reckoned)",
+        "Redis, server alone (calculated)",
         "operations/s",
         "Operations per second as if the client's CPU time were the server's, too.",
         "SET,1",

@@ -126,7 +126,7 @@ def _dd(text: str, known: Parameters) -> Imported:
         raise InvalidValue("/parameters/direction", "write or read is needed with conditions")
     if known.direction is None:
         warning = (
-            "without direction and conditions nobody can tell what was measured: kept as "
+            "without direction and conditions it is unknown what was measured: kept as "
             "dd_bytes_per_s, which takes no rank"
         )
         return Imported(tuple(dd.parse(text)), (warning,), "")

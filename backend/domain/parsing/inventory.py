@@ -106,7 +106,7 @@ def parse(text: str) -> HostFacts:
     }
     uname = found.get("uname", "").split()
     if len(uname) != 3:
-        raise ProbeError(TOOL, "uname does not tell system, kernel and architecture")
+        raise ProbeError(TOOL, "uname does not name system, kernel and architecture")
     cpu = colon_values(found.get("lscpu", ""))
     memory_kib = whole(colon_values(found.get("meminfo", "")).get("MemTotal", "").split(" ")[0])
     vcpu_count = cpu_list_count(found.get("online", "")) or whole(cpu.get("CPU(s)"))

@@ -359,6 +359,6 @@ def _assumptions(node: Node) -> list[Assumption]:
             found.append(Assumption(name, "0", "s", source))
     contract = node.values.get("contract")
     if isinstance(contract, Mapping) and contract.get("notice_days"):
-        source = "told and not reckoned with: a contract is taken to end with its minimum term"
+        source = "stated and not calculated with: a contract is taken to end with its minimum term"
         found.append(Assumption("notice_days", str(contract["notice_days"]), "days", source))
     return found

@@ -226,7 +226,7 @@ _OPTIONS = (
           "quarters of the month, by default"),
     Field(f"{_PRICE_AT}/interruptions_per_month", "number", "Expected of one server",
           "per 730 h", "0", "0", when=("spot",),
-          source=f"{OWN}: none; providers tell less than 5 % a month for many types"),
+          source=f"{OWN}: none; providers state less than 5 % a month for many types"),
     _money(f"{_PRICE_AT}/setup", "Paid once a server", "currency", when=("dedicated",)),
     Field(f"{_PRICE_AT}/minimum_months", "whole", "Least length of the contract", "months", "1",
           "1", "120", when=("dedicated",)),

@@ -234,7 +234,7 @@ def _sum(
         # Sold by the GiB-month: without it the machine would look cheaper than it is.
         raise NoPrice(Reason.NO_COMPONENT, "local SSD")
     if shape.name.partition("-")[0] in WITH_GPU and not shape.accelerators:
-        raise NoPrice(Reason.NO_COMPONENT, "accelerators, which the list of types does not tell")
+        raise NoPrice(Reason.NO_COMPONENT, "accelerators, which the list of types does not give")
     currencies = sorted({one.currency for one, _ in used})
     if len(currencies) > 1:
         raise NoPrice(Reason.MIXED_CURRENCY, ", ".join(currencies))

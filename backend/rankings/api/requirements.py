@@ -70,7 +70,7 @@ class RequirementDocument(Strict):
         max_value=MOST_LIMIT,
         required=False,
         allow_null=True,
-        help_text=f"fleets to tell, by default {LIMIT}",
+        help_text=f"fleets to list, by default {LIMIT}",
     )
 
 
@@ -233,7 +233,7 @@ class RequirementsView(RankingsView):
             "max_servers": "The most servers",
             "kinds": f"Of {', '.join(OfferKind.values)}, comma-separated",
             "mixed": "1: fleets of several types as well",
-            "limit": f"Fleets to tell, 1 to {MOST_LIMIT} (default {LIMIT})",
+            "limit": f"Fleets to list, 1 to {MOST_LIMIT} (default {LIMIT})",
         }
 
     def listing(self, request: Request) -> Listing:

@@ -77,9 +77,9 @@ def feed_key_create(
     view = SavedView.objects.select_for_update().get(pk=view.pk)
     in_force = view.feed_keys.filter(revoked_at=None, expires_at__gt=now)
     if in_force.filter(name=name, created_by=actor).exists():
-        raise InvalidValue("/name", f"a key named {name!r} is in force; revoke it first")
+        raise InvalidValue("/name", f"a key named {name!r} is active; revoke it first")
     if in_force.count() >= MOST_KEYS:
-        raise InvalidValue("/view", f"{MOST_KEYS} keys of it are in force; revoke one first")
+        raise InvalidValue("/view", f"{MOST_KEYS} of its keys are active; revoke one first")
     lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
     plaintext = f"{FEED_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
     key = FeedKey.objects.create(

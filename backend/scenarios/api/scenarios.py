@@ -1,4 +1,4 @@
-"""Scenarios over the API: reckon, keep, list, change, copy, freeze and remove."""
+"""Scenarios over the API: calculate, keep, list, change, copy, freeze and remove."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -138,7 +138,7 @@ def _savings(quote: Quote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict
 
 
 def _hardware(quote: Quote) -> dict[str, Any] | None:
-    """The document of own hardware that the price was reckoned from."""
+    """The document of own hardware that the price was calculated from."""
     try:
         return dict(quote.observation.hardware.document)
     except ObjectDoesNotExist:
@@ -155,7 +155,7 @@ def assumed(quote: Quote, into: Exchange) -> Assumption:
         told = text(SHOWN.plus(rate))
         words.append(f"converted at {told} {into.currency}/{choice.currency} of {rate_date}")
     if choice.is_missing:
-        words.append("its list does not tell it any more")
+        words.append("its list does not contain it any more")
     if choice.is_gross:
         words.append("holds tax at a rate that is not known")
     return {

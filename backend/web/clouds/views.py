@@ -204,7 +204,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
         except InvalidValue as error:
             form.refuse(error)
         else:
-            messages.success(request, "The limits are in force.")
+            messages.success(request, "The limits are saved.")
             return HttpResponseRedirect(reverse("cloud", args=[account_id]))
     return _page(request, account, limits=form)
 

@@ -15,7 +15,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
-from backend.catalog.services.hardware import hardware_create, hardware_reckoned
+from backend.catalog.services.hardware import calculate_hardware, hardware_create
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.hardware import Breakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
@@ -62,7 +62,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def hardware_new(request: HttpRequest) -> HttpResponse:
-    """The form, empty or from a version; it reckons without storing, or stores the next version."""
+    """The form, empty or from a version; it calculates without storing, or stores the next version."""
     demand(request, Scope.WRITE)
     form = HardwareForm(request.POST or None, document=_document(request))
     cost: HardwareCost | None = None
@@ -76,7 +76,7 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
                 )
                 messages.success(request, f"Version {model.version} of {model.name} is stored.")
                 return HttpResponseRedirect(reverse("hardware-model", args=[model.pk]))
-            _, cost = hardware_reckoned(document)
+            _, cost = calculate_hardware(document)
             form = HardwareForm(document=document)  # with empty lines again
         except (InvalidDocument, InvalidValue) as error:
             form.tell(error)

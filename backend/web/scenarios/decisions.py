@@ -9,7 +9,7 @@ from backend.web.shared.plots import Axis, Mark, Plot
 
 
 def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-pareto") -> Plot:
-    """Cost against unserved demand, a sign for each option."""
+    """Cost against unmet demand, a sign for each option."""
     ordered = sorted(options, key=cost)
     line = {one["name"] for one in undominated(ordered)}
     marks = [
@@ -23,12 +23,12 @@ def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-p
     ]
     return Plot(
         id=name,
-        title="Cost against unserved demand",
+        title="Cost against unmet demand",
         x_label=f"cost, {currency}",
         x_kind="linear",
         x=[cost(one) for one in ordered],
         x_text=[f"{one['name']}, {float(one['cost_total']):,.2f}" for one in ordered],
-        y=Axis("unserved, %"),
+        y=Axis("unmet, %"),
         marks=marks,
         extra={
             "nothing is cheaper and serves as much": [
@@ -36,7 +36,7 @@ def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-p
             ]
         },
         note="Down and to the left is better.",
-        summary="Cost against unserved demand: "
+        summary="Cost against unmet demand: "
         + "; ".join(f"{beside(one)}, {float(one['cost_total']):,.2f} {currency}" for one in ordered)
         + ". Nothing beats "
         + ", ".join(sorted(line))
@@ -150,7 +150,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
             "cheapest at that end": [bar["winner_high"] for bar in bars],
         },
         lines=((cost(winner), ""),),
-        note=f"Cost of {winner['name']} ({share(winner['unserved_share'])} unserved as stated) "
+        note=f"Cost of {winner['name']} ({share(winner['unserved_share'])} unmet as stated) "
         "with one input at its 5th and its 95th percentile; the dashed line is everything as stated.",
         summary=f"Tornado of {winner['name']} in {currency}: "
         + "; ".join(

@@ -28,7 +28,7 @@ MOST_OFFERS = 20
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def scenario_new(request: HttpRequest) -> HttpResponse:
-    """The editor, opened from a template; everybody may reckon, and who may write may save."""
+    """The editor, opened from a template; everybody may calculate, and who may write may save."""
     wanted = request.GET.get("template", FIRST)
     template = TEMPLATES.get(wanted) or TEMPLATES[FIRST]
     if request.method != "POST":
@@ -108,7 +108,7 @@ def _page(
     request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
 ) -> HttpResponse:
     """The editor with its preview; a refusal has told its errors already."""
-    shown = Preview(None, None, []) if is_refused else preview(_reckoned(form))
+    shown = Preview(None, None, []) if is_refused else preview(_calculated(form))
     context: dict[str, Any] = {
         "form": form,
         "preview": shown,
@@ -120,7 +120,7 @@ def _page(
     return render(request, "scenarios/edit.html", context)
 
 
-def _reckoned(form: ScenarioForm) -> ScenarioForm:
+def _calculated(form: ScenarioForm) -> ScenarioForm:
     """The form itself where something was typed, else one in which the document was."""
     if form.is_bound:
         return form

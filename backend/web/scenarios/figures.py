@@ -18,7 +18,7 @@ def share(ratio: float) -> str:
 
 def beside(option: Option) -> str:
     """Name of an option with what it leaves unserved."""
-    return f"{option['name']}, {share(option['unserved_share'])} unserved"
+    return f"{option['name']}, {share(option['unserved_share'])} unmet"
 
 
 def cost(option: Option) -> float:

@@ -125,7 +125,7 @@ def assumed(scenario: Scenario, found_now: Simulated) -> list[dict[str, Any]]:
 
 
 def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The price of each part, as it is reckoned with."""
+    """The price of each part, as it is calculated with."""
     for option in document["options"]:
         for part in option["parts"]:
             price = part["price"]
@@ -175,7 +175,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                     "option": cell.option,
                     "tone": tones[cell.option],
                     "told": f"{float(cell.cost):,.2f} {currency}, "
-                    f"{share(cell.unserved_share)} unserved",
+                    f"{share(cell.unserved_share)} unmet",
                     "is_stated": row.is_stated and factor == 1,
                 }
                 for factor, cell in zip(PRICES, row.cells, strict=True)

@@ -42,13 +42,13 @@ def served_plot(found: Series, place: int) -> Plot:
     marks = [
         Mark(f"demand, {unit}", found["demand"], is_stepped=True, tone=DEMAND_TONE),
         Mark(f"carried, {unit}", one["carried"], is_stepped=True, tone=SERVING_TONE),
-        Mark(f"unserved, {unit}", one["unserved"], "area", is_stepped=True, tone=UNSERVED_TONE),
+        Mark(f"unmet, {unit}", one["unserved"], "area", is_stepped=True, tone=UNSERVED_TONE),
     ]
     extra = {
         "servers in service": [figures.quantity(n) for n in one["serving"]],
         "servers billed": [figures.quantity(n) for n in one["running"]],
     }
-    title = f"Demand, servers and what stays unserved: {one['name']}"
+    title = f"Demand, servers and unmet demand: {one['name']}"
     return _over_time("plot-served", title, found, marks, extra)
 
 
@@ -93,7 +93,7 @@ def duration_plot(found: Series, place: int) -> Plot:
         marks.insert(0, Mark(words[one["base_kind"]], _ended(one["base"]), "area", tone=2))
     marks += [
         Mark(f"demand, {unit}", _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
-        Mark(f"unserved, {unit}", _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
+        Mark(f"unmet, {unit}", _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
     ]
     base, peak = one["base"][0], one["base"][0] + one["burst"][0]
     return Plot(
@@ -140,7 +140,7 @@ def months_plot(found: Series, place: int) -> Plot:
     size = -(-len(rows) // MOST_BARS)
     groups = [rows[n : n + size] for n in range(0, len(rows), size)]
     shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
-    words = "Below each month: what stays unserved"
+    words = "Below each month: what stays unmet"
     stack = _stack(
         "plot-months",
         f"Cost by month: {rows[0][1]['name']}",
@@ -214,7 +214,7 @@ def cash_plot(found: Series) -> Plot:
         marks.append(Mark(f"{name}, paid", paid, tone=place))
         if left != paid:
             marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=place))
-        extra[f"{name}, unserved"] = [share(one["unserved_share"]) for one in told]
+        extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in told]
     last = found["cash"][-1]["options"][: len(options)]
     return Plot(
         id="plot-cash",

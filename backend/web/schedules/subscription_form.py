@@ -1,4 +1,4 @@
-"""Who is told of failures, ends of campaigns and regressions."""
+"""Notifications of failures, ends of campaigns and regressions."""
 
 from django import forms
 

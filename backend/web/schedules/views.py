@@ -63,7 +63,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
     is_preview = "preview" in request.POST
     times = _previewed(form) if is_preview else []
     if not is_preview and form.is_valid() and _created(form, request.user.get_username()):
-        messages.success(request, "The schedule is in force.")
+        messages.success(request, "The schedule is saved.")
         return HttpResponseRedirect(reverse("schedules"))
     return render(
         request, "schedules/page.html", _context(request, form=form, times=times, is_preview=True)
@@ -165,7 +165,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
         except InvalidValue as error:
             form.refuse(error)
         else:
-            messages.success(request, "The address is told from now on.")
+            messages.success(request, "Subscribed.")
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, subscription_form=form))
 
@@ -180,5 +180,5 @@ def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResp
         subscription=get_object_or_404(visible, pk=subscription_id),
         actor=request.user.get_username(),
     )
-    messages.success(request, "The address is told nothing more.")
+    messages.success(request, "Unsubscribed.")
     return HttpResponseRedirect(reverse("schedules"))

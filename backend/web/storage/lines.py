@@ -206,7 +206,7 @@ def space_lines(found: Estimate) -> list[tuple[str, int, str]]:
         ("In all", space.raw_bytes),
     ]
     if space.reported_bytes is not None:
-        parts.append(("Told by zfs list", space.reported_bytes))
+        parts.append(("Reported by zfs list", space.reported_bytes))
     return [
         (label, count, f"{figures.size(count)} = {figures.figure(count / TIB)} TiB")
         for label, count in parts

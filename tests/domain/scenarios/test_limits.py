@@ -145,7 +145,7 @@ def test_tiers_of_many_digits_are_exact() -> None:
     assert found == 720 * (share + (1 - share) / 2)
 
 
-def test_many_sizes_of_servers_are_reckoned_one_after_another() -> None:
+def test_many_sizes_of_servers_are_calculated_one_after_another() -> None:
     sizes = [str(n) for n in range(1, 8)]
     document = startup(*(all_of(size, price("1"), capacity=size) for size in sizes))
     peaks = [option["peak_servers"] for option in simulate(document)["options"]]

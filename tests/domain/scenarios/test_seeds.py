@@ -1,6 +1,6 @@
-"""Figures that the articles behind this project print, reckoned again from their own inputs.
+"""Figures that the articles behind this project print, calculated again from their own inputs.
 
-Where a text's figure does not follow from its inputs, the reckoned one is expected.
+Where a text's figure does not follow from its inputs, the calculated one is expected.
 """
 
 from decimal import Decimal

@@ -22,7 +22,7 @@ def options(most: int) -> list[Document]:
     return [all_of(f"option {n}", price("0.4")) for n in range(most)]
 
 
-def test_two_hundred_offers_over_a_year_of_minutes_are_reckoned() -> None:
+def test_two_hundred_offers_over_a_year_of_minutes_are_calculated() -> None:
     check_work(startup(*options(200), horizon=YEAR))  # 200 × 525,600 = 105,120,000
 
 

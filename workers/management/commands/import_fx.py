@@ -32,7 +32,7 @@ class Command(BaseCommand):
             action="store_true",
             help="without a file: all days since 1999, instead of the last ninety",
         )
-        parser.add_argument("--json", action="store_true", help="tell the counts as JSON")
+        parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

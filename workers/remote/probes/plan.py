@@ -20,7 +20,7 @@ from workers.remote.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, 
 LEAST_BYTES_PER_DISK_S = 32 * 2**20
 """A file size that a person asked for is copied whole unless the disk is slower than this."""
 USUAL_BYTES_PER_DISK_S = 256 * 2**20
-"""What the progress and the remaining time reckon with."""
+"""What the progress and the remaining time calculate with."""
 USUAL_FILES_PER_S = 2000
 PING_PERIOD_S = 0.2
 

@@ -57,6 +57,6 @@ def _revoke(options: dict[str, Any]) -> dict[str, str]:
     )
     found = tokens.first()
     if found is None:
-        raise CommandError(f"no token in force is named {options['name']!r}")
+        raise CommandError(f"no active token is named {options['name']!r}")
     token_revoke(token=found)
     return {"revoked": found.name}

@@ -5,5 +5,5 @@ from backend.catalog.services.extra_tables import extras_import
 
 
 class Command(TableCommand):
-    help = "Import prices of extras from a CSV table: good lines are stored, bad told."
+    help = "Import prices of extras from a CSV table: good lines are stored, bad ones reported."
     service = staticmethod(extras_import)

@@ -5,5 +5,5 @@ from backend.catalog.services.quotes import offers_import
 
 
 class Command(TableCommand):
-    help = "Import offers of one's own from a CSV table: good lines are stored, bad ones told."
+    help = "Import offers of one's own from a CSV table: good lines are stored, bad ones reported."
     service = staticmethod(offers_import)

@@ -5,5 +5,5 @@ from backend.catalog.services.quotes import quotes_import
 
 
 class Command(TableCommand):
-    help = "Import quotes for dedicated servers from a CSV table: good lines are stored, bad told."
+    help = "Import quotes for dedicated servers from a CSV table: good lines are stored, bad ones reported."
     service = staticmethod(quotes_import)

@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def _tell(self, rotated: Rotated) -> None:
         broken = f", {len(rotated.broken)} not openable" if rotated.broken else ""
         self.stderr.write(
-            f"{rotated.column}: {rotated.rewrapped} wrapped anew, {rotated.current} already{broken}"
+            f"{rotated.column}: {rotated.rewrapped} wrapped again, {rotated.current} already{broken}"
         )
 
 

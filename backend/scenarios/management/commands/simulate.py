@@ -13,7 +13,7 @@ HEAD = (
 
 
 class Command(DocumentCommand):
-    help = "Reckon a scenario document (schema 1): the same numbers as the page and the API."
+    help = "Calculate a scenario document (schema 1): the same numbers as the page and the API."
 
     def answer(self, document: Any) -> dict[str, Any]:
         return simulated(document).result
