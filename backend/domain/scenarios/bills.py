@@ -1,4 +1,4 @@
-"""The billing rules of domain.pricing.billing over arrays of lives: the same sums, exact.
+"""The billing rules over arrays of lives, in exact sums.
 
 Most rules bill each slot of the stack for itself; their answer is a cost for each slot, so that
 the cost of any number of oldest servers is a sum of its head. Reservations and savings plans look
@@ -14,16 +14,15 @@ from types import MappingProxyType
 import numpy as np
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.commitments import HOURS_PER_TERM_MONTH
-from backend.domain.pricing.billing.elapsed import MINUTE_S
 from backend.domain.pricing.billing.lifetimes import (
     CALENDAR,
     HOUR_S,
+    MINUTE_S,
     THIRTY_DAYS,
     Horizon,
     months,
 )
-from backend.domain.pricing.billing.terms import Terms
+from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH, Terms
 from backend.domain.scenarios.lives import Lives, Whole
 
 MOST_HOURS = 10**9

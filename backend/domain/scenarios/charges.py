@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from backend.domain.pricing.billing.commitments import HOURS_PER_TERM_MONTH
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
+from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH
 from backend.domain.scenarios import bills
 from backend.domain.scenarios.lives import Lives
 from backend.domain.scenarios.model import Extras, Part, Price

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import Lifetime
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.steps import Steps
 
@@ -44,11 +43,6 @@ class Lives:
         """The lives as if everything ended at a moment."""
         begun = self.start_s < end_s
         return Lives(self.slot[begun], self.start_s[begun], np.minimum(self.end_s[begun], end_s))
-
-    def told(self) -> list[Lifetime]:
-        """The same as objects."""
-        rows = zip(self.slot.tolist(), self.start_s.tolist(), self.end_s.tolist(), strict=True)
-        return [Lifetime(*row) for row in rows]
 
 
 def lives(running: Servers, steps: Steps) -> Lives:

@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from backend.domain.pricing.billing.commitments import uncovered_s
-from backend.domain.pricing.billing.lifetimes import Horizon, Lifetime, months
-from backend.domain.pricing.billing.rules import RULES
+from backend.domain.pricing.billing.lifetimes import Horizon, months
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
+from tests.oracles.billing.commitments import uncovered_s
+from tests.oracles.billing.lifetimes import Lifetime
+from tests.oracles.billing.rules import RULES
 
 Document = dict[str, Any]
 SLACK = Fraction(1, 10**9)

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.commitments import uncovered_s as uncovered_oracle
-from backend.domain.pricing.billing.rules import RULES
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios import bills
@@ -22,6 +20,9 @@ from backend.domain.scenarios.needed import needed
 from backend.domain.scenarios.scan import clamped, shifted, sliding_max, sliding_min
 from backend.domain.scenarios.steps import MAX_STEPS, Steps, offsets
 from backend.domain.scenarios.windows import Window, levels
+from tests.oracles.billing.commitments import uncovered_s as uncovered_oracle
+from tests.oracles.billing.lifetimes import lifetimes
+from tests.oracles.billing.rules import RULES
 
 JANUARY = int(dt.datetime(2026, 1, 1, tzinfo=dt.UTC).timestamp())
 H = 3600
@@ -144,7 +145,7 @@ def stack(running: list[int], steps: Steps) -> list[tuple[int, int, int]]:
 @given(series)
 def test_lives_are_those_of_a_stack(running: list[int]) -> None:
     steps = Steps(JANUARY, 60, len(running))
-    found = lives(np.array(running, dtype=np.uint8), steps).told()
+    found = lifetimes(lives(np.array(running, dtype=np.uint8), steps))
     assert [(life.slot, life.start_s, life.end_s) for life in found] == stack(running, steps)
 
 
@@ -171,13 +172,13 @@ def test_bills_are_those_of_single_lives(
 ) -> None:
     steps = Steps(JANUARY + 30 * 86_400 + after_s, step_s, len(running))
     found = lives(np.array(running, dtype=np.uint8), steps)
-    told, horizon = found.told(), steps.horizon
+    single, horizon = lifetimes(found), steps.horizon
     for name, rule in bills.SLOT_RULES.items():
-        assert bills.total(rule(found, horizon, given)) == RULES[name](told, horizon, given), name
+        assert bills.total(rule(found, horizon, given)) == RULES[name](single, horizon, given), name
     usage = bills.usage(found, horizon, given.minimum_s)
-    assert bills.uncovered_s(usage, given.reservations) == uncovered_oracle(told, horizon, given)
-    assert bills.savings(usage, given) == RULES["savings"](told, horizon, given)
-    assert bills.reserved(horizon, given) == RULES["reserved"](told, horizon, given)
+    assert bills.uncovered_s(usage, given.reservations) == uncovered_oracle(single, horizon, given)
+    assert bills.savings(usage, given) == RULES["savings"](single, horizon, given)
+    assert bills.reserved(horizon, given) == RULES["reserved"](single, horizon, given)
 
 
 @pytest.mark.parametrize(

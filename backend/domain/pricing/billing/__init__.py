@@ -1,5 +1,5 @@
-"""What running servers cost under each billing rule: pure functions of server lifetimes.
+"""Terms of a price, the months that bills are cut by, and the tables of discounts and tiers.
 
-Amounts are exact (fractions of Decimal inputs) and are rounded by nobody here. Times are whole
-seconds of UTC since 1970. `rules.RULES` is the table of all rules by name.
+The rules themselves are in `domain.scenarios.bills`; tests/oracles/billing has each a second time,
+for single servers.
 """

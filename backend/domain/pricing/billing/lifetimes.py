@@ -1,28 +1,16 @@
-"""Server lifetimes, and the clocks that bills are cut by: hours and months of UTC."""
+"""The time that is billed, and the months that bills are cut by."""
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from backend.domain.errors import InvalidValue
 
+MINUTE_S = 60
 HOUR_S = 3600
 DAY_S = 86_400
 CALENDAR = "calendar"
 THIRTY_DAYS = "30d"
-
-
-@dataclass(frozen=True)
-class Lifetime:
-    """One server from launch to its end; `slot` is its place in the stack, 1 = the oldest."""
-
-    slot: int
-    start_s: int
-    end_s: int
-
-    @property
-    def seconds(self) -> int:
-        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True)
@@ -67,30 +55,3 @@ def month_seconds(convention: str | int) -> int:
 def _month_start(at_s: int) -> int:
     at = dt.datetime.fromtimestamp(at_s, dt.UTC)
     return int(dt.datetime(at.year, at.month, 1, tzinfo=dt.UTC).timestamp())
-
-
-def hours(horizon: Horizon) -> Iterator[tuple[int, int]]:
-    """Bounds of every clock hour (UTC) of the horizon, cut at its ends."""
-    start_s = horizon.start_s
-    while start_s < horizon.end_s:
-        end_s = min(start_s // HOUR_S * HOUR_S + HOUR_S, horizon.end_s)
-        yield start_s, end_s
-        start_s = end_s
-
-
-def seconds_within(lifetimes: Sequence[Lifetime], start_s: int, end_s: int) -> int:
-    """Server-seconds of all lifetimes inside [start_s, end_s)."""
-    return sum(max(0, min(life.end_s, end_s) - max(life.start_s, start_s)) for life in lifetimes)
-
-
-def at_least(lifetimes: Sequence[Lifetime], minimum_s: int) -> list[Lifetime]:
-    """The lifetimes with those shorter than the minimum counted as that long."""
-    return [
-        Lifetime(life.slot, life.start_s, max(life.end_s, life.start_s + minimum_s))
-        for life in lifetimes
-    ]
-
-
-def ceiling(seconds: int, unit_s: int) -> int:
-    """Units begun."""
-    return -(-seconds // unit_s)

@@ -1,4 +1,4 @@
-"""Volumes that are billed in tiers, and storage with performance to buy."""
+"""Volumes that are billed in tiers."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -22,8 +22,3 @@ def tiered(volume: Decimal, tiers: Sequence[tuple[Decimal | None, Decimal]]) -> 
         cost = EXACT.add(cost, EXACT.multiply(max(Decimal(0), upper - lower), price))
         lower = max(lower, upper) if bound is None else bound
     return cost
-
-
-def with_included(amount: Decimal, included: Decimal, price: Decimal) -> Decimal:
-    """Cost of what goes beyond an included amount (IOPS, MB/s, GB)."""
-    return EXACT.multiply(max(Decimal(0), amount - included), price)

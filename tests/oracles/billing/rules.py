@@ -1,15 +1,16 @@
-"""Every billing rule by its name in a scenario or a price."""
+"""Every billing rule by its name, server by server: the slow way to what scenarios/bills.py says."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
-from backend.domain.pricing.billing.commitments import reserved, savings
-from backend.domain.pricing.billing.elapsed import hour_ceil, hour_ceil_cap, per_minute, per_second
-from backend.domain.pricing.billing.lifetimes import Horizon, Lifetime
-from backend.domain.pricing.billing.monthly import dedicated, monthly
-from backend.domain.pricing.billing.sustained_use import sustained_use
+from backend.domain.pricing.billing.lifetimes import Horizon
 from backend.domain.pricing.billing.terms import Terms
+from tests.oracles.billing.commitments import reserved, savings
+from tests.oracles.billing.elapsed import hour_ceil, hour_ceil_cap, per_minute, per_second
+from tests.oracles.billing.lifetimes import Lifetime
+from tests.oracles.billing.monthly import dedicated, monthly
+from tests.oracles.billing.sustained_use import sustained_use
 
 Rule = Callable[[Sequence[Lifetime], Horizon, Terms], Fraction]
 

@@ -8,11 +8,10 @@ from backend.domain.pricing.billing.lifetimes import (
     HOUR_S,
     THIRTY_DAYS,
     Horizon,
-    Lifetime,
     months,
-    seconds_within,
 )
 from backend.domain.pricing.billing.terms import Terms
+from tests.oracles.billing.lifetimes import Lifetime, seconds_within
 
 
 def monthly(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:

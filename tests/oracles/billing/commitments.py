@@ -4,17 +4,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import (
-    HOUR_S,
-    Horizon,
-    Lifetime,
-    at_least,
-    hours,
-    seconds_within,
-)
-from backend.domain.pricing.billing.terms import Terms
-
-HOURS_PER_TERM_MONTH = 730
+from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon
+from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH, Terms
+from tests.oracles.billing.lifetimes import Lifetime, at_least, hours, seconds_within
 
 
 def reserved(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:

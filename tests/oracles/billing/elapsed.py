@@ -4,17 +4,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import (
-    HOUR_S,
-    Horizon,
-    Lifetime,
-    at_least,
-    ceiling,
-    months,
-)
+from backend.domain.pricing.billing.lifetimes import HOUR_S, MINUTE_S, Horizon, months
 from backend.domain.pricing.billing.terms import Terms
-
-MINUTE_S = 60
+from tests.oracles.billing.lifetimes import Lifetime, at_least, ceiling
 
 
 def per_second(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:
