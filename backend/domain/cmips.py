@@ -11,8 +11,6 @@ from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT, exact_decimal
 
 ITERATIONS_PER_CMIPS_S = 1_024_000
-# Numerator of the printed score, by version: trunc(numerator / seconds).
-LEGACY_NUMERATORS = {"1.0.3": 1_000_000, "1.0.4": 1_000_000, "1.0.5": 2_000_000}
 MIN_CPU_SHARE_RATIO = 0.95
 MAX_FOREIGN_CPU_RATIO = 0.05
 
@@ -28,16 +26,6 @@ def score(iterations: int, seconds: float) -> float:
     return (
         _positive("iterations", iterations) / _positive("seconds", seconds) / ITERATIONS_PER_CMIPS_S
     )
-
-
-def legacy_score(version: str, seconds: float) -> int:
-    """The integer that the original program prints for its fixed work in `seconds`.
-
-    1.0.3 and 1.0.4 run 100 threads, 1.0.5 runs 200; all truncate toward zero.
-    """
-    if version not in LEGACY_NUMERATORS:
-        raise InvalidValue("version", f"{version!r} prints no score")
-    return math.trunc(LEGACY_NUMERATORS[version] / _positive("seconds", seconds))
 
 
 def cup(price_per_hour: Decimal, score_value: float) -> Decimal:

@@ -223,12 +223,6 @@ def spares_needed(
         return spares
 
 
-def average_watts(idle_watts: Decimal, peak_watts: Decimal, utilisation: Decimal) -> Decimal:
-    """Mean draw at a utilisation (0 to 1), on the line from idle to peak (an assumption)."""
-    with localcontext(EXACT):
-        return idle_watts + (peak_watts - idle_watts) * utilisation
-
-
 def check(hardware: Hardware) -> None:
     """Raise InvalidValue, by JSON pointer, for the first field outside its range."""
     for fault in faults(hardware):

@@ -117,12 +117,3 @@ PUBLISHED = (
     Published("share_energy", D("0.13"), "ratio of the cost at scale", "Hamilton, 2010"),
     Published("share_other", D("0.04"), "ratio of the cost at scale", "Hamilton, 2010"),
 )
-
-_PER_DIMM = D("0.001")
-_PER_SSD = D("0.002")
-
-
-def failure_rate(dimm_count: int, ssd_count: int) -> Decimal:
-    """Failures per year of a server with these parts, by the published rates."""
-    rest = ASSUMPTIONS["annual_failure_rate"].default
-    return rest + dimm_count * _PER_DIMM + ssd_count * _PER_SSD

@@ -84,11 +84,6 @@ def _checked(values: Sequence[float], needed: int = 1) -> Sequence[float]:
     return values
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """exp of the mean logarithm."""
-    return math.exp(fmean(map(math.log, _checked(values))))
-
-
 def _standard_deviation(values: Sequence[float]) -> float:
     # statistics.stdev sums exact fractions: a hundred times slower for digits nobody measured.
     centre = fmean(values)
@@ -101,12 +96,6 @@ def t_half_width(values: Sequence[float]) -> float:
         raise InsufficientSamples(2, len(values))
     quantile = t_quantile((1 + CONFIDENCE) / 2, len(values) - 1)
     return quantile * _standard_deviation(values) / math.sqrt(len(values))
-
-
-def t_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % t interval of the mean of two or more positive values."""
-    centre, half_width = fmean(_checked(values, 2)), t_half_width(values)
-    return centre - half_width, centre + half_width
 
 
 def half_width_ratio(values: Sequence[float]) -> float:

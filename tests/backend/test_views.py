@@ -15,13 +15,14 @@ from backend.rankings.models import SavedView
 from backend.rankings.selectors.ranking import InvalidParameters
 from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
 from backend.rankings.services.views import (
+    kept_params,
     merged,
     modified,
     opened,
     shortened,
     view_create,
     view_delete,
-    view_params,
+    view_found,
     view_update,
 )
 from tests import factories
@@ -137,12 +138,13 @@ def test_private_view_is_told_to_nobody_by_the_audit_trail() -> None:
 # --- opened by a URL --------------------------------------------------------------------------
 
 
-def test_view_params_are_refused_for_others_when_the_view_is_private() -> None:
+def test_view_is_refused_to_others_when_the_view_is_private() -> None:
     saved(slug="mine", visibility="private")
-    assert view_params("mine", workspace_slug="default", reader="ada") == PARAMS
+    view = view_found("mine", workspace_slug="default", reader="ada")
+    assert kept_params(view) == PARAMS
     for reader, workspace in (("", "default"), ("bob", "default"), ("ada", "elsewhere")):
         with pytest.raises(InvalidParameters, match="there is no view 'mine'"):
-            view_params("mine", workspace_slug=workspace, reader=reader)
+            view_found("mine", workspace_slug=workspace, reader=reader)
 
 
 @pytest.mark.parametrize("slug", ["nothing", "a\0b", "x" * 300, "../etc", "É"])

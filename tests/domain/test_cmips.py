@@ -4,8 +4,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from backend.domain import cmips
 from backend.domain.errors import InvalidValue
@@ -83,28 +81,15 @@ def test_score_is_iterations_per_second_over_1024000():
     ("seconds", "expected"),
     [(40_816, 49), (9_852, 203), (3_610, 554), (1_401.5, 1427), (467.2, 4280), (125, 16_000)],
 )
-def test_legacy_score_of_1_0_5_truncates(seconds, expected):
-    assert cmips.legacy_score("1.0.5", seconds) == expected
-
-
-def test_legacy_score_of_1_0_3_and_1_0_4_is_half_the_work():
-    assert cmips.legacy_score("1.0.3", 62.5) == 16_000
-    assert cmips.legacy_score("1.0.4", 300.0) == 3333  # 3333.33 truncated
-    assert cmips.legacy_score("1.0.4", 6.45) == 155_038  # 155,038.76 truncated, not rounded
-
-
-@given(st.floats(0.5, 100_000))
-def test_legacy_score_is_the_closed_form_truncated(seconds):
+def test_score_truncated_is_what_version_1_0_5_prints(seconds, expected):
     # 200 threads of 32,000 × 32,000 × 10 iterations
-    closed = cmips.score(200 * 32_000 * 32_000 * 10, seconds)
-    assert abs(cmips.legacy_score("1.0.5", seconds) - math.trunc(closed)) <= (
-        1 if abs(closed - round(closed)) < 1e-6 else 0
-    )
+    assert math.trunc(cmips.score(2_048_000_000_000, seconds)) == expected
 
 
-def test_legacy_score_refuses_a_version_that_prints_none():
-    with pytest.raises(InvalidValue):
-        cmips.legacy_score("1.0", 10.0)
+@pytest.mark.parametrize(("seconds", "expected"), [(62.5, 16_000), (300, 3333), (6.45, 155_038)])
+def test_score_truncated_is_what_version_1_0_4_prints(seconds, expected):
+    # 100 threads; 3333.33 and 155,038.76 are truncated, not rounded
+    assert math.trunc(cmips.score(1_024_000_000_000, seconds)) == expected
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.inf, math.nan])

@@ -13,11 +13,10 @@ from backend.domain.hardware import (
     Hardware,
     Item,
     annuity,
-    average_watts,
     monthly_cost,
     spares_needed,
 )
-from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED, failure_rate
+from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 
 D = Decimal
 
@@ -145,11 +144,6 @@ def test_every_assumption_has_a_default_in_its_range_and_a_source():
         assert one.unit
         assert one.source
     assert all(one.unit and one.source for one in PUBLISHED)
-
-
-def test_failure_rate_and_mean_draw_grow_with_parts_and_load():
-    assert failure_rate(12, 6) == D("0.048")  # .024 + 12 · .001 + 6 · .002
-    assert average_watts(D(100), D(300), D("0.25")) == 150  # 100 + 200 · .25
 
 
 @pytest.mark.parametrize(

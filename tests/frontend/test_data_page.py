@@ -15,7 +15,7 @@ from backend.common.rest.table import Column, Kind
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.services.feeds import feed_key_create, feed_key_found
-from backend.rankings.services.views import view_create, view_params
+from backend.rankings.services.views import kept_params, view_create
 from backend.web.data.formulas import Source, curl, excel_text, formulas, m_text, py_text
 from tests import factories
 
@@ -245,7 +245,7 @@ def test_changes_of_an_opened_view_are_kept_in_it(ada, measured):
     target = re.search(r'action="(/views/ours/params/[^"]*)"', page)
     assert target, page
     ada.post(unescape(target[1]))
-    assert view_params("ours", workspace_slug="default", reader="ada") == {"sort": ["-score"]}
+    assert kept_params(SavedView.objects.get(slug="ours")) == {"sort": ["-score"]}
     unchanged = text_of(ada.get("/views/new/?view=ours"))
     assert "/views/ours/params/" not in unchanged
 

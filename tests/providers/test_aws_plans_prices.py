@@ -46,13 +46,6 @@ def test_rule_07_spot_prices_keep_their_zone_and_the_latest_counts(answer):
     ]
 
 
-def test_rule_07_lowest_median_and_highest_are_told_with_the_zone(answer):
-    prices, _ = _found(aws_spot.parse([answer("aws-spot")], region="eu-west-1"))
-    spread = aws_spot.zone_spreads(prices)["eu-west-1", "m5.large"]
-    assert (str(spread.lowest), spread.lowest_zone) == ("0.038700", "eu-west-1b")
-    assert (str(spread.median), str(spread.highest)) == ("0.041200", "0.047000")
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_spot_price_is_the_latest_in_whatever_order_they_come(order):
     older = {**ITEM, "SpotPrice": "0.05", "Timestamp": "2026-01-01T10:00:00+00:00"}

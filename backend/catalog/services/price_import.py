@@ -93,7 +93,6 @@ class ImportReport:
     missing: int = 0
     returned: int = 0
     new_types: int = 0
-    changed_types: int = 0
     unpriced: int = 0
     extras: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -304,7 +303,6 @@ class _List:
         report.missing += len(found.missing)
         report.returned += len(found.returned)
         report.new_types += machines.new
-        report.changed_types += machines.changed
         report.is_changed |= bool(
             machines.new
             or machines.changed

@@ -7,7 +7,7 @@ stands on one scale with cmips_score.
 
 import re
 
-from backend.domain.cmips import ITERATIONS_PER_CMIPS_S, LEGACY_NUMERATORS
+from backend.domain.cmips import ITERATIONS_PER_CMIPS_S
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S
@@ -15,6 +15,8 @@ from backend.domain.parsing.texts import checked_text
 
 TOOL = "cmips"
 THREADS = {"1.0.3": 100, "1.0.4": 100, "1.0.5": 200}
+# By version: the printed score is trunc(numerator / seconds).
+NUMERATORS = {"1.0.3": 1_000_000, "1.0.4": 1_000_000, "1.0.5": 2_000_000}
 BANNER = re.compile(r"CMIPS V\.?\s?([0-9]\.[0-9](?:\.[0-9])?)\b")
 SCORE = re.compile(r"CMIPS:[ \t]*([0-9]{1,12})")
 SECONDS = re.compile(r"Execution time:[ \t]*([0-9]{1,9}(?:\.[0-9]{1,6})?(?:e\+[0-9]{2})?)")
@@ -57,7 +59,7 @@ def parse(text: str) -> list[ParsedSample]:
     score, seconds = int(score_match[1]), float(seconds_match[1])
     line = _line(text, score_match)
     cpus = len(CPU.findall(text))
-    work = LEGACY_NUMERATORS[program]
+    work = NUMERATORS[program]
     # The printed time is rounded: to a microsecond, or to six digits before 1.0.5.
     rounding = 0.000001 if program == "1.0.5" else seconds * 0.000005
     rest = work - score * seconds

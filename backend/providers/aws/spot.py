@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from statistics import median
 from typing import Any
 
 from backend.domain.parsing.prices import (
@@ -118,27 +116,3 @@ def _zone(item: dict[str, Any], zone_ids: Mapping[str, str] | None) -> str:
     if not zone:
         raise NoPrice(Reason.UNKNOWN_ZONE, name)
     return zone
-
-
-@dataclass(frozen=True, slots=True)
-class ZoneSpread:
-    """Spot prices of one type over the zones of a region: an average would hide them."""
-
-    lowest: Decimal
-    lowest_zone: str
-    median: Decimal
-    highest: Decimal
-
-
-def zone_spreads(prices: Iterable[ParsedPrice]) -> dict[tuple[str, str], ZoneSpread]:
-    """The spread of each (region, type)."""
-    grouped: dict[tuple[str, str], list[ParsedPrice]] = {}
-    for price in prices:
-        grouped.setdefault((price.region, price.offer), []).append(price)
-    return {place: _spread(group) for place, group in grouped.items()}
-
-
-def _spread(prices: list[ParsedPrice]) -> ZoneSpread:
-    amounts = [price.amount for price in prices]
-    lowest = min(prices, key=lambda price: (price.amount, price.zone))
-    return ZoneSpread(lowest.amount, lowest.zone, median(amounts), max(amounts))

@@ -58,11 +58,6 @@ def view_found(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
     return found
 
 
-def view_params(slug: str, *, workspace_slug: str, reader: str) -> Params:
-    """The parameters of a view: name to values, never empty; raises InvalidParameters."""
-    return kept_params(view_found(slug, workspace_slug=workspace_slug, reader=reader))
-
-
 def kept_params(view: SavedView) -> Params:
     """The parameters of a view as lists of text, by name: a database keeps no order."""
     return {name: list(view.params[name]) for name in sorted(view.params)}

@@ -100,10 +100,6 @@ def _choices(labels: Mapping[str, str], names: tuple[str, ...]) -> Choices:
     return tuple((name, labels.get(name, name)) for name in names)
 
 
-def _in(when: str, *values: str) -> dict[str, object]:
-    return {"when": when, "values": frozenset(values)}
-
-
 def _entry(path: str, label: str, kind: str, when: str, *values: str) -> Entry:
     return Entry(path, label, kind, (), when, frozenset(values))
 
@@ -161,7 +157,6 @@ POLICY = (
         for name, (label, kind) in POLICY_LABELS.items()
     ),
 )
-ROLE = f"{PART}/role"
 _BILLING = f"{PRICE}/billing"
 OPTION = Entry("options/*/name", "Option", "text")
 PART_ENTRIES = (

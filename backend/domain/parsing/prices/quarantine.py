@@ -76,13 +76,6 @@ class Verdict:
     is_torn: bool = False
     """Whether so many vanished that the answer is not whole."""
 
-    @property
-    def is_alarming(self) -> bool:
-        """Whether a person should look."""
-        return self.is_torn or any(
-            decision.outcome is Outcome.QUARANTINE for decision in self.decisions
-        )
-
 
 Machine = tuple[str, str, str]
 """(provider, region, type)."""
