@@ -23,6 +23,7 @@ FLOOR_REST_PERCENT = 90
 BIOME = "node_modules/@biomejs/biome/bin/biome"
 PYTEST = [str(PYTHON), "-m", "pytest"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
+SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
 COVERAGE = [str(PYTHON), "-m", "coverage"]
 
@@ -167,7 +168,7 @@ def _whole_suite(stack: Stack) -> int:
     output = stack.state.log("serial")
     with output.open("wb") as file:
         serial = stack.start(
-            [*covered, "-m", "serial"], file, COVERAGE_FILE=str(folder / "coverage.serial")
+            [*covered, "-m", "serial", *SERIAL], file, COVERAGE_FILE=str(folder / "coverage.serial")
         )
         others = stack.start(["nice", *covered, *SIDE_BY_SIDE, "-m", "not serial"])
         statuses = stack.wait(others, serial)

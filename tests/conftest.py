@@ -13,6 +13,8 @@ import pytest
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 BUILD_FIXTURES = {"built_probes", "compiler", "built"}
+SERIAL_FOLDERS = ("e2e", "launcher")
+"""Where the whole suite looks for its serial part, so that it need not read all the others."""
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
 """Servers that stand for providers: they need nothing, but are no part of the fast tests."""
 
@@ -66,6 +68,11 @@ def is_fast(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the long forms unless they are asked for, and with --fast all that needs setting up."""
+
+    for item in items:
+        folder = item.path.relative_to(config.rootpath).parts[1]
+        if item.get_closest_marker("serial") and folder not in SERIAL_FOLDERS:
+            raise pytest.UsageError(f"{item.nodeid} is serial: move it to {SERIAL_FOLDERS}")
 
     def is_chosen(item: pytest.Item) -> bool:
         if item.get_closest_marker("deep") and not IS_DEEP:
