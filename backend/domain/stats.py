@@ -5,10 +5,12 @@ repeats are measurements within one machine; the two are never mixed up.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from statistics import NormalDist, fmean, median
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,14 @@ RANK_BLOCK = 50  # draws ranked at a time: six thousand offers then fit the proc
 MIN_INSTANCES_T = 3
 MIN_INSTANCES_BOOTSTRAP = 10
 
+DISTURBED = "disturbed"
+"""Flag of a repeat during which something else ran on the machine."""
+CACHED = "cached"
+"""Flag of a repeat that may have measured memory instead of the disk."""
+UNFIT = frozenset({DISTURBED, CACHED})
+
 Draws = NDArray[np.float64]
+Repeat = TypeVar("Repeat")
 
 
 class IntervalBasis(StrEnum):
@@ -113,20 +122,25 @@ def is_settled(values: Sequence[float], rule: StoppingRule) -> bool:
 # --- summaries --------------------------------------------------------------------------------
 
 
-def kept_repeats(
-    repeats_by_instance: Mapping[str, Sequence[tuple[float, bool]]],
-) -> tuple[dict[str, list[float]], bool]:
-    """The repeats that count, from pairs (value, is_disturbed), and whether all were disturbed.
+def counted_repeats(
+    repeats: Iterable[Repeat],
+    marks: Callable[[Repeat], tuple[Any, ...]] = attrgetter("flags", "excluded_reason"),
+) -> tuple[list[Repeat], bool]:
+    """The repeats of one metric and variant that count, and whether these are unfit.
 
-    Disturbed repeats are left out as soon as one undisturbed repeat exists; when there is none
-    they are all kept, and the caller shows the flag and gives no rank.
+    `marks` reads from a repeat its flags and why a person left it out, "" where nobody did. What a
+    person left out never counts. A repeat with one of the flags UNFIT counts only where there is
+    none without: then all count, and the caller shows the flag and gives no rank.
     """
-    is_all_disturbed = all(flag for repeats in repeats_by_instance.values() for _, flag in repeats)
-    kept = {
-        instance: [value for value, flag in repeats if is_all_disturbed or not flag]
-        for instance, repeats in repeats_by_instance.items()
-    }
-    return {instance: values for instance, values in kept.items() if values}, is_all_disturbed
+    offered = []
+    clean = []
+    for repeat in repeats:
+        flags, excluded_reason = marks(repeat)
+        if not excluded_reason:
+            offered.append(repeat)
+            if UNFIT.isdisjoint(flags):
+                clean.append(repeat)
+    return (clean, False) if clean else (offered, bool(offered))
 
 
 def summary(

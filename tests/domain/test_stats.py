@@ -1,6 +1,8 @@
 import math
 import random
+from operator import itemgetter
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -101,18 +103,31 @@ def test_stopping_rule_refuses_numbers_that_make_no_rule(low, high, ratio):
 # --- which repeats count ---
 
 
-def test_kept_repeats_leaves_disturbed_ones_out_when_others_exist():
-    kept, is_all_disturbed = stats.kept_repeats(
-        {"a": [(1.0, True), (2.0, False)], "b": [(3.0, True)]}
-    )
-    assert kept == {"a": [2.0]}
-    assert is_all_disturbed is False
+def repeat(value, *flags, excluded_reason=""):
+    return SimpleNamespace(value=value, flags=list(flags), excluded_reason=excluded_reason)
 
 
-def test_kept_repeats_keeps_all_when_all_are_disturbed():
-    kept, is_all_disturbed = stats.kept_repeats({"a": [(1.0, True)], "b": [(3.0, True)]})
-    assert kept == {"a": [1.0], "b": [3.0]}
-    assert is_all_disturbed is True
+def test_counted_repeats_are_the_clean_ones_where_there_are_any():
+    clean = repeat(2.0, "burstable")
+    others = [repeat(1.0, "disturbed"), repeat(3.0, "cached"), repeat(4.0, excluded_reason="test")]
+    assert stats.counted_repeats([*others, clean]) == ([clean], False)
+
+
+def test_counted_repeats_are_the_unfit_ones_where_none_is_clean():
+    unfit = [repeat(1.0, "disturbed"), repeat(3.0, "cached")]
+    left_out = repeat(4.0, excluded_reason="test")
+    assert stats.counted_repeats([*unfit, left_out]) == (unfit, True)
+
+
+def test_counted_repeats_are_none_where_a_person_left_all_out():
+    left_out = repeat(4.0, "disturbed", excluded_reason="test")
+    assert stats.counted_repeats([left_out]) == ([], False)
+
+
+def test_counted_repeats_read_rows_by_the_marks_given():
+    row = {"flags": ["disturbed"], "excluded_reason": ""}
+    marks = itemgetter("flags", "excluded_reason")
+    assert stats.counted_repeats([row], marks) == ([row], True)
 
 
 # --- summaries ---

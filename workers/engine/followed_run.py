@@ -13,9 +13,9 @@ from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.stats import is_settled
+from backend.domain.stats import UNFIT, is_settled
 from workers.engine.leases import RELATED, Claim
-from workers.engine.results import CACHED, DISTURBED, flags_of
+from workers.engine.results import flags_of
 from workers.engine.steps import plan_of, target_of
 from workers.remote import pipeline
 from workers.remote.connections import Connections
@@ -113,7 +113,7 @@ class Followed:
 
     def take_in_value(self, pair: Pair, metric: str, value: float, flags: Iterable[str]) -> None:
         is_judged = pair in self.plan.rule and metric == series(*pair).metric
-        if is_judged and not {DISTURBED, CACHED} & set(flags):
+        if is_judged and UNFIT.isdisjoint(flags):
             self.values.setdefault(pair, []).append(value)
 
     def order(self, wanted: set[str]) -> None:

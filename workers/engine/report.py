@@ -6,19 +6,19 @@ from uuid import UUID
 
 from django.conf import settings
 
-from backend.benchmarks.models import Run
+from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.selectors.runs import RunView
 from backend.catalog.models import PriceObservation
-from backend.domain.stats import kept_repeats
+from backend.domain.stats import DISTURBED, counted_repeats
 
 
 def document(view: RunView) -> dict[str, Any]:
     """What was measured and what it is worth, as one JSON document."""
     run = view.run
-    series: dict[tuple[str, str, str], list[tuple[float, bool]]] = {}
+    series: dict[tuple[str, str, str], list[Sample]] = {}
     for sample in view.samples:
         key = (sample.metric, sample.variant, sample.unit)
-        series.setdefault(key, []).append((sample.value, "disturbed" in sample.flags))
+        series.setdefault(key, []).append(sample)
     return {
         "run": str(run.pk),
         "state": run.state,
@@ -34,17 +34,21 @@ def document(view: RunView) -> dict[str, Any]:
         "results": [
             {"metric": metric, "variant": variant, "unit": unit, **_summary(repeats)}
             for (metric, variant, unit), repeats in sorted(series.items())
+            if counted_repeats(repeats)[0]
         ],
         "warnings": view.warnings,
         "ranking": _place(run) if series else None,
     }
 
 
-def _summary(repeats: list[tuple[float, bool]]) -> dict[str, Any]:
+def _summary(repeats: list[Sample]) -> dict[str, Any]:
     """Number of repeats, how many were disturbed, and the median of those that count."""
-    kept, _ = kept_repeats({"this run": repeats})
-    disturbed = sum(is_disturbed for _, is_disturbed in repeats)
-    return {"median": median(kept["this run"]), "repeats": len(repeats), "disturbed": disturbed}
+    counted, _ = counted_repeats(repeats)
+    return {
+        "median": median(sample.value for sample in counted),
+        "repeats": len(repeats),
+        "disturbed": sum(DISTURBED in sample.flags for sample in repeats),
+    }
 
 
 def _place(run: Run) -> dict[str, Any] | None:

@@ -14,12 +14,11 @@ from backend.domain.errors import Reason
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.probes import STDERR_MARK
+from backend.domain.stats import DISTURBED
 from workers.remote.pipeline import Snapshot, text_of
 from workers.remote.probes.registry import INVENTORY, PACKAGES, PROBES
 from workers.remote.readings import Reading
 
-DISTURBED = "disturbed"
-CACHED = "cached"
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"

@@ -4,6 +4,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import median
 from typing import Any
 from uuid import UUID
@@ -21,17 +22,17 @@ from backend.domain.regression import (
     departure,
     is_same_hardware,
 )
+from backend.domain.stats import counted_repeats
 
 COMPARED_RUNS = 20
 """The newest of the comparable runs make the band."""
 LOOKED_AT_RUNS = 60
 SHOWN_RUNS = 200
-UNFIT = frozenset({"disturbed", "cached"})
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run's result of a metric: median, least and most of its clean repeats.
+    """One run's result of a metric: median, least and most of its counted repeats, all clean.
 
     `band` is what the comparable runs before it led to expect; None with fewer than five.
     """
@@ -105,17 +106,24 @@ def is_comparable(one: Run, other: Run) -> bool:
 def run_values(
     runs: Iterable[Run], **conditions: str
 ) -> Mapping[tuple[UUID, str, str], list[float]]:
-    """(run, metric, variant) → values of its clean, measured repeats (one query)."""
+    """(run, metric, variant) → values of its counted, measured repeats (one query).
+
+    A series without a clean repeat is left out: it says nothing of the machine.
+    """
     samples = Sample.objects.filter(
-        run__in=[run.pk for run in runs],
-        source=Source.MEASURED,
-        excluded_reason="",
-        **conditions,
-    ).exclude(flags__overlap=list(UNFIT))
-    values: dict[tuple[UUID, str, str], list[float]] = defaultdict(list)
-    rows: Iterable[Mapping[str, Any]] = samples.values("run_id", "metric", "variant", "value")
+        run__in=[run.pk for run in runs], source=Source.MEASURED, **conditions
+    )
+    rows: Iterable[Mapping[str, Any]] = samples.values(
+        "run_id", "metric", "variant", "value", "flags", "excluded_reason"
+    )
+    repeats: dict[tuple[UUID, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        values[row["run_id"], row["metric"], row["variant"]].append(row["value"])
+        repeats[row["run_id"], row["metric"], row["variant"]].append(row)
+    values: dict[tuple[UUID, str, str], list[float]] = {}
+    for key, group in repeats.items():
+        counted, is_unfit = counted_repeats(group, itemgetter("flags", "excluded_reason"))
+        if counted and not is_unfit:
+            values[key] = [row["value"] for row in counted]
     return values
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -20,17 +21,13 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import SUMMARIES, marks_taken
 from backend.domain import stats
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
-from backend.domain.stats import IntervalBasis, Summary
+from backend.domain.stats import CACHED, DISTURBED, IntervalBasis, Summary
 
 FORMULAS = 1
 """To be counted up with what a summary says of the same samples; older ones are made anew."""
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
-DISTURBED = "disturbed"
-CACHED = "cached"
-UNFIT = frozenset({DISTURBED, CACHED})
-"""Samples with one of these are shown without a rank, and only where there are no others."""
 READ = (
     "offer_id",
     "metric",
@@ -42,6 +39,7 @@ READ = (
     "variant",
     "value",
     "flags",
+    "excluded_reason",
     "source",
     "source_note",
     "published_sd_ratio",
@@ -49,6 +47,8 @@ READ = (
     "method_version",
     "measured_at",
 )
+MARKS = itemgetter("flags", "excluded_reason")
+"""What says whether a repeat counts (domain.stats.counted_repeats)."""
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
 )
@@ -209,18 +209,16 @@ def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
 
 
 def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
-    repeats: dict[str, list[tuple[float, bool]]] = {}
-    for sample in samples:
-        pair = sample["value"], not UNFIT.isdisjoint(sample["flags"])
-        repeats.setdefault(str(sample["host_id"]), []).append(pair)
-    kept, is_unfit = stats.kept_repeats(repeats)
+    counted, is_unfit = stats.counted_repeats(samples, MARKS)
+    values: dict[str, list[float]] = {}
+    for sample in counted:
+        values.setdefault(str(sample["host_id"]), []).append(sample["value"])
     summary = stats.summary(
-        kept,
+        values,
         between_instance_cv=between_instance_cv(metric, samples[0]["offer__vcpu_kind"] or None),
         target_half_width_ratio=metric.target_half_width_ratio,
     )
-    used = [s for s in samples if is_unfit or UNFIT.isdisjoint(s["flags"])]
-    return _told(metric, summary, used, is_unfit=is_unfit)
+    return _told(metric, summary, counted, is_unfit=is_unfit)
 
 
 def _told(

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.services.summaries import UNFIT
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
@@ -22,6 +21,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.money import RateTable
 from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
 from backend.domain.requirements import Failure, Solution, solved
+from backend.domain.stats import UNFIT
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
 from backend.rankings.selectors.prices import ONCE
 from backend.rankings.selectors.query import RankingQuery

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from backend.benchmarks.services.summaries import DISTURBED, Score, stored
+from backend.benchmarks.services.summaries import Score, stored
 from backend.domain.metrics import METRICS, Metric
+from backend.domain.stats import DISTURBED
 
 __all__ = ["DISTURBED", "Score", "offer_scores", "scores", "scores_by_metric", "scores_of"]
 

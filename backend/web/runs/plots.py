@@ -5,6 +5,7 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import METRICS
+from backend.domain.stats import DISTURBED
 from backend.web.runs.disk_plots import disk_plots
 from backend.web.runs.network_plots import network_plots
 from backend.web.runs.spreads import Spreads, spreads
@@ -54,9 +55,9 @@ def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]
     found = []
     for (metric, variant), spread in spreads(samples).items():
         is_ranking = metric in METRICS and variant in METRICS[metric].ranking_variants
-        if not is_ranking or len(spread.samples) < 2:
+        if not is_ranking or len(spread.shown) < 2:
             continue
-        scale = figures.scale(METRICS[metric].unit, spread.values)
+        scale = figures.scale(METRICS[metric].unit, (sample.value for sample in spread.shown))
         middle = scale.shown(spread.middle)
         found.append(
             {
@@ -73,11 +74,11 @@ def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]
                         "value": scale.shown(sample.value),
                         "row": 0,
                         "label": f"repeat {sample.repeat}",
-                        "isDisturbed": "disturbed" in sample.flags,
+                        "isDisturbed": DISTURBED in sample.flags,
                     }
-                    for sample in spread.samples
+                    for sample in spread.shown
                 ],
-                "summary": f"{METRICS[metric].label}: {len(spread.samples)} repeats, median "
+                "summary": f"{METRICS[metric].label}: {len(spread.shown)} repeats, median "
                 f"{figures.figure(middle)} {scale.unit}. All repeats are in the figures above.",
             }
         )

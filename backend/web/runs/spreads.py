@@ -6,15 +6,17 @@ from statistics import median
 from typing import Any
 
 from backend.benchmarks.models import Sample
+from backend.domain.stats import counted_repeats
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The repeats of one variant."""
+    """The repeats of one variant: those that count, and all that nobody left out."""
 
     samples: Sequence[Sample]
+    shown: Sequence[Sample]
 
     @property
     def values(self) -> list[float]:
@@ -36,12 +38,12 @@ Spreads = Mapping[tuple[str, str], Spread]
 
 
 def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], Spread]:
-    """Samples by metric and variant, without those that a person left out."""
+    """Samples by metric and variant, where a person left any in."""
     groups: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
         if not sample.excluded_reason:
             groups.setdefault((sample.metric, sample.variant), []).append(sample)
-    return {key: Spread(group) for key, group in groups.items()}
+    return {key: Spread(counted_repeats(group)[0], group) for key, group in groups.items()}
 
 
 def bars(

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from backend.common import clock
+from backend.domain.stats import DISTURBED, UNFIT
 from backend.rankings.selectors.ranking import OfferDetail, Ranking, RankingRow
 from backend.web.shared import figures, words
 
@@ -88,7 +89,7 @@ def ranking_chart(
 ) -> dict[str, Any]:
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
-    rows = [row for row in ranking.rows if {"disturbed", "cached"}.isdisjoint(row.flags.split())]
+    rows = [row for row in ranking.rows if UNFIT.isdisjoint(row.flags.split())]
     value = figures.value_scale(scale, metric, cost)
     modes = {
         "value": _mode(
@@ -132,7 +133,7 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
                         "row": rows[sample.run_id],
                         "label": f"run of {sample.measured_at:%Y-%m-%d %H:%M}, "
                         f"repeat {sample.repeat}",
-                        "isDisturbed": "disturbed" in sample.flags,
+                        "isDisturbed": DISTURBED in sample.flags,
                     }
                     for sample in samples
                 ],

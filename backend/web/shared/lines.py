@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import METRICS
+from backend.domain.stats import counted_repeats
 from backend.web.shared import figures
 
 # Words and order of what the inventory and `observe` tell; other names follow as they are.
@@ -120,6 +121,7 @@ class ResultLine:
     unit: str
     flags: list[str]
     excluded_count: int
+    """How many do not count: left out by a person, or unfit beside clean ones."""
     pieces: Sequence[Piece]
 
     @property
@@ -138,10 +140,13 @@ def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
 
 
 def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLine:
-    """The median and range leave out what a person left out, unless nothing else is there."""
+    """Median and range of the repeats that count; of all where a person left all out, so that
+    there is a line from which to take them back."""
     first = group[0]
-    kept = [line for line in group if not line.sample.excluded_reason] or group
-    values = [line.sample.value for line in kept]
+    samples = [line.sample for line in group]
+    counted, _ = counted_repeats(samples)
+    summarised = counted or samples
+    values = [sample.value for sample in summarised]
     is_single = len(values) == 1
     return ResultLine(
         metric=first.sample.metric,
@@ -153,8 +158,8 @@ def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLin
         low="" if is_single else figures.figure(scale.shown(min(values))),
         high="" if is_single else figures.figure(scale.shown(max(values))),
         unit=scale.unit,
-        flags=sorted({flag for line in kept for flag in line.sample.flags}),
-        excluded_count=sum(bool(line.sample.excluded_reason) for line in group),
+        flags=sorted({flag for sample in summarised for flag in sample.flags}),
+        excluded_count=len(samples) - len(counted),
         pieces=[
             Piece(
                 line.evidence_n,
