@@ -19,6 +19,7 @@ from launcher.steps import Step, run_steps, tool
 NEEDED_BYTES = 2_500_000_000
 OWN_UV = TOOLS / "uv/bin/uv"
 ZIG = TOOLS / "zig"
+PROVIDERS = ROOT / "backend/providers"  # their records make a style sheet
 STATIC = ROOT / ".state/static"  # where the settings collect the pages unless told otherwise
 
 
@@ -257,7 +258,9 @@ def _page_steps(for_development: bool) -> list[Step]:
         Step(
             "static files",
             _collect_static,
-            lambda: digest([*sources, LOCKS / "runtime.txt"]),
+            lambda: digest(
+                [*sources, *sorted(PROVIDERS.glob("*/__init__.py")), LOCKS / "runtime.txt"]
+            ),
             (STATIC / "staticfiles.json",),
             ("packages", "pages"),
         ),

@@ -1,4 +1,5 @@
-"""Settings of the tests: those of production, with stand-ins for what the environment does not name.
+"""Settings of the tests: those of production and a faked provider, with stand-ins for what the
+environment does not name.
 
 `./rackrate test` names the services that it started. Plain pytest runs what needs none of them.
 """
@@ -26,7 +27,7 @@ if _worker:
     _server = os.environ["REDIS_URL"].rpartition("/")[0]
     os.environ["REDIS_URL"] = f"{_server}/{int(_worker.removeprefix('gw')) + 1}"
 
-from backend.config.settings import *  # noqa: E402, F403
+from tests.fakes.settings import *  # noqa: E402, F403
 
 # Programs that a test starts run with the settings of production.
 os.environ["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"

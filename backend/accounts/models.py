@@ -103,7 +103,7 @@ class CloudAccount(Identified):
     """Slug of the driver, which is that of the provider in the catalog."""
     access = models.CharField(max_length=20, choices=AccessKind)
     settings = models.JSONField(default=dict)
-    """What is not secret: regions, role_arn, project, image, … (domain.cloud_accounts)."""
+    """What is not secret: regions, role_arn, project, image, … (providers.accounts)."""
     sealed_secret = models.BinaryField(null=True, editable=False)
     """A JSON object of the secret fields; None where the access needs none."""
     secret_set_at = models.DateTimeField(null=True)

@@ -33,7 +33,7 @@ from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView, View
-from backend.domain.cloud_accounts import is_static_key
+from backend.providers.accounts import is_static_key
 
 CHECK_WAIT_S = 10.0
 CHECK_POLL_S = 0.1
@@ -45,7 +45,7 @@ ACCOUNT_COLUMNS = (
     Column("regions", Kind.WORDS, "Where machines may be rented"),
     Column("enabled", Kind.BOOLEAN, "Whether machines are rented there"),
     Column("has_secret", Kind.BOOLEAN, "Whether a secret is kept"),
-    Column("static_key", Kind.BOOLEAN, "Whether a key is kept though the provider knows a way without"),
+    Column("static_key", Kind.BOOLEAN, "Whether a long-lived key is stored although keyless access is available"),
     Column("secret_set_at", Kind.TIME, "When the secret was given"),
     Column("secret_age", Kind.INTEGER, "Age of the secret", "d"),
     Column("last_used_at", Kind.TIME, "When a worker used the access last, to the minute"),

@@ -1,10 +1,10 @@
 """Which lists of prices there are, and when each is read again."""
 
 import datetime as dt
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
-
-from backend.domain.errors import InvalidValue
 
 DAY_S = 86_400
 HOUR_S = 3_600
@@ -12,7 +12,6 @@ SPREAD = 0.1
 """Share of the interval by which a reading may come later, so that samples move round the clock."""
 FIRST_BACKOFF_S = 300
 MAX_BACKOFF_S = 6 * HOUR_S
-FX_PROVIDER, FX_KIND = "ecb", "fx"
 
 
 @dataclass(frozen=True)
@@ -24,74 +23,33 @@ class DailyAt:
     within_s: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeedKind:
     """One kind of list of one provider."""
 
-    provider: str
     kind: str
     meaning: str
     every_s: int = DAY_S
-    is_regional: bool = False
-    """Whether each region has its own list; else one list tells all regions."""
-    needs_account: bool = False
-    """Whether the provider tells it only to those who have an account there."""
     at: DailyAt | None = None
     """Set where the hour matters: then `every_s` does not."""
+    is_regional: bool = False
+    """Whether each region has its own list; else one list covers all regions."""
+    needs_account: bool = False
+    """Whether the provider shows it only to those who have an account there."""
+    needs_on_demand: bool = False
+    """Whether its prices are joined on the on-demand prices of the region, by SKU."""
+    is_alternative: bool = False
+    """Whether it has the same prices as another list: read only when asked for by name."""
+    are_rates: bool = False
+    """Whether it lists exchange rates instead of prices."""
 
-
-FEED_KINDS: tuple[FeedKind, ...] = (
-    FeedKind("aws", "on_demand", "price list file: on demand and reserved", is_regional=True),
-    FeedKind("aws", "savings", "savings plans; after on_demand", is_regional=True),
-    FeedKind(
-        "aws",
-        "products",
-        "price list interface: as on_demand, of machines only",
-        is_regional=True,
-        needs_account=True,
-    ),
-    FeedKind(
-        "aws",
-        "spot",
-        "spot prices by zone",
-        every_s=HOUR_S,
-        is_regional=True,
-        needs_account=True,
-    ),
-    FeedKind("gcp", "on_demand", "billing catalogue: on demand and spot", needs_account=True),
-    FeedKind(
-        "azure", "on_demand", "retail prices: on demand, spot, reserved, savings", is_regional=True
-    ),
-    FeedKind("hetzner", "on_demand", "server types", needs_account=True),
-    FeedKind("digitalocean", "on_demand", "sizes", needs_account=True),
-    FeedKind("linode", "on_demand", "types"),
-    FeedKind(
-        FX_PROVIDER,
-        FX_KIND,
-        "exchange rates of the last 90 days",
-        # Published about 16:00 on working days. Ninety days at once: a missed day is made up for.
-        at=DailyAt(dt.time(16, 15), "Europe/Berlin", within_s=HOUR_S),
-    ),
-)
-
-
-def feed_kind(provider: str, kind: str) -> FeedKind:
-    """The kind of list. Raises InvalidValue with a JSON pointer, naming those that there are."""
-    kinds = feed_kinds(provider)
-    for found in kinds:
-        if found.kind == kind:
-            return found
-    known = ", ".join(found.kind for found in kinds)
-    raise InvalidValue("/kind", f"{kind!r} is not one of {known}")
-
-
-def feed_kinds(provider: str) -> tuple[FeedKind, ...]:
-    """What can be read of a provider. Raises InvalidValue where that is nothing."""
-    found = tuple(kind for kind in FEED_KINDS if kind.provider == provider)
-    if not found:
-        known = ", ".join(dict.fromkeys(kind.provider for kind in FEED_KINDS))
-        raise InvalidValue("/provider", f"{provider!r} is not one of {known}")
-    return found
+    documents: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    """The documents that make up a list, by name, and how each is recognised near its beginning.
+    The first pattern of a provider that matches counts."""
+    is_one_document: bool = False
+    """Whether every document is a list by itself."""
+    region: re.Pattern[str] | None = None
+    """Finds the region in a document of a list of one region; None where each price names its own."""
 
 
 def next_due(

@@ -8,7 +8,6 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
-from types import MappingProxyType
 
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
@@ -28,10 +27,6 @@ class Increment:
 
 BY_SECOND = Increment(60, 1)
 BY_HOUR = Increment(3600, 3600)
-INCREMENTS = MappingProxyType({"aws": BY_SECOND, "gcp": BY_SECOND, "azure": BY_SECOND})
-"""By provider; any other one is taken to charge hours begun, so that a cap is never too low."""
-
-
 TIDY_UP_S = 600
 """For bringing the probes and their packages, collecting, and the end of the machine."""
 STORED = Decimal(1).scaleb(-18)
@@ -67,13 +62,12 @@ class Charge:
 
 
 def charges(
-    provider: str, hourly: Decimal, started: dt.datetime, ended: dt.datetime
+    increment: Increment, hourly: Decimal, started: dt.datetime, ended: dt.datetime
 ) -> Iterator[Charge]:
     """The periods of a machine's life in order; none for a life that has not begun.
 
     `hourly` is the price of an hour. Amounts carry 34 digits and are not rounded.
     """
-    increment = INCREMENTS.get(provider, BY_HOUR)
     start = started
     while start < ended:
         lived = exact_decimal(min(ended - start, PERIOD).total_seconds())
@@ -84,16 +78,16 @@ def charges(
         start += PERIOD
 
 
-def largest_cost(provider: str, hourly: Decimal, lifetime_s: int) -> Decimal:
+def largest_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
     """What a machine costs that lives for the whole time it is allowed."""
     began = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
-    life = charges(provider, hourly, began, began + dt.timedelta(seconds=lifetime_s))
+    life = charges(increment, hourly, began, began + dt.timedelta(seconds=lifetime_s))
     return sum((charge.amount for charge in life), Decimal(0))
 
 
-def reserved_cost(provider: str, hourly: Decimal, lifetime_s: int) -> Decimal:
+def reserved_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
     """`largest_cost` as it is stored: with 18 decimals, never less than it."""
-    return largest_cost(provider, hourly, lifetime_s).quantize(STORED, ROUND_CEILING)
+    return largest_cost(increment, hourly, lifetime_s).quantize(STORED, ROUND_CEILING)
 
 
 def stored(amount: Decimal) -> Decimal:

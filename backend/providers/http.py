@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import httpx
 
-from backend.domain.cloud_accounts import scrubbed
+from backend.domain.redaction import redacted
 
 USER_AGENT = "Rackrate"
 CONNECT_S, READ_S = 10.0, 30.0
@@ -286,7 +286,7 @@ class Client:
             raise _Again(f"{place(url)}: not a whole gzip file")
 
     def _shown(self, text: str) -> str:
-        return scrubbed(text, self._secret)
+        return redacted(text, self._secret)
 
 
 # --- addresses --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import codecs
 import gzip
 import hashlib
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO, cast
@@ -20,9 +20,10 @@ LARGEST_PAYLOAD_BYTES = 128 * 2**20
 
 @dataclass(frozen=True)
 class Payload:
-    """All parts as one archive: the hash and size of the tar file, and that file compressed.
+    """A whole answer as it came, as one archive: the hash and size of the tar file, and that file
+    compressed.
 
-    The same answer makes the same payload. `raw_gzip` is None where it is too large to be kept.
+    The same answer makes the same payload. `raw_gzip` is None where it is too large to be stored.
     """
 
     sha256: str
@@ -31,10 +32,15 @@ class Payload:
 
 
 class Spool:
-    """Parts of an answer in the order in which they came. Close it: that frees the files."""
+    """Parts of an answer in the order in which they came. Close it: that frees the files.
 
-    def __init__(self) -> None:
+    A part is a page of a kind, named as in `types-00001.json`.
+    """
+
+    def __init__(self, on_read: Callable[[str, int], None] = lambda name, size: None) -> None:
+        """`on_read` is called for each piece that is read, with its part's name and its bytes."""
         self._parts: dict[str, BinaryIO] = {}
+        self.on_read = on_read
 
     def __enter__(self) -> "Spool":
         return self
@@ -43,46 +49,52 @@ class Spool:
         for file in self._parts.values():
             file.close()
 
-    def part(self, name: str) -> BinaryIO:
-        """A new, empty part to write to."""
+    def page(self, kind: str) -> BinaryIO:
+        """A new, empty part: the next page of its kind."""
         # Closed by __exit__.
         file = SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115
-        self._parts[name] = cast("BinaryIO", file)
-        return self._parts[name]
+        part = cast("BinaryIO", file)
+        self._parts[f"{kind}-{len(self._of(kind)) + 1:05}.json"] = part
+        return part
 
-    def page(self, kind: str) -> BinaryIO:
-        """A part that is the next page of its kind."""
-        return self.part(f"{kind}-{len(self._of(kind)) + 1:05}.json")
+    def move_to_disk(self, kind: str) -> str:
+        """The name of the newest page, which takes no memory from now on: many small files are as
+        much as a large one."""
+        name = self._of(kind)[-1]
+        cast("SpooledTemporaryFile[bytes]", self._parts[name]).rollover()
+        return name
 
-    def pieces(self, name: str) -> Iterator[str]:
-        """The text of a part in pieces. Raises InvalidValue where it is not UTF-8."""
+    def pages(self, kind: str) -> Iterator[str]:
+        """The texts of the pages of a kind, one at a time. Raises InvalidValue for no UTF-8."""
+        return ("".join(self._pieces(name)) for name in self._of(kind))
+
+    def pieces(self, kind: str) -> Iterator[str]:
+        """The only page of a kind in pieces. Raises InvalidValue for no UTF-8."""
+        return self._pieces(self._of(kind)[0])
+
+    def _pieces(self, name: str) -> Iterator[str]:
         file = self._parts[name]
         file.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             while piece := file.read(PIECE_BYTES):
+                self.on_read(name, len(piece))
                 yield decoder.decode(piece)
             yield decoder.decode(b"", final=True)
         except UnicodeDecodeError as error:
             raise InvalidValue(name, "not UTF-8") from error
 
-    def content(self, name: str) -> bytes:
-        """A part as it came."""
-        self._parts[name].seek(0)
-        return self._parts[name].read()
-
-    def text(self, name: str) -> str:
-        """A part as one text."""
-        return "".join(self.pieces(name))
-
-    def pages(self, kind: str) -> Iterator[str]:
-        """The texts of the pages of a kind, one at a time."""
-        return map(self.text, self._of(kind))
+    def content(self, kind: str) -> bytes:
+        """The only page of a kind as it came."""
+        file = self._parts[self._of(kind)[0]]
+        file.seek(0)
+        return file.read()
 
     def last(self, kind: str) -> dict[str, Any]:
         """The JSON object that the newest page of a kind is, to find the next one."""
         name = self._of(kind)[-1]
-        return answers.mapping(answers.document(self.text(name), where=name), where=name)
+        text = "".join(self._pieces(name))
+        return answers.mapping(answers.document(text, where=name), where=name)
 
     def payload(self) -> Payload:
         """All parts, to be kept."""
@@ -101,6 +113,7 @@ class Spool:
             return Payload(hashed.sha256.hexdigest(), hashed.size_bytes, raw)
 
     def _of(self, kind: str) -> list[str]:
+        """The parts of a kind; no kind's name begins with another one's and a hyphen."""
         return [name for name in self._parts if name.startswith(f"{kind}-")]
 
 

@@ -32,6 +32,7 @@ test("bars have the colour of their provider, hatched where it is a second use",
   for (const name of ["aws", "vultr", "other"]) {
     document.documentElement.style.setProperty(`--provider-${name}`, `colour of ${name}`);
   }
+  document.documentElement.style.setProperty("--provider-vultr-hollow", "1");
   const chart = draw(MODE, [bar(), bar({ provider: "vultr" }), bar({ provider: "elsewhere" })]);
   assert.deepEqual(chart.data.datasets[0].backgroundColor, ["colour of aws", "hatched", "colour of other"]);
 });

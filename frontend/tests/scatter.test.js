@@ -58,6 +58,16 @@ test("points of a provider are one set, and a hidden provider has none", () => {
 });
 
 test("providers that share a colour differ in their sign", () => {
+  const properties = {
+    aws: "gold",
+    "aws-shape": "circle",
+    vultr: "green",
+    "vultr-shape": "right",
+    "vultr-hollow": "1",
+  };
+  for (const [name, value] of Object.entries(properties)) {
+    document.documentElement.style.setProperty(`--provider-${name}`, value);
+  }
   assert.deepEqual(["aws", "vultr", "elsewhere"].map(glyph), ["●", "▷", "○"]);
 });
 

@@ -40,7 +40,7 @@ def loaded(program: str) -> str:
         "import workers.remote.registry",
         "from backend.providers.machines import Access\n"
         "from workers.remote.registry import cloud\n"
-        "for slug in ('fake', 'gcp', 'hetzner'): cloud(slug, Access('token'))",
+        "for slug in ('gcp', 'hetzner'): cloud(slug, Access('token'))",
     ],
 )
 def test_process_loads_no_library_of_a_provider_when_it_calls_none(program):

@@ -1,47 +1,80 @@
-"""The lists of docs/add-a-provider.md hold: every provider has each of their files."""
+"""docs/add-a-provider.md holds, and nothing but a worker can load a provider's library."""
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from workers.remote.registry import CLOUDS, SOURCES
+from backend.providers.registry import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/add-a-provider.md").read_text()
-NOT_SOLD = {"fake"}
-"""A provider for tests; the catalog does not know it."""
-PROVIDERS = {
-    "Machines": sorted(CLOUDS.keys() - NOT_SOLD),
-    "Prices": sorted({provider for provider, _ in SOURCES}),
+DECLARED = {slug: record for slug, record in PROVIDERS.items() if slug != "fake"}
+FILES = {
+    "every provider": set(DECLARED),
+    "price lists": {slug for slug, record in DECLARED.items() if record.feeds} - {"ecb"},
+    "machines": {slug for slug, record in DECLARED.items() if record.rents_machines},
 }
+"""By the words of the page's table: the providers that need its files."""
 
 
-def files(part: str) -> list[str]:
-    """The paths at the beginning of a list's items, up to where the rest is optional."""
-    text = (
-        PAGE.partition(f"\n## {part}\n")[2].partition("\n## ")[0].partition("Where it applies")[0]
-    )
-    return re.findall(r"^- `([^`]+)`", text, re.MULTILINE)
+def rows() -> list[tuple[str, str]]:
+    """(path, for what) of each line of the page's table."""
+    return re.findall(r"^\| `([^`]+)` \| ([a-z ]+) \|", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("path", "slug"),
-    [(path, slug) for part, slugs in PROVIDERS.items() for path in files(part) for slug in slugs],
+    ("path", "slug"), [(path, slug) for path, kind in rows() for slug in sorted(FILES[kind])]
 )
-def test_provider_has_the_file_when_the_page_lists_it(path, slug):
-    found = [*ROOT.glob(path.replace("<slug>", slug))]
-    assert found != []
-    if "<slug>" not in path:
-        assert re.search(rf'(^|"){slug}[",]', found[0].read_text(), re.MULTILINE)
+def test_provider_has_the_files_that_the_page_lists(path, slug):
+    assert (ROOT / path.replace("<slug>", slug)).is_file()
 
 
-def test_page_lists_both_kinds_of_files_when_read():
-    assert {part: len(files(part)) for part in PROVIDERS} == {"Machines": 6, "Prices": 5}
-    assert "hetzner" in PROVIDERS["Machines"]
-    assert "hetzner" in PROVIDERS["Prices"]
+def test_page_lists_a_file_for_every_need():
+    assert {kind for _, kind in rows()} == FILES.keys()
+    assert len(rows()) <= 5
+
+
+def test_machines_have_a_fake_and_tests_as_the_page_says():
+    for slug in FILES["machines"]:
+        assert (ROOT / f"tests/fakes/{slug}.py").is_file()
+        assert (ROOT / f"tests/workers/test_{slug}.py").is_file()
 
 
 def test_page_names_only_files_that_exist_when_they_are_of_no_provider():
     names = re.findall(r"`((?:backend|docs|fixtures|tests|workers)/[^`<*]+)`", PAGE)
     assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_production_knows_no_fake_provider():
+    program = "from backend.providers.registry import PROVIDERS; print(*PROVIDERS)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == set(DECLARED)
+
+
+def test_backend_names_no_fetcher_or_driver_in_a_string():
+    # The linter reads imports; a dotted path in a string would load the library all the same.
+    named = [
+        (path.relative_to(ROOT), node.value)
+        for path in (ROOT / "backend").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"providers[.\w]*\.(fetch|driver)\b", node.value)
+    ]
+    assert named == []
+
+
+def test_backend_asks_for_no_module_of_a_provider():
+    users = [
+        path.relative_to(ROOT).parts[0]
+        for folder in ("backend", "workers", "launcher")
+        for path in (ROOT / folder).rglob("*.py")
+        if "registry.module(" in path.read_text()
+    ]
+    assert set(users) == {"workers"}

@@ -26,8 +26,8 @@ from backend.accounts.services.cloud_accounts import (
 from backend.common import clock
 from backend.common.crypto import SealBroken
 from backend.common.sealing import identity_of
-from backend.domain.cloud_accounts import CLOUDS
 from backend.domain.errors import InvalidValue
+from backend.providers.registry import PROVIDERS
 from tests import factories
 from tests.backend.clouds import TOKEN, account, machine
 
@@ -62,8 +62,9 @@ def trail() -> str:
     return json.dumps(list(AuditEntry.objects.values("actor", "action", "detail")))
 
 
-def test_ways_in_of_the_domain_are_those_of_the_model_when_compared():
-    assert {way for cloud in CLOUDS.values() for way in cloud.ways} == set(AccessKind.values)
+def test_authentication_methods_are_those_of_the_model_when_compared():
+    methods = {method for record in PROVIDERS.values() for method in record.auth_methods}
+    assert methods == set(AccessKind.values)
 
 
 # --- made, changed, given up ----------------------------------------------------------------------

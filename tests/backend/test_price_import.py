@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from backend.catalog.models import (
     PricePayload,
     UnpricedType,
 )
-from backend.catalog.services.price_import import Payload, feed_get, on_demand_by_sku
+from backend.catalog.services.price_import import Payload, feed_get, on_demand_prices
 from backend.catalog.services.price_list_offers import offer_slug
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedPrice, Reason, Result, Skipped
@@ -229,7 +230,7 @@ def test_payload_is_kept_once_and_named_by_each_price() -> None:
     assert gzip.decompress(bytes(payload.raw_gzip)) == raw
     assert payload.fetched_at == factories.AT
     assert set(PriceObservation.objects.values_list("payload_sha256", flat=True)) == {kept.sha256}
-    record([price("0.12")], day=2, payload=kept._replace(sha256="f" * 64, raw_gzip=None))
+    record([price("0.12")], day=2, payload=replace(kept, sha256="f" * 64, raw_gzip=None))
     assert PricePayload.objects.count() == 1
 
 
@@ -238,11 +239,11 @@ def test_payload_is_kept_once_and_named_by_each_price() -> None:
 
 def test_rule_06_savings_plans_are_joined_on_the_stored_on_demand_prices() -> None:
     record(LISTS["aws"]())
-    joined = on_demand_by_sku(provider="aws", region="eu-west-1")
+    joined = aws.skus(on_demand_prices(provider="aws", region="eu-west-1"))
     plans = aws_savings.parse(io.StringIO(answer("aws-savings-plans-synthetic.json")), joined)
     report = record(plans, feed_kind="savings", day=1)
     assert (report.published, report.new_types) == (3, 0)
-    assert on_demand_by_sku(provider="aws", region="nowhere") == {}
+    assert on_demand_prices(provider="aws", region="nowhere") == []
 
 
 def test_rule_07_spot_prices_of_each_zone_are_kept() -> None:

@@ -227,7 +227,7 @@ def test_shorter_list_is_told_and_taken_when_accepted(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_prices, "TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr(import_prices, "PROGRESS_EVERY_S", 0.0)
     path = tmp_path / "types.json"
     shutil.copy(fixture("linode-types"), path)
     assert f"{path}: 0 MB read (file 1 of 1)" in imported("linode", path)

@@ -6,44 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import InvalidValue
 from backend.domain.price_feeds import (
     DAY_S,
-    FEED_KINDS,
     HOUR_S,
+    DailyAt,
+    FeedKind,
     backoff_s,
-    feed_kind,
-    feed_kinds,
     next_due,
 )
 
 UTC = dt.UTC
 SHARES = st.floats(0, 1)
-
-
-def test_kinds_of_a_provider_are_told_and_an_unknown_one_is_refused_by_name():
-    assert {kind.kind for kind in feed_kinds("aws")} == {"on_demand", "savings", "products", "spot"}
-    assert feed_kind("aws", "spot").every_s == HOUR_S
-    with pytest.raises(InvalidValue, match=r"/provider: 'ovh' is not one of aws, gcp, azure"):
-        feed_kinds("ovh")
-    with pytest.raises(InvalidValue, match="/kind: 'fx' is not one of on_demand, savings"):
-        feed_kind("aws", "fx")
-
-
-def test_each_kind_is_there_once():
-    assert len({(kind.provider, kind.kind) for kind in FEED_KINDS}) == len(FEED_KINDS)
+DAILY = FeedKind(kind="on_demand", meaning="types")
 
 
 @given(SHARES)
 def test_daily_list_is_read_a_day_later_and_up_to_a_tenth_more(share):
     now = dt.datetime(2026, 11, 1, 12, tzinfo=UTC)
-    wait_s = (next_due(feed_kind("azure", "on_demand"), now, share=share) - now).total_seconds()
+    wait_s = (next_due(DAILY, now, share=share) - now).total_seconds()
     assert DAY_S <= wait_s <= DAY_S * 1.1
 
 
 def test_interval_of_ones_own_takes_the_place_of_the_kinds():
     now = dt.datetime(2026, 11, 1, 12, tzinfo=UTC)
-    due = next_due(feed_kind("linode", "on_demand"), now, share=0.5, every_s=1000)
+    due = next_due(DAILY, now, share=0.5, every_s=1000)
     assert (due - now).total_seconds() == 1050
 
 
@@ -60,7 +46,8 @@ def test_interval_of_ones_own_takes_the_place_of_the_kinds():
     ],
 )
 def test_exchange_rates_are_read_after_they_are_published(now, due):
-    feed = feed_kind("ecb", "fx")
+    at = DailyAt(dt.time(16, 15), "Europe/Berlin", within_s=HOUR_S)
+    feed = FeedKind(kind="fx", meaning="rates", at=at)
     moment = dt.datetime.fromisoformat(now).replace(tzinfo=UTC)
     wanted = dt.datetime.fromisoformat(due).replace(tzinfo=UTC)
     assert next_due(feed, moment, share=0, every_s=5) == wanted

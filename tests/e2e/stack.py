@@ -176,6 +176,7 @@ class Stack(Processes):
         )
         self._environment = {
             **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.fakes.settings",
             "DATABASE_URL": database.url,
             "REDIS_URL": self.broker_url,
             "SSH_ALLOW_PRIVATE": "1",

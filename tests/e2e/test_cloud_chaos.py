@@ -26,6 +26,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.services.resources import rented_run_create
 from backend.catalog.models import Offer
 from backend.domain.rentals import charges, stored
+from backend.providers.registry import provider as record_of
 from tests import factories
 from tests.e2e.chaos_form import FORM, LEASE_S, NOTES, case
 from tests.e2e.stack import Stack, eventually
@@ -157,7 +158,7 @@ def owed(provider: str, life: Life) -> list[tuple[Any, Decimal, Decimal]]:
     assert life.ended is not None
     return [
         (charge.period_start, charge.seconds, stored(charge.amount))
-        for charge in charges(provider, HOURLY, life.began, life.ended)
+        for charge in charges(record_of(provider).increment, HOURLY, life.began, life.ended)
     ]
 
 

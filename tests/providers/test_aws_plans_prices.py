@@ -1,6 +1,8 @@
 """EC2 spot prices and savings plans."""
 
+import datetime as dt
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -120,3 +122,40 @@ def test_savings_rate_is_skipped_with_its_reason_when_it_is_no_price(
     assert old in text
     _, reasons = _found(aws_savings.parse([text.replace(old, new)], on_demand))
     assert reasons["PLAN1.SKU00"] is reason
+
+
+# --- spot prices as the API answers them ------------------------------------------------------------
+
+
+SPACE = 'xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"'
+SPOT_XML = f"""<?xml version="1.0" encoding="UTF-8"?>
+<DescribeSpotPriceHistoryResponse {SPACE}><spotPriceHistorySet><item>
+<instanceType>m5.large</instanceType><productDescription>Linux/UNIX</productDescription>
+<spotPrice>0.035000</spotPrice><timestamp>2026-11-01T10:00:00.000Z</timestamp>
+<availabilityZone>eu-west-1a</availabilityZone><empty/></item></spotPriceHistorySet><nextToken/>
+</DescribeSpotPriceHistoryResponse>"""
+ZONES_XML = f"""<DescribeAvailabilityZonesResponse {SPACE}><availabilityZoneInfo>
+<item><zoneName>eu-west-1a</zoneName><zoneId>euw1-az3</zoneId></item>
+</availabilityZoneInfo></DescribeAvailabilityZonesResponse>"""
+
+
+def test_spot_price_is_read_from_the_xml_of_the_api():
+    zone_ids = aws_spot.zone_ids([ZONES_XML])
+    assert zone_ids == {"eu-west-1a": "euw1-az3"}
+    [price] = aws_spot.parse([SPOT_XML], region="eu-west-1", zone_ids=zone_ids)
+    assert (price.offer, price.zone, price.amount) == ("m5.large", "euw1-az3", Decimal("0.035000"))
+    assert price.effective_from == dt.date(2026, 11, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("<a><b></a>", "page 1 line 1"),
+        ("<a><other/></a>", "page 1 spotPriceHistorySet"),
+        ("{}", "page 1 SpotPriceHistory"),
+    ],
+)
+def test_spot_answer_of_another_form_is_refused(text, field):
+    with pytest.raises(InvalidValue) as refusal:
+        list(aws_spot.parse([text], region="eu-west-1"))
+    assert refusal.value.field == field

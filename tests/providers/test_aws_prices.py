@@ -333,3 +333,19 @@ def test_prices_are_decimals_from_the_text_on(forms):
     for results in forms.values():
         amounts = [row.amount for row in results if isinstance(row, ParsedPrice)]
         assert {type(amount) for amount in amounts} == {Decimal}
+
+
+@pytest.mark.parametrize("ending", ["\n", ""])
+def test_offer_file_is_read_in_either_form_from_pieces(answer, ending):
+    def pieces(text):
+        return (text[start : start + 100] for start in range(0, len(text), 100))
+
+    csv_text = answer("aws-offer-file.csv").rstrip("\n") + ending
+    of_csv = list(aws_bulk.parse(pieces(csv_text)))
+    of_json = list(aws_bulk.parse(pieces(answer("aws-offer-file"))))
+    assert _prices(of_csv).keys() == _prices(of_json).keys() != set()
+
+
+def test_offer_file_is_refused_when_it_is_empty():
+    with pytest.raises(InvalidValue):
+        list(aws_bulk.parse(iter(())))

@@ -1,6 +1,8 @@
 """Exchange rates of the ECB: each form, and every way in which it may be wrong."""
 
 import datetime as dt
+import io
+import zipfile
 from decimal import Decimal
 
 import pytest
@@ -184,3 +186,36 @@ def test_any_text_is_read_or_refused(text):
         except InvalidValue:
             continue
         assert all(row.units_per_eur > 0 for row in found if isinstance(row, ParsedRate))
+
+
+def _zipped(*texts: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, text in enumerate(texts):
+            archive.writestr(f"{number}.csv", text)
+    return content.getvalue()
+
+
+def test_file_is_read_plain_or_from_the_one_file_in_an_archive():
+    assert ecb.text_of(b"Date,USD") == "Date,USD"
+    assert ecb.text_of(_zipped("Date,USD")) == "Date,USD"
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        (b"\xff\xfe", "not UTF-8"),
+        (_zipped("a", "b"), "an archive of 2 files instead of one"),
+        (_zipped("Date,USD")[:30], "not an archive that can be read"),
+    ],
+)
+def test_file_is_refused_when_it_is_none_of_rates(content, detail):
+    with pytest.raises(InvalidValue, match=detail):
+        ecb.text_of(content)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_file_is_refused_when_it_is_too_long(monkeypatch, is_packed):
+    monkeypatch.setattr(ecb, "LARGEST_TEXT", 1000)
+    with pytest.raises(InvalidValue, match="longer than"):
+        ecb.text_of(_zipped("x" * 1001) if is_packed else b"x" * 1001)

@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Host, HostState, Run, Step
 from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.runs import run_create
-from backend.domain.price_feeds import FEED_KINDS
 from backend.providers.http import Patience
+from backend.providers.registry import PROVIDERS
 from tests import factories
 from tests.fakes.price_servers import PriceServer
 from tests.fakes.sshd import FakeSshd
@@ -149,5 +149,5 @@ def price_server(settings: Any, slept: list[float]) -> Iterator[PriceServer]:
     """A server that stands for every provider of prices."""
     server = PriceServer()
     with server.serving():
-        settings.PRICE_ENDPOINTS = {kind.provider: server.url for kind in FEED_KINDS}
+        settings.PRICE_ENDPOINTS = dict.fromkeys(PROVIDERS, server.url)
         yield server

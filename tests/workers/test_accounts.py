@@ -11,7 +11,6 @@ from tests.backend.clouds import TOKEN, account
 from tests.fakes.fake.cloud import FakeCloud, Fault
 from tests.fakes.fake.driver import FakeDriver
 from workers import tasks
-from workers.remote import registry
 from workers.rentals import account_access
 from workers.rentals.account_access import access_of, check
 
@@ -102,9 +101,3 @@ def test_check_tells_no_secret_when_the_driver_quotes_it(held, monkeypatch, capl
 def test_check_of_a_forgotten_account_is_an_error_of_its_own():
     with pytest.raises(CloudAccount.DoesNotExist):
         check("00000000-0000-0000-0000-000000000000")
-
-
-def test_every_cloud_that_rents_has_a_driver_when_compared():
-    from backend.domain.cloud_accounts import CLOUDS
-
-    assert registry.CLOUDS.keys() == {name for name, cloud in CLOUDS.items() if cloud.is_renting}

@@ -27,7 +27,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
-from backend.domain.rentals import Budget, charges, stored
+from backend.domain.rentals import BY_SECOND, Budget, charges, stored
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
 from tests.fakes.fake.cloud import Fault
@@ -155,7 +155,7 @@ def assert_paid(aws: FakeAws) -> None:
     for rented in aws.rented:
         resource = Resource.objects.get(pk=rented.token)
         price = PRICES[rented.machine_type]
-        owed = charges("aws", price, moment(rented.launched_at), moment(rented.ended_at))
+        owed = charges(BY_SECOND, price, moment(rented.launched_at), moment(rented.ended_at))
         booked = resource.ledger.aggregate(Sum("amount"))["amount__sum"] or 0
         assert booked == sum(stored(charge.amount) for charge in owed)
 

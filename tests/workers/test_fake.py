@@ -25,8 +25,10 @@ LAUNCH_TWICE = """
 import asyncio, sys
 sys.path.insert(0, "")
 from tests.workers.test_fake import spec
-from workers import registry
 from backend.providers.machines import Access
+from backend.providers.registry import register
+from workers.remote import registry
+register('tests.fakes.fake')
 driver = registry.cloud("fake", Access("token", {"folder": sys.argv[1], "regions": ["eu-1"]}))
 print(asyncio.run(driver.launch(spec(), "one")).id)
 """

@@ -11,8 +11,8 @@ import pytest
 from backend.accounts.models import CloudAccount
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, PricePayload, UnpricedType
 from backend.domain.errors import InvalidValue
-from backend.domain.price_feeds import FEED_KINDS
 from backend.providers.http import FetchError
+from backend.providers.registry import PROVIDERS
 from tests.fakes.price_faults import refused, too_many
 from tests.fakes.price_servers import DAYS_90, fixture
 from tests.workers.feeds import (
@@ -28,7 +28,7 @@ from tests.workers.feeds import (
     published,
 )
 from workers.pricelists import fetching
-from workers.remote.registry import SOURCES, source
+from workers.remote.registry import fetcher
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 OFFER_FILE = "/offers/v1.0/aws/AmazonEC2/20260101000000/eu-west-1/index.json"
@@ -220,9 +220,8 @@ def test_ecb_rates_are_recorded_and_asked_about_conditionally_when_due(price_ser
 
 
 def test_every_kind_of_price_feed_has_a_fetcher_that_loads():
-    kinds = {(kind.provider, kind.kind) for kind in FEED_KINDS if kind.provider != "ecb"}
-    assert kinds == set(SOURCES)
-    assert all(callable(source(*kind).fetch) for kind in kinds)
+    for slug, record in PROVIDERS.items():
+        assert all(callable(fetcher(slug, feed.kind).fetch) for feed in record.feeds)
 
 
 def test_answer_is_kept_as_it_came_once_when_it_is_read_twice(price_server):
@@ -233,8 +232,8 @@ def test_answer_is_kept_as_it_came_once_when_it_is_read_twice(price_server):
     kept = PricePayload.objects.get(feed=feed)
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(kept.raw_gzip))) as archive:
         parts = {name: archive.extractfile(name).read() for name in archive.getnames()}
-    assert list(parts) == ["index-00001.json", "file.json"]
-    assert json.loads(parts["file.json"]) == fixture("aws-offer-file")
+    assert list(parts) == ["index-00001.json", "offers-00001.json"]
+    assert json.loads(parts["offers-00001.json"]) == fixture("aws-offer-file")
     assert kept.size_bytes == len(gzip.decompress(kept.raw_gzip))
     assert {row.payload_sha256 for row in published().values()} == {kept.sha256}
 

@@ -10,7 +10,7 @@ import pytest
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
 from backend.benchmarks.services.resources import resource_created
-from backend.domain.rentals import charges, stored
+from backend.domain.rentals import BY_HOUR, charges, stored
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.frontend.cloud_rows import clouds
@@ -94,7 +94,9 @@ def test_ledger_is_the_providers_record_when_the_reaper_closes_a_machine(account
     until_clean(cloud, passes=50)
     look()
     (row,) = [row for row in cloud.record() if row["kind"] == "machine"]
-    (charge,) = charges("fake", Decimal("0.36"), moment(row["launched_ms"]), moment(row["ends_ms"]))
+    (charge,) = charges(
+        BY_HOUR, Decimal("0.36"), moment(row["launched_ms"]), moment(row["ends_ms"])
+    )
     entry = resource.ledger.get()
     assert (entry.period_start, entry.seconds) == (charge.period_start, charge.seconds)
     assert entry.amount == stored(charge.amount)

@@ -34,22 +34,21 @@ from backend.catalog.services.feeds import (
 )
 from backend.catalog.services.price_import import (
     ImportReport,
-    Payload,
-    on_demand_by_sku,
+    on_demand_prices,
     prices_record,
 )
 from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
-from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
-from backend.domain.price_feeds import FX_PROVIDER, FeedKind, feed_kind, feed_kinds
-from backend.providers.ecb.fetch import Rates
+from backend.domain.price_feeds import FeedKind
+from backend.domain.redaction import redacted
+from backend.providers.fetcher import FetchRequest
 from backend.providers.http import FetchError, NotModified, Patience, Unwanted, Validators
 from backend.providers.machines import Access
-from backend.providers.source import Wanted
+from backend.providers.registry import feed_kind, feed_kinds
 from backend.providers.spool import Spool
-from workers.remote.registry import source
+from workers.remote.registry import fetcher, rates_fetcher
 from workers.rentals.account_access import access_of
 
 log = logging.getLogger(__name__)
@@ -62,8 +61,7 @@ TASK_S = 1_500
 LOCK = 0x52_52_50_52
 """Of PostgreSQL, for this database: one process reads lists, however many workers there are, so
 that reading never takes the place of work on runs."""
-PRODUCTS = "products"
-"""Tells what on_demand tells; never read beside it without being asked for."""
+FX_PROVIDER = "ecb"
 
 Report = ImportReport | RatesReport
 
@@ -91,7 +89,7 @@ def fetch_now(*, provider: str, region: str = "", kind: str = "") -> dict[str, I
     InvalidValue for an unknown provider, kind or region.
     """
     kinds = (feed_kind(provider, kind),) if kind else _readable(provider)
-    claims = [(found, feed_of(found, region)) for found in kinds]
+    claims = [(kind, feed_of(provider, kind, region)) for kind in kinds]
     reports: dict[str, ImportReport] = {}
     for found, feed in claims:
         report = _read(feed_claim_now(feed=feed), Patience(FETCH_S), is_conditional=False)
@@ -102,22 +100,22 @@ def fetch_now(*, provider: str, region: str = "", kind: str = "") -> dict[str, I
 
 def rates_now(*, is_history: bool = False) -> RatesReport:
     """Record the rates of the last ninety days, or of all since 1999. Raises FetchError."""
-    wanted = Wanted(Patience(FETCH_S), endpoint=_endpoint(FX_PROVIDER, None))
-    rates = Rates(is_history=is_history)
+    request = FetchRequest(Patience(FETCH_S), endpoint=_endpoint(FX_PROVIDER, None))
+    rates = rates_fetcher(FX_PROVIDER, "fx_history" if is_history else "fx")
     with Spool() as spool:
-        rates.fetch(wanted, spool)
-        return rates_record(rates=rates.read(spool))
+        rates.fetch(request, spool)
+        return rates_record(rates=rates.read(request, spool))
 
 
 def _readable(provider: str) -> tuple[FeedKind, ...]:
-    kinds = [kind for kind in feed_kinds(provider) if kind.kind != PRODUCTS]
-    if provider == FX_PROVIDER:
+    kinds = [kind for kind in feed_kinds(provider) if not kind.is_alternative]
+    if all(kind.are_rates for kind in kinds):
         raise InvalidValue("/provider", f"{provider} publishes no prices")
     has_account = _account(provider) is not None
-    found = tuple(kind for kind in kinds if has_account or not kind.needs_account)
-    if not found:
+    readable = tuple(kind for kind in kinds if has_account or not kind.needs_account)
+    if not readable:
         raise FetchError(f"there is no enabled account at {provider}")
-    return found
+    return readable
 
 
 @contextmanager
@@ -143,7 +141,7 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     try:
         access = _access(feed)
         secret = dict(access.secret) if access else {}
-        report = _recorded(claim, _wanted(feed, access, patience, is_conditional))
+        report = _recorded(claim, _request(feed, access, patience, is_conditional))
     except NotModified:
         with feed_fenced(claim) as held:
             feed_unchanged(feed=held)
@@ -155,10 +153,10 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     except ClaimLost:
         raise
     except (FetchError, DriverError, DomainError) as error:
-        detail = scrubbed(str(error), secret)
+        detail = redacted(str(error), secret)
         after_s = getattr(error, "after_s", 0.0)
     except Exception as error:  # noqa: BLE001  (the outermost: told on the feed and in the log)
-        log.error("%s: %s", _named(feed), scrubbed(traceback.format_exc(), secret))
+        log.error("%s: %s", _named(feed), redacted(traceback.format_exc(), secret))
         detail = f"a defect of ours: {type(error).__name__}"
     else:
         log.info("%s: %s", _named(feed), _counts(report))
@@ -168,33 +166,34 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     raise FetchError(detail)
 
 
-def _wanted(
+def _request(
     feed: PriceFeed, access: Access | None, patience: Patience, is_conditional: bool
-) -> Wanted:
+) -> FetchRequest:
     provider = feed.provider.slug
-    is_joined = (provider, feed.kind) == ("aws", "savings")
+    is_joined = feed_kind(provider, feed.kind).needs_on_demand
     known = Validators(feed.etag, feed.last_modified) if is_conditional else Validators()
-    return Wanted(
+    return FetchRequest(
         patience=patience,
         region=feed.region,
         access=access,
         endpoint=_endpoint(provider, access),
         validators=known,
-        on_demand=on_demand_by_sku(provider=provider, region=feed.region) if is_joined else {},
+        on_demand=on_demand_prices(provider=provider, region=feed.region) if is_joined else (),
     )
 
 
-def _recorded(claim: FeedClaim, wanted: Wanted) -> Report:
-    """Ask, keep and record; all of it or nothing."""
-    if claim.feed.provider.slug == FX_PROVIDER:
-        return _recorded_rates(claim, wanted)
-    asked = source(claim.feed.provider.slug, claim.feed.kind)
+def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
+    """Fetch, store and record; all of it or nothing."""
+    provider, kind = claim.feed.provider.slug, claim.feed.kind
+    if feed_kind(provider, kind).are_rates:
+        return _recorded_rates(claim, request)
+    source = fetcher(provider, kind)
     with Spool() as spool:
-        validators = asked.fetch(wanted, spool)
+        validators = source.fetch(request, spool)
         observed_at = clock.now()
-        payload = Payload(**asdict(spool.payload()))
+        payload = spool.payload()
         # Read to the end before anything is locked: that may take a minute.
-        results = Collected.of(asked.read(wanted, spool))
+        results = Collected.of(source.read(request, spool))
     with feed_fenced(claim) as feed:
         report = prices_record(
             provider=feed.provider.slug,
@@ -225,11 +224,11 @@ def _tell_doubts(feed: PriceFeed, count: int, sha256: str) -> None:
     )
 
 
-def _recorded_rates(claim: FeedClaim, wanted: Wanted) -> RatesReport:
-    asked = Rates()
+def _recorded_rates(claim: FeedClaim, request: FetchRequest) -> RatesReport:
+    source = rates_fetcher(claim.feed.provider.slug, claim.feed.kind)
     with Spool() as spool:
-        validators = asked.fetch(wanted, spool)
-        payload, results = spool.payload(), asked.read(spool)
+        validators = source.fetch(request, spool)
+        payload, results = spool.payload(), source.read(request, spool)
     with feed_fenced(claim) as feed:
         report = rates_record(rates=results)
         payload_keep(feed=feed, **asdict(payload))

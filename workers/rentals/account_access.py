@@ -7,10 +7,11 @@ import traceback
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.cloud_accounts import account_checked, account_secret, account_used
 from backend.common.crypto import SealBroken
-from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason
+from backend.domain.redaction import redacted
 from backend.providers.machines import Access
-from workers.remote.registry import CLOUDS, cloud
+from backend.providers.registry import provider
+from workers.remote.registry import cloud
 
 log = logging.getLogger(__name__)
 
@@ -36,16 +37,16 @@ def check(account_id: str) -> None:
     try:
         access = access_of(account)
         secret = dict(access.secret)
-        if account.provider in CLOUDS:
+        if provider(account.provider).rents_machines:
             identity = asyncio.run(cloud(account.provider, access).whoami())
     except DriverError as failure:
         error = str(failure)
     except Exception as failure:  # noqa: BLE001  (whoever asked would wait for ever)
         error = f"{Reason.BUG}: {type(failure).__name__}"
-        told = scrubbed(traceback.format_exc(), secret)
+        told = redacted(traceback.format_exc(), secret)
         log.error("the check of account %s failed: %s", account_id, told)
     account_checked(
         account_id=account_id,
-        identity=scrubbed(identity, secret),
-        error=scrubbed(error, secret),
+        identity=redacted(identity, secret),
+        error=redacted(error, secret),
     )

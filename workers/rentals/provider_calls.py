@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.cloud_accounts import call_taken
-from backend.domain.cloud_accounts import scrubbed
 from backend.domain.errors import DriverError, Reason
+from backend.domain.redaction import redacted
 from backend.providers.machines import ProviderDriver
 from workers.remote.registry import cloud
 from workers.rentals.account_access import access_of
@@ -64,5 +64,5 @@ class Provider:
             detail = f"{self._account.provider} does not answer"
             raise DriverError(Reason.TIMEOUT, detail, retryable=True) from None
         except DriverError as error:
-            detail = scrubbed(error.detail, self._access.secret)
+            detail = redacted(error.detail, self._access.secret)
             raise DriverError(error.reason, detail, retryable=error.retryable) from None

@@ -19,14 +19,17 @@ from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.common.crypto import opened, sealed
 from backend.common.queue import Task, enqueue
-from backend.domain.cloud_accounts import checked_secret, checked_settings, needs_secret
 from backend.domain.errors import DomainError, InvalidValue
+from backend.providers.accounts import (
+    checked_secret,
+    checked_settings,
+    identity_settings,
+    needs_secret,
+)
 
 MAX_MACHINES = 1000
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 USE_AUDITED_EVERY = dt.timedelta(hours=1)
-PLACES = ("endpoint_url", "role_arn", "project", "folder")
-"""Settings that say in whose books a machine stands."""
 GONE = "gone"
 """State of a machine of which nothing is left (benchmarks.ResourceState)."""
 WORKER = "worker"
@@ -205,7 +208,7 @@ def _refuse_stranding(account: CloudAccount, wanted: Mapping[str, object]) -> No
     alive = set(account.resources.exclude(state=GONE).values_list("region", flat=True))
     if not alive:
         return
-    for name in PLACES:
+    for name in identity_settings(account.provider):
         if wanted.get(name) != account.settings.get(name):
             raise InvalidValue(f"/settings/{name}", "machines of the account may still exist there")
     regions = wanted.get("regions")

@@ -33,6 +33,7 @@ from backend.domain.pricing.periods import price_per_period
 from backend.domain.profiles import NETWORK, PROFILES, Value
 from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
 from backend.domain.units import EXACT, exact_decimal
+from backend.providers.registry import provider as provider_record
 
 HOURS_PER_MONTH = Decimal(730)
 SECONDS_PER_HOUR = Decimal(3600)
@@ -142,7 +143,10 @@ class RentalPrice:
 
     def reserved(self, provider: str, life_s: int) -> Money:
         """What a machine costs at most that may live so many seconds."""
-        return Money(reserved_cost(provider, self.most_hourly, life_s), self.currency)
+        return Money(
+            reserved_cost(provider_record(provider).increment, self.most_hourly, life_s),
+            self.currency,
+        )
 
 
 def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
@@ -200,7 +204,10 @@ def resource_cost(resource: Resource) -> Decimal | None:
     if resource.launched_at is None or resource.hourly_amount is None:
         return None
     life = charges(
-        resource.account.provider, resource.hourly_amount, resource.launched_at, clock.now()
+        provider_record(resource.account.provider).increment,
+        resource.hourly_amount,
+        resource.launched_at,
+        clock.now(),
     )
     return sum((charge.amount for charge in life), Decimal(0))
 

@@ -22,6 +22,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.units import BYTES_PER_GB
+from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
 CMIPS_TABLE = "published/cmips_2013.csv"
@@ -100,8 +101,9 @@ def _moment(row: Row) -> dt.datetime:
 def _load_places(folder: Path) -> None:
     Provider.objects.bulk_create(
         [
-            Provider(slug=row["slug"], name=row["name"], homepage=row["homepage"])
-            for row in _rows(folder, "catalog/providers.csv")
+            Provider(slug=record.slug, name=record.name, homepage=record.homepage)
+            for record in PROVIDERS.values()
+            if record.sells_machines
         ],
         ignore_conflicts=True,
     )

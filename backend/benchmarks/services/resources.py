@@ -42,6 +42,7 @@ from backend.domain.errors import DomainError
 from backend.domain.money import Money
 from backend.domain.profiles import checked_parameters, checked_probes, profile_named
 from backend.domain.rentals import Budget, Cap, charges, refusal, stored
+from backend.providers.registry import provider as provider_record
 
 LOCK_CLASS = 0x7261636B
 """Of the advisory locks; the second number is of the workspace."""
@@ -334,7 +335,10 @@ def _record(resource: Resource, until: dt.datetime) -> None:
                 currency=resource.currency,
             )
             for charge in charges(
-                resource.account.provider, resource.hourly_amount, resource.launched_at, until
+                provider_record(resource.account.provider).increment,
+                resource.hourly_amount,
+                resource.launched_at,
+                until,
             )
         ],
         update_conflicts=True,

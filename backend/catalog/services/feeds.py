@@ -22,13 +22,8 @@ from backend.catalog.models import PriceFeed, PricePayload, Provider
 from backend.catalog.services.offers import provider_get
 from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.price_feeds import (
-    FX_PROVIDER,
-    FeedKind,
-    backoff_s,
-    feed_kind,
-    next_due,
-)
+from backend.domain.price_feeds import FeedKind, backoff_s, next_due
+from backend.providers.registry import feed_kind
 
 LEASE = dt.timedelta(minutes=30)
 """Longer than a fetch may take (workers.pricelists.fetching)."""
@@ -65,13 +60,13 @@ def feed_enable(
     actor: str,
 ) -> PriceFeed:
     """Read a list from now on, at once for the first time; raises InvalidValue with a pointer."""
-    wanted = feed_kind(provider, kind)
-    feed = feed_of(wanted, region)
+    source = feed_kind(provider, kind)
+    feed = feed_of(provider, source, region)
     return feed_update(
         feed=feed,
         workspace=workspace,
         is_enabled=True,
-        every_s=wanted.every_s if every_s is None else every_s,
+        every_s=source.every_s if every_s is None else every_s,
         actor=actor,
     )
 
@@ -99,7 +94,7 @@ def feed_update(
     if is_enabled is not None:
         feed.is_enabled = is_enabled
     if feed.is_enabled:
-        _check_region(kind, feed.region)
+        _check_region(feed.provider.slug, kind, feed.region)
     feed.next_due_at = clock.now() if feed.is_enabled else None
     feed.save(update_fields=("is_enabled", "every_s", "next_due_at"))
     action = "price_feed_enable" if feed.is_enabled else "price_feed_disable"
@@ -107,30 +102,22 @@ def feed_update(
     return feed
 
 
-def feed_of(kind: FeedKind, region: str) -> PriceFeed:
+def feed_of(provider: str, kind: FeedKind, region: str) -> PriceFeed:
     """The row of a list, made on first use and not read by itself; raises InvalidValue."""
-    _check_region(kind, region)
+    _check_region(provider, kind, region)
     return PriceFeed.objects.get_or_create(
-        provider=_provider(kind.provider),
+        provider=provider_get(slug=provider),
         kind=kind.kind,
         region=region,
         defaults={"is_enabled": False, "every_s": kind.every_s},
     )[0]
 
 
-def _check_region(kind: FeedKind, region: str) -> None:
+def _check_region(provider: str, kind: FeedKind, region: str) -> None:
     if kind.is_regional and not REGION.fullmatch(region):
-        raise InvalidValue("/region", f"{kind.provider} {kind.kind} needs the code of a region")
+        raise InvalidValue("/region", f"{provider} {kind.kind} needs the code of a region")
     if region and not kind.is_regional:
-        raise InvalidValue("/region", f"{kind.provider} {kind.kind} is one list of all regions")
-
-
-def _provider(slug: str) -> Provider:
-    if slug != FX_PROVIDER:
-        return provider_get(slug=slug)
-    return Provider.objects.get_or_create(
-        slug=slug, defaults={"name": "European Central Bank (exchange rates)"}
-    )[0]
+        raise InvalidValue("/region", f"{provider} {kind.kind} is one list of all regions")
 
 
 def _audit(feed: PriceFeed, action: str, workspace: Workspace, actor: str) -> None:

@@ -13,27 +13,16 @@ from backend.catalog.models import (
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.prices import PriceInput, price_observation_create
 from backend.domain.errors import InvalidValue
+from backend.providers.registry import PROVIDERS
 
 OWN_PROVIDER = "own"
-PROVIDER_NAMES = {
-    "aws": "Amazon Web Services",
-    "gcp": "Google Cloud",
-    "azure": "Microsoft Azure",
-    "hetzner": "Hetzner",
-    "ovh": "OVHcloud",
-    "digitalocean": "DigitalOcean",
-    "linode": "Linode",
-    "rackspace": "Rackspace",
-    "upcloud": "UpCloud",
-    "vultr": "Vultr",
-    OWN_PROVIDER: "Own machines",
-}
 
 
 def provider_get(*, slug: str, name: str = "") -> Provider:
     """The provider of this slug, made on first use under its known name, else the one given."""
-    name = PROVIDER_NAMES.get(slug, name or slug)
-    return Provider.objects.get_or_create(slug=slug, defaults={"name": name})[0]
+    known = PROVIDERS.get(slug)
+    defaults = {"name": known.name, "homepage": known.homepage} if known else {"name": name or slug}
+    return Provider.objects.get_or_create(slug=slug, defaults=defaults)[0]
 
 
 def region_get(*, provider: Provider, code: str) -> Region:

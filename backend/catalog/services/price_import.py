@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max
@@ -47,7 +46,8 @@ from backend.domain.parsing.prices import (
 )
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.parsing.prices.quarantine import LIMITS, verdict
-from backend.providers.aws.prices import skus
+from backend.providers.registry import provider as provider_record
+from backend.providers.spool import Payload
 
 BATCH = 2000
 SHRINKING = replace(LIMITS, missing=Decimal(1), is_currency_free=True)
@@ -66,14 +66,6 @@ SUMMARY = (
     "skipped",
 )
 """What a feed keeps of the report on its last list."""
-
-
-class Payload(NamedTuple):
-    """An answer as it came; `raw_gzip` None where it is too large to be kept."""
-
-    sha256: str
-    size_bytes: int
-    raw_gzip: bytes | None
 
 
 @dataclass
@@ -251,6 +243,7 @@ class _List:
                 (self.feed.provider.slug, code, name): offer.vcpu_count
                 for name, offer in machines.offers.items()
             },
+            family=provider_record(self.feed.provider.slug).family_of,
             limits=SHRINKING if self.is_shrinking_ok else LIMITS,
         )
         if decided.is_torn:
@@ -388,7 +381,7 @@ def price_review(
     return row
 
 
-def on_demand_by_sku(*, provider: str, region: str) -> dict[str, ParsedPrice]:
-    """The published on-demand prices of a region by SKU, on which savings plans are joined."""
-    place = Region.objects.filter(provider__slug=provider, code=region).first()
-    return {} if place is None else skus(listed_on_demand(place.provider, place))
+def on_demand_prices(*, provider: str, region: str) -> list[ParsedPrice]:
+    """The published on-demand prices of a region, on which savings plans are joined."""
+    known = Region.objects.filter(provider__slug=provider, code=region).first()
+    return [] if known is None else list(listed_on_demand(known.provider, known))

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from backend.catalog.models import Kind, Offer, Provider, Region
+from backend.catalog.models import Offer, Provider, Region
 from backend.domain.parsing.prices import ParsedType
 from backend.domain.parsing.prices.answers import shown
 from backend.domain.parsing.prices.collected import is_within
+from backend.providers.registry import provider as provider_record
 
 BATCH = 2000
-CLOUDS = frozenset({"aws", "gcp", "azure", "alicloud"})
 LONGEST_SLUG = 120
 FIGURES = (
     "arch",
@@ -131,7 +131,7 @@ def _make(
                 provider=provider,
                 region=region,
                 name=name,
-                kind=Kind.CLOUD if provider.slug in CLOUDS else Kind.VPS,
+                kind=provider_record(provider.slug).kind,
                 **told.get(name, {}),
                 **stated,
             )

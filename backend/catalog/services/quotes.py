@@ -17,12 +17,13 @@ from backend.accounts.services.audit import audit_record
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.services.data_version import data_version_bump
-from backend.catalog.services.offers import PROVIDER_NAMES, provider_get, region_get
+from backend.catalog.services.offers import provider_get, region_get
 from backend.common import clock
 from backend.domain.parsing.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.quotes import quotes
 from backend.domain.parsing.tables import Remark
+from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
 LONGEST_SLUG = 120
@@ -226,12 +227,10 @@ class _Import:
         )
 
 
-SLUG_OF_NAME = {name.casefold(): slug for slug, name in PROVIDER_NAMES.items()}
-
-
 def provider_slug(name: str) -> str:
     """The slug of a provider by its name or slug."""
-    return SLUG_OF_NAME.get(name.casefold()) or slugify(name)
+    slugs = {record.name.casefold(): slug for slug, record in PROVIDERS.items()}
+    return slugs.get(name.casefold()) or slugify(name)
 
 
 def _slug(row: OfferRow) -> str:

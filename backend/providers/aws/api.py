@@ -20,8 +20,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import create_loader
 from botocore.parsers import ResponseParserError
 
-from backend.domain.cloud_accounts import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY, scrubbed
 from backend.domain.errors import DriverError, Reason
+from backend.domain.redaction import redacted
+from backend.providers.base import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY
 from backend.providers.machines import Access
 
 if TYPE_CHECKING:
@@ -95,6 +96,27 @@ class Login:
             return self._clients[service, region]
 
 
+@contextmanager
+def bodies(call: Any) -> Iterator[list[bytes]]:
+    """Collects the bodies of a client method's answers as they came, before they are parsed.
+
+    `call` is a method of a client that no other thread calls meanwhile.
+    """
+    received: list[bytes] = []
+    client = call.__self__
+    operation = client.meta.method_to_api_mapping[call.__name__]
+    event = f"before-parse.{client.meta.service_model.service_id.hyphenize()}.{operation}"
+
+    def keep(response_dict: Mapping[str, Any], **_: Any) -> None:
+        received.append(response_dict["body"])
+
+    client.meta.events.register(event, keep)
+    try:
+        yield received
+    finally:
+        client.meta.events.unregister(event, keep)
+
+
 _LOADER = create_loader()
 _logins: dict[str, Login] = {}
 _lock = threading.Lock()
@@ -140,7 +162,9 @@ def _key(access: Access) -> str:
 def _made(access: Access) -> Login:
     endpoint_url = access.settings.get("endpoint_url")
     if access.kind not in {STATIC_KEY, ASSUME_ROLE, WORKLOAD_IDENTITY}:
-        raise DriverError(Reason.AUTH, f"no such way in: {access.kind}", retryable=False)
+        raise DriverError(
+            Reason.AUTH, f"no such authentication method: {access.kind}", retryable=False
+        )
     if access.kind == STATIC_KEY or (access.kind == ASSUME_ROLE and access.secret):
         key = [access.secret.get(name) for name in ("access_key_id", "secret_access_key")]
         if not all(key):
@@ -280,7 +304,7 @@ def failure(error: Exception, access: Access) -> DriverError:
     else:
         reason, is_retryable = _unanswered(error)
         detail = f"AWS: {str(error)[:MAX_MESSAGE_CHARACTERS]}"
-    return DriverError(reason, scrubbed(detail, access.secret), retryable=is_retryable)
+    return DriverError(reason, redacted(detail, access.secret), retryable=is_retryable)
 
 
 def _unanswered(error: Exception) -> tuple[Reason, bool]:

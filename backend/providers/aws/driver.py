@@ -297,6 +297,9 @@ class AwsDriver:
         return found.state in {ResourceState.ABSENT, ResourceState.GONE}
 
 
+DRIVER = AwsDriver
+
+
 # --- calls ----------------------------------------------------------------------------------------
 
 

@@ -1,24 +1,38 @@
-"""The AWS interfaces that are asked with an account: GetProducts, and the spot price history."""
+"""The AWS price lists: public files, and two interfaces that are asked with an account.
+
+A small index names the file of a region, which is streamed to disk. A file's address contains the
+date of its publication, so an address that we know is a file that we have: it is compared as an ETag
+would be.
+"""
 
 import datetime as dt
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 from backend.domain.errors import DriverError
 from backend.domain.parsing.prices import Result, answers
-from backend.providers.aws import api as aws_api
-from backend.providers.aws import prices, spot
-from backend.providers.http import FetchError, Validators
+from backend.providers.aws import api, offer_file, prices, savings, spot
+from backend.providers.fetcher import FetchRequest
+from backend.providers.http import MIB, Client, FetchError, NotModified, Validators
 from backend.providers.machines import Access
-from backend.providers.source import Wanted
 from backend.providers.spool import Spool
 
+BASE = "https://pricing.us-east-1.amazonaws.com"
+OFFERS_INDEX = "offers/v1.0/aws/AmazonEC2/current/region_index.json"
+SAVINGS_INDEX = "savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json"
+FILE_BYTES = 4096 * MIB
 PRICING_REGION = "us-east-1"
-"""Where the price list's interface is; it tells the prices of every region."""
-PRODUCTS, SPOT, ZONES = "products", "spot", "zones"
+"""Where the interface of the price list is; it covers every region."""
+INDEX, OFFERS, PRODUCTS, SAVINGS, SPOT, ZONES = (
+    "index",
+    "offers",
+    "products",
+    "savings",
+    "spot",
+    "zones",
+)
 PER_PAGE, SPOT_PER_PAGE = 100, 1000
 FILTERS: Mapping[str, str] = {
     "operatingSystem": "Linux",
@@ -26,98 +40,138 @@ FILTERS: Mapping[str, str] = {
     "preInstalledSw": "NA",
     "capacitystatus": "Used",
 }
-"""Attributes of the right rows (providers.aws.prices), so that little else is sent."""
+"""Attributes of the right rows (see prices.py), so that little else is sent."""
 SYSTEMS = [spot.CLASSIC, spot.VPC]
+
+
+# --- public files ---------------------------------------------------------------------------------
+
+
+class OfferFile:
+    """EC2 on demand and reserved: hundreds of megabytes a region."""
+
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        return _fetch_file(OFFERS_INDEX, OFFERS, request, spool)
+
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        return offer_file.parse(spool.pieces(OFFERS))
+
+
+class SavingsFile:
+    """Savings plans, whose rates name no machine but the SKU of its on-demand price."""
+
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        if not request.on_demand:
+            raise FetchError(f"no on-demand prices of {request.region} are known to join on")
+        return _fetch_file(SAVINGS_INDEX, SAVINGS, request, spool)
+
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        return savings.parse(spool.pieces(SAVINGS), prices.skus(request.on_demand))
+
+
+def _fetch_file(index: str, kind: str, request: FetchRequest, spool: Spool) -> Validators:
+    with Client(request.endpoint or BASE, request.patience) as client:
+        client.get(index, spool.page(INDEX))
+        address = _address(spool.last(INDEX), request.region)
+        if address == request.validators.etag:
+            raise NotModified
+        client.get(address, spool.page(kind), limit_bytes=FILE_BYTES)
+    return Validators(etag=address)
+
+
+def _address(index: dict[str, Any], region: str) -> str:
+    """The region's newest file. One index is an object by region, the other one a list."""
+    regions = index.get("regions")
+    listed = list(regions.values()) if isinstance(regions, dict) else regions
+    for entry in answers.objects(listed, where="regions"):
+        if answers.word(entry, "regionCode") == region:
+            address = answers.word(entry, "currentVersionUrl") or answers.word(entry, "versionUrl")
+            if address:
+                return address
+    raise FetchError(f"the price list has no region {region}")
+
+
+# --- interfaces -----------------------------------------------------------------------------------
 
 
 class Products:
     """On demand and reserved, as OfferFile, for the machines of one region only."""
 
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        asked = {**FILTERS, "regionCode": wanted.region}
-        request = {
-            "ServiceCode": "AmazonEC2",
-            "Filters": [
-                {"Type": "TERM_MATCH", "Field": name, "Value": value}
-                for name, value in asked.items()
-            ],
-            "MaxResults": PER_PAGE,
-        }
-        calls = _Calls(wanted)
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        calls = _Calls(request, spool)
         client = calls.login().pricing(PRICING_REGION)
-        for page in calls.pages(client.get_products, request):
-            _write(spool.page(PRODUCTS), {"PriceList": page["PriceList"]})
+        filters = {**FILTERS, "regionCode": request.region}
+        calls.pages(
+            PRODUCTS,
+            client.get_products,
+            {
+                "ServiceCode": "AmazonEC2",
+                "Filters": [
+                    {"Type": "TERM_MATCH", "Field": name, "Value": value}
+                    for name, value in filters.items()
+                ],
+                "MaxResults": PER_PAGE,
+            },
+        )
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
         return prices.parse(spool.pages(PRODUCTS))
 
 
 class Spot:
     """The present spot price of each type in each zone."""
 
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        calls = _Calls(wanted)
-        client = calls.login().ec2(wanted.region)
-        zones = calls.patient(client.describe_availability_zones)
-        _write(spool.page(ZONES), {"AvailabilityZones": zones["AvailabilityZones"]})
-        request = {
-            # From now on: the newest price of each, which held before and holds still.
-            "StartTime": dt.datetime.now(dt.UTC),
-            "ProductDescriptions": SYSTEMS,
-            "MaxResults": SPOT_PER_PAGE,
-        }
-        for page in calls.pages(client.describe_spot_price_history, request):
-            _write(spool.page(SPOT), {"SpotPriceHistory": page["SpotPriceHistory"]})
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        calls = _Calls(request, spool)
+        client = calls.login().ec2(request.region)
+        calls.pages(ZONES, client.describe_availability_zones, {})
+        calls.pages(
+            SPOT,
+            client.describe_spot_price_history,
+            {
+                # From now on: the newest price of each, which held before and holds still.
+                "StartTime": dt.datetime.now(dt.UTC),
+                "ProductDescriptions": SYSTEMS,
+                "MaxResults": SPOT_PER_PAGE,
+            },
+        )
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
-        listed = spool.last(ZONES).get("AvailabilityZones")
-        zones = {
-            answers.word(zone, "ZoneName"): answers.word(zone, "ZoneId")
-            for zone in answers.objects(listed, where="AvailabilityZones")
-        }
-        return spot.parse(spool.pages(SPOT), region=wanted.region, zone_ids=zones)
-
-
-def _write(part: BinaryIO, answer: Mapping[str, Any]) -> None:
-    """The answer, which the library has taken apart, as JSON again; it holds texts and times."""
-    part.write(json.dumps(answer, default=_time, separators=(",", ":")).encode())
-
-
-def _time(value: object) -> str:
-    if not isinstance(value, dt.datetime):
-        raise TypeError(type(value).__name__)
-    return value.isoformat()
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        # Files come without the zones' ids: their names stay then.
+        zone_ids = spot.zone_ids(spool.pages(ZONES)) or None
+        return spot.parse(spool.pages(SPOT), region=request.region, zone_ids=zone_ids)
 
 
 class _Calls:
-    """Calls with the account's rights, tried again where that may help."""
+    """Calls with the account's rights, tried again where that may help; bodies go to the spool."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        if wanted.access is None:
+    def __init__(self, request: FetchRequest, spool: Spool) -> None:
+        if request.access is None:
             raise FetchError("an account is needed")
-        self._patience = wanted.patience
-        self._access: Access = wanted.access
-        if wanted.endpoint:
-            settings = {**wanted.access.settings, "endpoint_url": wanted.endpoint}
-            self._access = replace(wanted.access, settings=settings)
+        self._patience, self._spool = request.patience, spool
+        self._access: Access = request.access
+        if request.endpoint:
+            settings = {**request.access.settings, "endpoint_url": request.endpoint}
+            self._access = replace(request.access, settings=settings)
 
-    def login(self) -> aws_api.Login:
-        found: aws_api.Login = self.patient(lambda: aws_api.login(self._access))
-        return found
+    def login(self) -> api.Login:
+        login: api.Login = self._patient(lambda: api.login(self._access))
+        return login
 
-    def pages(self, call: Callable[..., Any], request: Mapping[str, Any]) -> Iterator[Any]:
-        """Every page of an answer."""
+    def pages(self, kind: str, call: Callable[..., Any], request: Mapping[str, Any]) -> None:
+        """Write every page of an answer to the spool as it came."""
         token: dict[str, str] = {}
         while True:
-            page = self.patient(partial(call, **request, **token))
-            yield page
+            with api.bodies(call) as received:
+                page = self._patient(partial(call, **request, **token))
+            self._spool.page(kind).write(received[-1])
             if not page.get("NextToken"):
                 return
             token = {"NextToken": page["NextToken"]}
 
-    def patient(self, call: Callable[[], Any]) -> Any:
+    def _patient(self, call: Callable[[], Any]) -> Any:
         """What the call returns. Raises FetchError."""
         tries = self._patience.tries()
         while True:
@@ -126,8 +180,16 @@ class _Calls:
                 return call()
             except DriverError as error:
                 failure = error
-            except aws_api.ERRORS as error:
-                failure = aws_api.failure(error, self._access)
+            except api.ERRORS as error:
+                failure = api.failure(error, self._access)
             if not failure.retryable:
                 raise FetchError(str(failure))
             tries.failed(str(failure))
+
+
+FETCHERS = {
+    "on_demand": OfferFile(),
+    "products": Products(),
+    "savings": SavingsFile(),
+    "spot": Spot(),
+}

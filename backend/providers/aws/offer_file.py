@@ -6,6 +6,7 @@ Only the right row of each type is kept in memory (a few thousand), whatever the
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from backend.domain.errors import InvalidValue
@@ -31,6 +32,26 @@ if TYPE_CHECKING:
 FILE = "offer file"
 MOST_PREFACE_ROWS = 20
 NEEDED = ("sku", "termtype", "offertermcode", "ratecode", "unit", "priceperunit", "currency")
+
+
+def parse(pieces: Iterator[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Prices of an offer file in either form, from pieces of its text. Raises InvalidValue."""
+    first = next(pieces, "")
+    text = chain((first,), pieces)
+    if first.lstrip().startswith("{"):
+        return from_json(text, source=source)
+    return from_csv(_lines(text), source=source)
+
+
+def _lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Lines with their ends, as the csv module reads them."""
+    rest = ""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split("\n")
+        for line in whole:
+            yield f"{line}\n"
+    if rest:
+        yield rest
 
 
 def from_json(stream: Stream, *, source: str = SOURCE) -> Iterator[Result]:

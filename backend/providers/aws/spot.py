@@ -1,9 +1,12 @@
-"""EC2 spot prices, from DescribeSpotPriceHistory written as JSON."""
+"""EC2 spot prices from DescribeSpotPriceHistory: XML as the API answers it, or JSON as its command
+line tool writes it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree as ET
 
+from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
@@ -38,7 +41,7 @@ def parse(
     zone_ids: Mapping[str, str] | None = None,
     source: str = SOURCE,
 ) -> Iterator[Result]:
-    """The latest price of each type in each zone, from the JSON texts of the answers.
+    """The latest price of each type in each zone, from the texts of the answers.
 
     Zones go by id, for a zone's name means another place in another account: the id is read from
     the answer, else from `zone_ids` (name → id). Without either the name stays. Raises
@@ -46,11 +49,7 @@ def parse(
     """
     latest: dict[tuple[str, ...], _Quote] = {}
     for number, page in enumerate(pages):
-        where = f"page {number + 1}"
-        answer = answers.mapping(answers.document(page, where=where), where=where)
-        for item in answers.objects(
-            answer.get("SpotPriceHistory"), where=f"{where} SpotPriceHistory"
-        ):
+        for item in _items(page, "SpotPriceHistory", "spotPriceHistorySet", f"page {number + 1}"):
             try:
                 quote = _quote(item, region, zone_ids, source)
             except NoPrice as why:
@@ -65,6 +64,35 @@ def parse(
             latest[quote.price.key] = newest
             yield not_used(older.price, Reason.SUPERSEDED, f"{newest.at} {newest.price.amount}")
     yield from (quote.price for quote in latest.values())
+
+
+def zone_ids(pages: Iterable[str]) -> dict[str, str]:
+    """The id of each zone by its name in the account, from DescribeAvailabilityZones."""
+    return {
+        answers.word(zone, "ZoneName"): answers.word(zone, "ZoneId")
+        for page in pages
+        for zone in _items(page, "AvailabilityZones", "availabilityZoneInfo", "zones")
+    }
+
+
+def _items(page: str, json_name: str, xml_name: str, where: str) -> list[dict[str, Any]]:
+    """The entries of an answer, under the names that they have in JSON."""
+    if not page.lstrip().startswith("<"):
+        answer = answers.mapping(answers.document(page, where=where), where=where)
+        return answers.objects(answer.get(json_name), where=f"{where} {json_name}")
+    try:
+        root = ET.fromstring(page)  # noqa: S314  (expat bounds what entities grow to)
+    except ET.ParseError as error:
+        raise InvalidValue(f"{where} line {error.position[0]}", f"not XML: {error}") from error
+    entries = root.find(f"{{*}}{xml_name}")
+    if entries is None:
+        raise InvalidValue(f"{where} {xml_name}", "is missing, or no list")
+    return [{_json_name(part.tag): part.text or "" for part in entry} for entry in entries]
+
+
+def _json_name(tag: str) -> str:
+    name = tag.rpartition("}")[2]
+    return name[:1].upper() + name[1:]
 
 
 def _skipped(item: dict[str, Any], region: str, why: NoPrice) -> Skipped:

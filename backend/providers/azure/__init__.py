@@ -1,1 +1,29 @@
-"""Microsoft Azure."""
+"""Microsoft Azure: prices only."""
+
+import re
+
+from backend.domain.price_feeds import FeedKind
+from backend.domain.rentals import BY_SECOND
+from backend.providers.base import Kind, ProviderRecord, Shape
+
+RECORD = ProviderRecord(
+    slug="azure",
+    name="Microsoft Azure",
+    short_name="Azure",
+    homepage="https://azure.microsoft.com/",
+    kind=Kind.CLOUD,
+    colour="#0072b2",
+    dark_colour="#3d9bd6",
+    shape=Shape.UP,
+    is_hollow=False,
+    family=re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
+    increment=BY_SECOND,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="retail prices: on demand, spot, reserved, savings",
+            is_regional=True,
+            documents={"items": re.compile(r'"Items"\s*:\s*\[|\A\s*\[')},
+        ),
+    ),
+)

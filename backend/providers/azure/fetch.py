@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from backend.domain.parsing.prices import Result, answers
 from backend.providers.azure import prices
+from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Client, Validators
-from backend.providers.source import Wanted
 from backend.providers.spool import Spool
 
 BASE = "https://prices.azure.com"
@@ -20,21 +20,24 @@ PAUSE_S = 65.0
 
 
 class RetailPrices:
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        chosen = f"serviceName eq 'Virtual Machines' and armRegionName eq '{wanted.region}'"
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        chosen = f"serviceName eq 'Virtual Machines' and armRegionName eq '{request.region}'"
         params: dict[str, str] | None = {
             "api-version": API_VERSION,
             "currencyCode": CURRENCY,
             "$filter": chosen,
         }
         address = "api/retail/prices"
-        with Client(wanted.endpoint or BASE, wanted.patience, least_wait_s=PAUSE_S) as client:
+        with Client(request.endpoint or BASE, request.patience, least_wait_s=PAUSE_S) as client:
             while address:
                 answer = client.get(address, spool.page(ITEMS), params=params)
                 address, params = answers.word(spool.last(ITEMS), "NextPageLink"), None
                 if address and answer.headers.get(REMAINING, "").strip() == "0":
-                    wanted.patience.wait(PAUSE_S)
+                    request.patience.wait(PAUSE_S)
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
         return prices.parse(spool.pages(ITEMS))
+
+
+FETCHERS = {"on_demand": RetailPrices()}

@@ -1,1 +1,28 @@
-"""DigitalOcean."""
+"""DigitalOcean: prices only."""
+
+import re
+
+from backend.domain.price_feeds import FeedKind
+from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
+
+RECORD = ProviderRecord(
+    slug="digitalocean",
+    name="DigitalOcean",
+    short_name="DigitalOcean",
+    homepage="https://www.digitalocean.com/",
+    colour="#009e73",
+    shape=Shape.RIGHT,
+    is_hollow=False,
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    region=re.compile(r"[a-z]{3}[0-9]"),
+    example_region="fra1",
+    family=re.compile(r"[a-z]+[0-9_.]*(?=-)"),
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="sizes",
+            needs_account=True,
+            documents={"sizes": re.compile(r'"sizes"\s*:\s*\[')},
+        ),
+    ),
+)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from backend.domain.parsing.prices import Result, answers
 from backend.providers.digitalocean import prices
+from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Client, Validators, bearer
-from backend.providers.source import Wanted
 from backend.providers.spool import Spool
 
 BASE = "https://api.digitalocean.com"
@@ -13,11 +13,11 @@ SIZES = "sizes"
 
 
 class Sizes:
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        token = wanted.secret("token")
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        token = request.secret("token")
         with Client(
-            wanted.endpoint or BASE,
-            wanted.patience,
+            request.endpoint or BASE,
+            request.patience,
             headers=bearer(token),
             secret={"token": token},
         ) as client:
@@ -28,5 +28,8 @@ class Sizes:
                 address = answers.word(answers.inner(links, "pages"), "next")
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
         return prices.parse(spool.pages(SIZES))
+
+
+FETCHERS = {"on_demand": Sizes()}

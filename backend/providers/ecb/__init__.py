@@ -1,1 +1,22 @@
 """The European Central Bank, which publishes exchange rates."""
+
+import datetime as dt
+
+from backend.domain.price_feeds import HOUR_S, DailyAt, FeedKind
+from backend.providers.base import ProviderRecord
+
+RECORD = ProviderRecord(
+    slug="ecb",
+    name="European Central Bank (exchange rates)",
+    short_name="European Central Bank",
+    homepage="https://www.ecb.europa.eu/",
+    feeds=(
+        FeedKind(
+            kind="fx",
+            meaning="exchange rates of the last 90 days",
+            are_rates=True,
+            # Published about 16:00 on working days. Ninety days at once: a missed day is made up for.
+            at=DailyAt(dt.time(16, 15), "Europe/Berlin", within_s=HOUR_S),
+        ),
+    ),
+)

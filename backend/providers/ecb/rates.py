@@ -8,6 +8,8 @@ import csv
 import datetime as dt
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,6 +32,8 @@ CUBE = f"{NAMESPACE} Cube"
 MISSING = {"", "N/A"}
 FILE = "rates"
 MARK = "\ufeff"
+ZIP_MAGIC = b"PK\x03\x04"
+MIB = 2**20
 
 
 class WhyNot(StrEnum):
@@ -206,3 +210,34 @@ def _of_csv(text: str) -> Iterator[Cell]:
 
 def _width(header: list[str]) -> int:
     return len(header) - 1 if header[-1] == "" else len(header)
+
+
+# --- files -------------------------------------------------------------------------------------------
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file of rates, which may be the one file in a zip archive.
+
+    Raises InvalidValue for another archive, one that grows beyond the limit, and no UTF-8.
+    """
+    if content.startswith(ZIP_MAGIC):
+        content = _unpacked(content)
+    if len(content) > LARGEST_TEXT:
+        raise InvalidValue(FILE, f"longer than {LARGEST_TEXT // MIB} MiB")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidValue(FILE, "not UTF-8") from error
+
+
+def _unpacked(content: bytes) -> bytes:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            if len(names) != 1:
+                raise InvalidValue(FILE, f"an archive of {len(names)} files instead of one")
+            # What its directory says of the size is not relied on.
+            with archive.open(names[0]) as file:
+                return file.read(LARGEST_TEXT + 1)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InvalidValue(FILE, f"not an archive that can be read: {error}") from error

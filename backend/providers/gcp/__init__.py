@@ -1,1 +1,89 @@
 """Google Cloud."""
+
+import json
+import re
+
+from backend.domain.errors import InvalidValue
+from backend.domain.price_feeds import FeedKind
+from backend.domain.rentals import BY_SECOND
+from backend.providers.base import (
+    STATIC_KEY,
+    WORKLOAD_IDENTITY,
+    AuthMethod,
+    Kind,
+    ProviderRecord,
+    SecretField,
+    Setting,
+    Shape,
+)
+
+TOKEN_URI = "https://oauth2.googleapis.com/token"  # noqa: S105  (an address)
+
+
+def check_key_file(text: str, pointer: str, are_endpoints_allowed: bool) -> None:
+    """A key file of a service account and of nothing else: other kinds of credential file name
+    programs to start and addresses to ask. Raises InvalidValue."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidValue(pointer, "not JSON") from None
+    if not isinstance(document, dict) or document.get("type") != "service_account":
+        raise InvalidValue(pointer, "not the key file of a service account")
+    for name in ("project_id", "client_email", "private_key"):
+        if not isinstance(document.get(name), str) or not document[name]:
+            raise InvalidValue(pointer, f"{name} is missing in the key file")
+    if document.get("token_uri", TOKEN_URI) != TOKEN_URI and not are_endpoints_allowed:
+        raise InvalidValue(pointer, f"token_uri is not {TOKEN_URI}")
+    if document.get("universe_domain", "googleapis.com") != "googleapis.com":
+        raise InvalidValue(pointer, "universe_domain is not googleapis.com")
+
+
+API_KEY = SecretField("api_key", "API key for price lists")
+KEY_FILE = SecretField(
+    "service_account_json", "Key file of the service account (JSON)", check_key_file
+)
+RECORD = ProviderRecord(
+    slug="gcp",
+    name="Google Cloud",
+    short_name="Google Cloud",
+    homepage="https://cloud.google.com/",
+    kind=Kind.CLOUD,
+    colour="#56b4e9",
+    shape=Shape.SQUARE,
+    is_hollow=False,
+    auth_methods={
+        WORKLOAD_IDENTITY: AuthMethod(optional=((API_KEY,),)),
+        STATIC_KEY: AuthMethod(secret=(KEY_FILE,), optional=((API_KEY,),)),
+    },
+    settings={
+        "project": Setting(
+            "Project",
+            r"[a-z][a-z0-9-]{4,28}[a-z0-9]",
+            "6 to 30 lower-case letters, digits and hyphens",
+            is_identity=True,
+        ),
+        "network": Setting(
+            "Network",
+            r"[a-z][a-z0-9/_-]{0,199}",
+            "a name such as default, or projects/…/networks/…",
+            "Empty: the network default.",
+        ),
+    },
+    required_settings=("project",),
+    rents_machines=True,
+    region=re.compile(r"[a-z]{2,15}-[a-z]{3,15}[0-9]{1,2}"),
+    example_region="europe-west1",
+    family=re.compile(r"[^-]+"),
+    increment=BY_SECOND,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="billing catalogue: on demand and spot",
+            needs_account=True,
+            documents={
+                "skus": re.compile(r'"skus"\s*:\s*\['),
+                "machine_types": re.compile(r'"items"\s*:\s*\{'),
+            },
+        ),
+    ),
+)

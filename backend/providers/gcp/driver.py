@@ -97,6 +97,9 @@ class GcpDriver:
         return await _visit(self._project.console_fingerprint, resource)
 
 
+DRIVER = GcpDriver
+
+
 class _Project:
     """What we ask in one project. Every method blocks and lets the library's errors through."""
 

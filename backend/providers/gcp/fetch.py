@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from backend.domain.parsing.prices import Result, answers
+from backend.providers.fetcher import FetchRequest
 from backend.providers.gcp import prices
 from backend.providers.http import Client, FetchError, Validators, bearer
 from backend.providers.machines import Access
-from backend.providers.source import Wanted
 from backend.providers.spool import Spool
 
 CATALOGUE = "https://cloudbilling.googleapis.com"
 COMPUTE = "https://compute.googleapis.com"
 SERVICE = "6F81-5844-456A"
 """Compute Engine."""
-SKUS, TYPES = "skus", "machine-types"
+SKUS, TYPES = "skus", "machine_types"
 MOST_SKUS, MOST_TYPES = "5000", "500"
 PAUSE_S = 30.0
 """The catalogue's limit is a strict one."""
@@ -25,13 +25,13 @@ SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 class Catalog:
     """On demand and spot prices of all regions."""
 
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        access = wanted.access or Access(kind="")
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        access = request.access or Access(kind="")
         key = access.secret.get("api_key", "")
         # In a header: an address would be written into logs on its way.
         headers = {"X-Goog-Api-Key": key} if key else _identity(access, CATALOGUE)
         _pages(
-            _client(wanted, CATALOGUE, headers),
+            _client(request, CATALOGUE, headers),
             f"v1/services/{SERVICE}/skus",
             {"pageSize": MOST_SKUS},
             spool,
@@ -39,7 +39,7 @@ class Catalog:
         )
         project = access.settings.get("project", "")
         _pages(
-            _client(wanted, COMPUTE, _identity(access, COMPUTE)),
+            _client(request, COMPUTE, _identity(access, COMPUTE)),
             f"compute/v1/projects/{project}/aggregated/machineTypes",
             {"maxResults": MOST_TYPES},
             spool,
@@ -47,16 +47,19 @@ class Catalog:
         )
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
         return prices.parse(spool.pages(SKUS), prices.shapes(spool.pages(TYPES)))
 
 
-def _client(wanted: Wanted, base: str, headers: Mapping[str, str]) -> Client:
+FETCHERS = {"on_demand": Catalog()}
+
+
+def _client(request: FetchRequest, base: str, headers: Mapping[str, str]) -> Client:
     return Client(
-        wanted.endpoint or base,
-        wanted.patience,
+        request.endpoint or base,
+        request.patience,
         headers=headers,
-        secret={**(wanted.access.secret if wanted.access else {}), **headers},
+        secret={**(request.access.secret if request.access else {}), **headers},
         least_wait_s=PAUSE_S,
     )
 

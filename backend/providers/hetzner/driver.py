@@ -205,6 +205,9 @@ class HetznerDriver:
         )
 
 
+DRIVER = HetznerDriver
+
+
 class _Api:
     """Calls over one client. Each is tried once; DriverError says why it failed."""
 

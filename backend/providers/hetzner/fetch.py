@@ -4,26 +4,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from backend.domain.parsing.prices import Result, answers
+from backend.providers.fetcher import FetchRequest
 from backend.providers.hetzner import prices
 from backend.providers.http import Client, Validators, bearer
-from backend.providers.source import Wanted
 from backend.providers.spool import Spool
 
 BASE = "https://api.hetzner.cloud"
-PRICING, TYPES = "pricing.json", "server-types"
+PRICING, TYPES = "pricing", "server_types"
 PER_PAGE = "50"
 
 
 class ServerTypes:
-    def fetch(self, wanted: Wanted, spool: Spool) -> Validators:
-        token = wanted.secret("token")
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        token = request.secret("token")
         with Client(
-            wanted.endpoint or BASE,
-            wanted.patience,
+            request.endpoint or BASE,
+            request.patience,
             headers=bearer(token),
             secret={"token": token},
         ) as client:
-            client.get("v1/pricing", spool.part(PRICING))
+            client.get("v1/pricing", spool.page(PRICING))
             page: str | None = "1"
             while page:
                 params = {"page": page, "per_page": PER_PAGE}
@@ -31,8 +31,11 @@ class ServerTypes:
                 page = _next(spool.last(TYPES))
         return Validators()
 
-    def read(self, wanted: Wanted, spool: Spool) -> Iterator[Result]:
-        return prices.parse(spool.text(PRICING), spool.pages(TYPES))
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        return prices.parse(next(spool.pages(PRICING)), spool.pages(TYPES))
+
+
+FETCHERS = {"on_demand": ServerTypes()}
 
 
 def _next(page: dict[str, Any]) -> str:

@@ -1,1 +1,27 @@
-"""Linode."""
+"""Linode, which is now a part of Akamai: prices only."""
+
+import re
+
+from backend.domain.price_feeds import FeedKind
+from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
+
+RECORD = ProviderRecord(
+    slug="linode",
+    name="Linode",
+    short_name="Linode",
+    homepage="https://www.linode.com/",
+    colour="#f0e442",
+    shape=Shape.LEFT,
+    is_hollow=False,
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}(-[0-9]{1,2})?"),
+    example_region="eu-central",
+    family=re.compile(r"g[0-9]+-[a-z]+"),
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="types",
+            documents={"types": re.compile(r'"data"\s*:\s*\[')},
+        ),
+    ),
+)

@@ -10,44 +10,32 @@ from django.utils.text import capfirst
 
 from backend.accounts.models import AccessKind, CloudAccount
 from backend.accounts.services.cloud_accounts import MAX_MACHINES, MonthlyBudget
-from backend.domain.cloud_accounts import CLOUDS
+from backend.providers.accounts import COMMON
+from backend.providers.base import SecretField, Setting
+from backend.providers.registry import provider as provider_record
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, text
 
 SETTING = "settings_"
 SECRET = "secret_"  # noqa: S105  (how the fields are called)
-SETTINGS = {
-    "image": ("Image", "Empty: the driver's own choice of Debian."),
-    "username": ("User of the image", "Empty: the driver's own choice."),
-    "subnet_id": ("Subnet", "Empty: the default network."),
-    "project": ("Project", ""),
-    "network": ("Network", "Empty: the network default."),
-    "folder": ("Folder of the faked provider", ""),
-    "role_arn": ("Role to assume", "It looks like arn:aws:iam::123456789012:role/rackrate."),
-    "external_id": ("External id of the role", "The same as in the role's trust policy."),
-    "endpoint_url": ("Address of the provider's interface", "Empty: the provider's own."),
-}
-SECRETS = {
-    "token": "API token",
-    "access_key_id": "Access key id",
-    "secret_access_key": "Secret access key",
-    "service_account_json": "Key file of the service account (JSON)",
-    "api_key": "API key for price lists",
-}
+ENDPOINT = Setting("Endpoint of the provider's API", "", "", "Empty: the provider's own.")
 
 
 class _CloudForm(WriteForm):
     """A form about one provider; its fields are those that the provider knows."""
 
     def __init__(self, *args: Any, provider: str, **given: Any) -> None:
-        self.provider, self.cloud = provider, CLOUDS[provider]
+        self.provider, self.record = provider, provider_record(provider)
         super().__init__(*args, **given)
 
-    def add_setting(self, name: str, only: str = "") -> None:
-        """A line for one of SETTINGS; `only` says when it counts."""
-        label, hint = SETTINGS[name]
-        field = text(label, required=False, help_text=f"{only} {hint}".strip(), spellcheck="false")
-        self.fields[f"{SETTING}{name}"] = field
+    def add_setting(self, name: str, setting: Setting, only: str = "") -> None:
+        """A line for a setting; `only` says when it counts."""
+        self.fields[f"{SETTING}{name}"] = text(
+            setting.label,
+            required=False,
+            help_text=f"{only} {setting.hint}".strip(),
+            spellcheck="false",
+        )
 
     def typed_settings(self) -> dict[str, object]:
         """The settings of which this form has a field, those with a value."""
@@ -64,42 +52,45 @@ class _CloudForm(WriteForm):
 
 
 class LoginForm(_CloudForm):
-    """How we log in: the way, and the secret where it has one."""
+    """How we authenticate: the method, and the secret where it has one."""
 
     access = forms.ChoiceField(
-        label="How we log in", help_text="The ways without a stored key come first."
+        label="How we log in", help_text="The methods without a stored key come first."
     )
 
     def __init__(self, *args: Any, are_endpoints_allowed: bool, **given: Any) -> None:
         super().__init__(*args, **given)
         self.fields["access"].choices = [  # type: ignore[attr-defined]
-            (way, capfirst(AccessKind(way).label)) for way in self.cloud.ways
+            (method, capfirst(AccessKind(method).label)) for method in self.record.auth_methods
         ]
-        ways = self.cloud.ways.values()
-        for name in dict.fromkeys(name for way in ways for name in way.settings):
-            self.add_setting(name, self._only(name))
+        for name, setting in self._method_settings().items():
+            self.add_setting(name, setting, self._only(name))
         if are_endpoints_allowed:
-            self.add_setting("endpoint_url")
-        for name in dict.fromkeys(name for way in ways for name in way.secret_fields):
-            self.fields[f"{SECRET}{name}"] = _secret_field(name, self._only(name))
+            self.add_setting("endpoint_url", ENDPOINT)
+        for method in self.record.auth_methods.values():
+            for name, field in method.secret_fields.items():
+                self.fields[f"{SECRET}{name}"] = _secret_field(field, self._only(name))
+
+    def _method_settings(self) -> dict[str, Setting]:
+        """The settings of every authentication method."""
+        methods = self.record.auth_methods.values()
+        return {name: one for method in methods for name, one in method.settings.items()}
 
     def _only(self, name: str) -> str:
-        """With which ways in a field counts; empty when with all."""
-        found = [
+        """With which methods a field counts; empty when with all."""
+        labels = [
             AccessKind(kind).label
-            for kind, way in self.cloud.ways.items()
-            if name in (*way.settings, *way.secret_fields)
+            for kind, method in self.record.auth_methods.items()
+            if name in (*method.settings, *method.secret_fields)
         ]
-        is_every = len(found) == len(self.cloud.ways)
-        return "" if is_every else f"Only with: {'; '.join(found)}."
+        is_every = len(labels) == len(self.record.auth_methods)
+        return "" if is_every else f"Only with: {'; '.join(labels)}."
 
     @property
     def login_fields(self) -> Iterable[forms.BoundField]:
-        """Everything but the way in."""
-        names = {name for way in self.cloud.ways.values() for name in way.settings}
-        names |= {"endpoint_url"}
-        wanted = {f"{SETTING}{name}" for name in names}
-        return [self[name] for name in self.fields if name in wanted or name.startswith(SECRET)]
+        """Everything but the choice of the method."""
+        settings = {f"{SETTING}{name}" for name in (*self._method_settings(), "endpoint_url")}
+        return [self[name] for name in self.fields if name in settings or name.startswith(SECRET)]
 
     def secret(self) -> dict[str, object]:
         """The secret fields that were filled in."""
@@ -110,14 +101,14 @@ class LoginForm(_CloudForm):
         }
 
 
-def _secret_field(name: str, only: str) -> forms.CharField:
-    if name == "service_account_json":
+def _secret_field(field: SecretField, only: str) -> forms.CharField:
+    if field.check is not None:
         widget: forms.Widget = SecretText(attrs={"rows": 4, "spellcheck": "false"})
     else:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
     help_text = f"{only} Kept encrypted, never shown again.".strip()
     return forms.CharField(
-        label=SECRETS[name], required=False, strip=True, widget=widget, help_text=help_text
+        label=field.label, required=False, strip=True, widget=widget, help_text=help_text
     )
 
 
@@ -146,18 +137,18 @@ class LimitsForm(_CloudForm):
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
-        if not self.cloud.is_renting:
+        if not self.record.rents_machines:
             del self.fields["max_machines"], self.fields["budget_amount"]
             del self.fields["budget_currency"]
             return
         self.fields[f"{SETTING}regions"] = text(
-            "Regions", help_text=f"Separated by blanks, as in {self.cloud.example}."
+            "Regions", help_text=f"Separated by blanks, as in {self.record.example_region}."
         )
-        for name in self.cloud.settings:
-            self.add_setting(name)
-            self.fields[f"{SETTING}{name}"].required = name in self.cloud.needed
-        for name in ("image", "username"):
-            self.add_setting(name)
+        for name, setting in self.record.settings.items():
+            self.add_setting(name, setting)
+            self.fields[f"{SETTING}{name}"].required = name in self.record.required_settings
+        for name, setting in COMMON.items():
+            self.add_setting(name, setting)
         self.fields[f"{SETTING}ssh_port"] = forms.IntegerField(
             label="SSH port", required=False, min_value=1, max_value=65_535, help_text="Empty: 22."
         )
@@ -172,9 +163,7 @@ class LimitsForm(_CloudForm):
     @property
     def place_fields(self) -> Iterable[forms.BoundField]:
         """Where machines are rented, and what they are started with."""
-        own = {
-            f"{SETTING}{name}" for name in (*self.cloud.settings, "regions", "image", "username")
-        }
+        own = {f"{SETTING}{name}" for name in (*self.record.settings, *COMMON, "regions")}
         own |= {f"{SETTING}ssh_port", f"{SETTING}zones"}
         return [self[name] for name in self.fields if name in own]
 

@@ -26,8 +26,9 @@ from backend.accounts.services.cloud_accounts import (
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.selectors.costs import Cost
 from backend.benchmarks.selectors.spending import account_month, machines_rented
-from backend.domain.cloud_accounts import CLOUDS, is_static_key
 from backend.domain.errors import InvalidValue
+from backend.providers.accounts import account_providers, is_static_key
+from backend.providers.registry import provider as provider_record
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
@@ -44,19 +45,18 @@ class AccountLine:
     is_static: bool
     secret_age: int | None
     month: str
-    is_renting: bool
+    rents_machines: bool
 
 
 def _line(account: CloudAccount) -> AccountLine:
     has_secret = account.sealed_secret is not None
-    cloud = CLOUDS.get(account.provider)
     return AccountLine(
         account=account,
         access=AccessKind(account.access).label,
         is_static=is_static_key(account.provider, account.access, has_secret=has_secret),
         secret_age=secret_age_days(account),
         month=_month_words(account, account_month(account)),
-        is_renting=cloud is None or cloud.is_renting,
+        rents_machines=provider_record(account.provider).rents_machines,
     )
 
 
@@ -72,19 +72,13 @@ def _account(account_id: UUID) -> CloudAccount:
     return get_object_or_404(accounts_visible(default_workspace()), pk=account_id)
 
 
-def _providers() -> list[str]:
-    return [
-        name for name, cloud in CLOUDS.items() if settings.CLOUD_ENDPOINTS or not cloud.is_internal
-    ]
-
-
 @readable
 @require_safe
 def clouds_page(request: HttpRequest) -> HttpResponse:
     """All accounts with what they have spent, and how to make another one."""
     demand(request, Scope.ADMIN)
     found = accounts_visible(default_workspace()).order_by("created_at")
-    context = {"lines": [_line(account) for account in found], "providers": _providers()}
+    context = {"lines": [_line(account) for account in found], "providers": account_providers()}
     return render(request, "clouds/list.html", context)
 
 
@@ -93,7 +87,7 @@ def clouds_page(request: HttpRequest) -> HttpResponse:
 def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     """The form of a provider; a good one makes the account and asks who we are."""
     demand(request, Scope.ADMIN)
-    if provider not in _providers():
+    if provider not in account_providers():
         return HttpResponseRedirect(reverse("clouds"))
     form = AccountForm(
         request.POST if request.method == "POST" else None,
@@ -106,7 +100,7 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
         except InvalidValue as error:
             form.refuse(error)
         else:
-            messages.success(request, "The account is made. The provider is asked who we are now.")
+            messages.success(request, "The account is saved. Its credentials are being verified.")
             return HttpResponseRedirect(reverse("cloud", args=[account.pk]))
     return render(request, "clouds/new.html", {"form": form, "provider": provider})
 
@@ -117,18 +111,18 @@ def _created(form: AccountForm, actor: str) -> CloudAccount:
         name=form.cleaned_data["name"],
         provider=form.provider,
         access=form.cleaned_data["access"],
-        settings=_way_settings(form, form.typed_settings()),
+        settings=_method_settings(form, form.typed_settings()),
         secret=form.secret(),
         **form.limits(),
         actor=actor,
     )
 
 
-def _way_settings(form: LoginForm, typed: dict[str, object]) -> dict[str, object]:
-    """Without what only the ways in need that were not chosen."""
-    ways = form.cloud.ways
-    mine = ways[form.cleaned_data["access"]].settings
-    others = {name for way in ways.values() for name in way.settings} - set(mine)
+def _method_settings(form: LoginForm, typed: dict[str, object]) -> dict[str, object]:
+    """Without the settings of the authentication methods that were not chosen."""
+    methods = form.record.auth_methods
+    mine = methods[form.cleaned_data["access"]].settings
+    others = {name for method in methods.values() for name in method.settings} - set(mine)
     return {name: value for name, value in typed.items() if name not in others}
 
 
@@ -223,7 +217,7 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             account_secret_replace(
                 account=account,
                 access=form.cleaned_data["access"],
-                settings=_way_settings(form, kept | form.typed_settings()),
+                settings=_method_settings(form, kept | form.typed_settings()),
                 secret=form.secret(),
                 actor=request.user.get_username(),
             )

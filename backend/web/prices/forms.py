@@ -11,7 +11,7 @@ from backend.catalog.models import PriceUnit, Provider, PurchaseModel
 from backend.catalog.selectors.price_list import STATES, PriceFilter
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
-from backend.domain.price_feeds import FEED_KINDS
+from backend.providers.registry import PROVIDERS
 from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
 
@@ -94,8 +94,9 @@ class FeedForm(WriteForm):
     list = forms.ChoiceField(
         label="List",
         choices=[
-            (f"{one.provider}/{one.kind}", f"{words.provider(one.provider)}: {one.meaning}")
-            for one in FEED_KINDS
+            (f"{slug}/{feed.kind}", f"{record.short_name}: {feed.meaning}")
+            for slug, record in PROVIDERS.items()
+            for feed in record.feeds
         ],
     )
     region = text("Region", required=False, help_text="Where each region has its own list.")

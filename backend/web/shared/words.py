@@ -5,21 +5,9 @@ from decimal import Decimal, InvalidOperation
 
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
+from backend.providers import registry
 from backend.web.shared import columns, figures
 
-PROVIDERS = {
-    "aws": "AWS",
-    "gcp": "Google Cloud",
-    "azure": "Azure",
-    "hetzner": "Hetzner",
-    "ovh": "OVH",
-    "digitalocean": "DigitalOcean",
-    "linode": "Linode",
-    "rackspace": "Rackspace",
-    "upcloud": "UpCloud",
-    "vultr": "Vultr",
-    "own": "Own",
-}
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
 PERIODS = {"hour": "hour", "month": "month", "year": "year", "once": "once"}
 TERMS = {
@@ -119,7 +107,7 @@ PARAMETERS = {
 
 def provider(slug: str) -> str:
     """Name of a provider by its slug."""
-    return PROVIDERS.get(slug, slug.replace("-", " ").capitalize())
+    return registry.provider(slug).short_name
 
 
 def kind(code: str) -> str:

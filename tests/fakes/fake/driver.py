@@ -62,6 +62,9 @@ class FakeDriver:
             await asyncio.sleep(slow_s / 2)
 
 
+DRIVER = FakeDriver
+
+
 def _number(resource: Resource) -> int:
     """0, which nothing has, for an id that is not ours."""
     number = resource.id.rpartition("-")[2]

@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.catalog.services.rates import RatesReport, rates_record
 from backend.domain.errors import InvalidValue
 from backend.providers.ecb import rates as ecb
-from backend.providers.ecb.fetch import rates_text
 from backend.providers.http import FetchError
 from workers.pricelists.fetching import rates_now
 
@@ -47,7 +46,7 @@ def _recorded(file: str | None, *, is_history: bool) -> RatesReport:
         return rates_now(is_history=is_history)
     if is_history:
         raise InvalidValue("--history", "is for reading from the ECB, not from a file")
-    return rates_record(rates=ecb.parse(rates_text(_content(file))))
+    return rates_record(rates=ecb.parse(ecb.text_of(_content(file))))
 
 
 def _content(file: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,22 @@ from django.db import transaction
 
 from backend.catalog.services.price_import import (
     ImportReport,
-    Payload,
-    on_demand_by_sku,
+    on_demand_prices,
     prices_record,
 )
 from backend.common import clock
 from backend.domain.errors import DomainError
+from backend.domain.parsing.prices import ParsedPrice
 from backend.domain.parsing.prices.collected import Collected
 from backend.providers.http import FetchError
+from backend.providers.registry import PROVIDERS
 from backend.providers.spool import Spool
 from workers.pricelists.fetching import fetch_now
-from workers.pricelists.files import FORMS, PriceList, Reading, lists, results
+from workers.pricelists.files import PriceList, Reading, price_lists
 
-TOLD_EVERY_S = 5.0
+PROGRESS_EVERY_S = 5.0
 MB = 1_000_000
-TOLD = (
+COUNTS = (
     ("priced", "priced"),
     ("published", "new or changed"),
     ("unchanged", "unchanged"),
@@ -53,14 +54,14 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("provider", choices=sorted(FORMS))
+        parser.add_argument("provider", choices=_providers())
         parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
         parser.add_argument("--live", action="store_true", help="ask the provider now")
         parser.add_argument("--region", default="", help="of a list that does not name its own")
         parser.add_argument(
             "--accept-missing",
             action="store_true",
-            help="new prices count although more than one in twenty of the old ones is missing",
+            help="accept a list that lacks more than 5 % of the known prices",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -91,29 +92,37 @@ class Command(BaseCommand):
         reports: dict[str, ImportReport] = {}
         progress = _Progress(self.stderr, options["files"])
         with transaction.atomic():
-            for found in lists(options["provider"], options["files"], options["region"]):
-                report = _recorded(found, options, progress)
-                reports.setdefault(found.kind, ImportReport()).add(report)
+            for one in price_lists(options["provider"], options["files"], options["region"]):
+                report = _recorded(one, options, progress)
+                reports.setdefault(one.feed.kind, ImportReport()).add(report)
         return reports
 
 
-def _recorded(found: PriceList, options: Mapping[str, Any], progress: "_Progress") -> ImportReport:
+def _providers() -> list[str]:
+    """Slugs of those that have price lists."""
+    feeds = {slug: record.feeds for slug, record in PROVIDERS.items() if record.sells_machines}
+    return sorted(slug for slug in feeds if feeds[slug])
+
+
+def _recorded(
+    price_list: PriceList, options: Mapping[str, Any], progress: "_Progress"
+) -> ImportReport:
     provider = options["provider"]
 
-    def by_sku(region: str) -> Mapping[str, Any]:
-        return on_demand_by_sku(provider=provider, region=region)
+    def on_demand(region: str) -> Sequence[ParsedPrice]:
+        return on_demand_prices(provider=provider, region=region)
 
     with Spool() as spool:
-        reading = Reading(spool, progress.told)
-        read = Collected.of(results(provider, found, reading, options["region"], by_sku))
+        reading = Reading(spool, progress.note)
+        results = Collected.of(reading.results(price_list, options["region"], on_demand))
         payload = spool.payload()
     return prices_record(
         provider=provider,
-        feed_kind=found.kind,
-        region=found.region,
-        results=read,
+        feed_kind=price_list.feed.kind,
+        region=price_list.region,
+        results=results,
         observed_at=clock.now(),
-        payload=Payload(payload.sha256, payload.size_bytes, payload.raw_gzip),
+        payload=payload,
         is_shrinking_ok=options["accept_missing"],
     )
 
@@ -127,9 +136,9 @@ class _Progress:
         self._seen: dict[Path, int] = {}
         self._at = time.monotonic()
 
-    def told(self, path: Path, size: int) -> None:
+    def note(self, path: Path, size: int) -> None:
         self._seen[path] = self._seen.get(path, 0) + size
-        if time.monotonic() - self._at >= TOLD_EVERY_S:
+        if time.monotonic() - self._at >= PROGRESS_EVERY_S:
             self._at = time.monotonic()
             self._output.write(
                 f"{path}: {self._seen[path] / MB:.0f} MB read "
@@ -138,7 +147,9 @@ class _Progress:
 
 
 def _line(name: str, report: ImportReport) -> str:
-    counts = [f"{getattr(report, field)} {word}" for field, word in TOLD if getattr(report, field)]
+    counts = [
+        f"{getattr(report, field)} {word}" for field, word in COUNTS if getattr(report, field)
+    ]
     skipped = sum(report.skipped.values())
     if skipped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())

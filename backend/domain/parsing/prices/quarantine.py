@@ -3,8 +3,7 @@
 What waits leaves the last published price in force.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -80,26 +79,6 @@ class Verdict:
 Machine = tuple[str, str, str]
 """(provider, region, type)."""
 
-FAMILIES: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "aws": re.compile(r"[^.]+"),
-        "azure": re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
-        "digitalocean": re.compile(r"[a-z]+[0-9_.]*(?=-)"),
-        "gcp": re.compile(r"[^-]+"),
-        "hetzner": re.compile(r"[a-z]+"),
-        "linode": re.compile(r"g[0-9]+-[a-z]+"),
-    }
-)
-"""What of a type's name is its family."""
-
-
-def family(provider: str, name: str) -> str:
-    """The family of a machine type: types of one are priced alike per vCPU. The provider's word,
-    or the whole name where it does not say."""
-    pattern = FAMILIES.get(provider)
-    found = pattern.match(name) if pattern else None
-    return found[0] if found else name
-
 
 def verdict(
     prices: Sequence[ParsedPrice],
@@ -107,15 +86,17 @@ def verdict(
     *,
     beside: Iterable[ParsedPrice] = (),
     vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
+    family: Callable[[str], str] = str,
     limits: Limits = LIMITS,
 ) -> Verdict:
     """What becomes of the new prices of one provider and place, given those published last.
 
     Each key occurs once in both. `beside` are published on-demand prices of other lists, with which
-    spot prices and commitments are compared. `vcpus` tells what is known of the types; without a count, a
-    family's median or an on-demand price that comparison is left out. Without `previous` there is
-    nothing to compare with: every plausible price is published. When too many of the published
-    rows are missing, no new price is published, for the answer is not whole.
+    spot prices and commitments are compared. `vcpus` is what is known of the types and `family`
+    returns the family of a type's name; without a count of vCPUs, a family's median or an
+    on-demand price that comparison is left out. Without `previous` there is nothing to compare
+    with: every plausible price is published. When too many of the published rows are missing, no
+    new price is published, for the answer is incomplete.
     """
     published = {price.key: price for price in previous}
     missing = _missing(prices, published)
@@ -125,7 +106,7 @@ def verdict(
         published=published,
         replaced={but_currency(price.key): price for price in missing},
         on_demand=_on_demand([*beside, *published.values(), *prices]),
-        per_vcpu=_per_vcpu(prices, vcpus),
+        per_vcpu=_per_vcpu(prices, vcpus, family),
     )
     decisions = [doubtful.decision(price, is_torn=is_torn) for price in prices]
     return Verdict(tuple(decisions), tuple(missing), is_torn)
@@ -155,7 +136,9 @@ def _on_demand(prices: Iterable[ParsedPrice]) -> dict[tuple[str, ...], ParsedPri
 
 
 def _per_vcpu(
-    prices: Iterable[ParsedPrice], vcpus: Mapping[Machine, Decimal | None]
+    prices: Iterable[ParsedPrice],
+    vcpus: Mapping[Machine, Decimal | None],
+    family: Callable[[str], str],
 ) -> dict[Key, tuple[Decimal, Decimal]]:
     """(price per vCPU, median of its family) of the on-demand prices whose vCPUs are known."""
     each: dict[Key, Decimal] = {}
@@ -164,7 +147,7 @@ def _per_vcpu(
         count = vcpus.get(_machine(price))
         if price.purchase_model is PurchaseModel.ON_DEMAND and count:
             each[price.key] = EXACT.divide(price.amount, count)
-            kind = family(price.provider, price.offer)
+            kind = family(price.offer)
             alike = (price.provider, price.region, kind, price.currency, price.unit)
             families.setdefault(alike, []).append(price.key)
     return {

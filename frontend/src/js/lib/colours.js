@@ -5,13 +5,22 @@ export function token(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Ten providers, eight distinguishable colours: these share a colour and are hatched.
-const HATCHED = new Set(["rackspace", "upcloud", "vultr"]);
-
 /** Fill of a provider's bars: its colour, hatched where the colour is a second use. */
 export function providerFill(slug, context) {
   const colour = providerColour(slug);
-  return HATCHED.has(slug) ? hatch(colour, context) : colour;
+  return isHollow(slug) && hasColour(slug) ? hatch(colour, context) : colour;
+}
+
+const hasColour = (slug) => token(`--provider-${slug}`) !== "";
+
+/** Shape of a provider's points; that of the providers without a colour is a circle. */
+export function providerShape(slug) {
+  return token(`--provider-${slug}-shape`) || "circle";
+}
+
+/** Whether the points are hollow: a second use of a colour, or no colour of its own. */
+export function isHollow(slug) {
+  return token(`--provider-${slug}-hollow`) === "1" || !hasColour(slug);
 }
 
 /** Colour bound to the provider, whatever else is shown. */

@@ -1,34 +1,31 @@
 // Price against score: points with intervals, the stepped line that nothing beats, and limits.
 import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
-import { providerColour, providerEdge, token } from "./colours.js";
+import { isHollow, providerColour, providerEdge, providerShape, token } from "./colours.js";
 
 Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
 
-// A shape belongs to a provider as its colour does; a hollow one marks the second use of a colour.
+// Of each shape that a provider's record may name: Chart.js's style, its rotation, and the signs of the legend, the
+// second of them for hollow points, which tell the second use of a colour.
 const SHAPES = {
-  aws: ["circle", 0, "●"],
-  gcp: ["rect", 0, "■"],
-  azure: ["triangle", 0, "▲"],
-  hetzner: ["rectRot", 0, "◆"],
-  ovh: ["triangle", 180, "▼"],
-  digitalocean: ["triangle", 90, "▶"],
-  linode: ["triangle", 270, "◀"],
-  own: ["crossRot", 0, "✕"],
-  rackspace: ["rectRot", 0, "◇", true],
-  upcloud: ["triangle", 180, "▽", true],
-  vultr: ["triangle", 90, "▷", true],
+  circle: ["circle", 0, "●", "○"],
+  square: ["rect", 0, "■", "□"],
+  diamond: ["rectRot", 0, "◆", "◇"],
+  cross: ["crossRot", 0, "✕", "✕"],
+  up: ["triangle", 0, "▲", "△"],
+  down: ["triangle", 180, "▼", "▽"],
+  left: ["triangle", 270, "◀", "◁"],
+  right: ["triangle", 90, "▶", "▷"],
 };
-const OTHER = ["circle", 0, "○", true];
 const FONT_SIZE = 11.5;
 const STEPS = [1, 2, 5];
 const MANY = 15; // offers on the line, from which on their points are drawn smaller
 
-const shapeOf = (provider) => SHAPES[provider] ?? OTHER;
+const shapeOf = (provider) => SHAPES[providerShape(provider)];
 
 /** The sign of a provider in legends. */
 export function glyph(provider) {
-  return shapeOf(provider)[2];
+  return shapeOf(provider)[isHollow(provider) ? 3 : 2];
 }
 
 // --- axes -------------------------------------------------------------------------------------
@@ -79,19 +76,20 @@ function axis(one, more) {
 // --- what is drawn ----------------------------------------------------------------------------
 
 function pointSet(points, provider, radius) {
-  const [pointStyle, rotation, , isHollow] = shapeOf(provider);
+  const [pointStyle, rotation] = shapeOf(provider);
   const colour = providerColour(provider);
-  const own = pointStyle === "crossRot";
-  const edge = (point) => (own || isHollow ? colour : point.isFrontier ? token("--ink") : providerEdge(provider));
+  const hollow = isHollow(provider);
+  const isLine = pointStyle === "crossRot" || hollow;
+  const edge = (point) => (isLine ? colour : point.isFrontier ? token("--ink") : providerEdge(provider));
   const bar = (point) => (point.isFrontier ? token("--ink") : `${token("--muted")}80`);
   return {
     type: "scatterWithErrorBars",
     data: points.map((p) => ({ x: p.x, y: p.y, yMin: p.low ?? undefined, yMax: p.high ?? undefined, of: p })),
     pointStyle,
     rotation,
-    backgroundColor: isHollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
+    backgroundColor: hollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
     borderColor: points.map(edge),
-    borderWidth: points.map((p) => (own || isHollow ? 2 : p.isFrontier ? 1.5 : 0.75)),
+    borderWidth: points.map((p) => (isLine ? 2 : p.isFrontier ? 1.5 : 0.75)),
     radius: points.map((p) => (p.isFrontier ? radius : 5)),
     hoverRadius: 8,
     hitRadius: 5,

@@ -1,0 +1,254 @@
+"""What an account at a provider must say and what it may: authentication, settings, secret.
+
+A refusal names the field and never quotes a secret.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from backend.domain.errors import InvalidValue
+from backend.domain.webhooks import endpoint
+from backend.providers.base import STATIC_KEY, AuthMethod, ProviderRecord, SecretField, Setting
+from backend.providers.registry import PROVIDERS, provider
+
+MAX_REGIONS = 50
+MAX_SECRET_CHARACTERS = 20_000
+PRINTABLE = re.compile(r"[!-~]{8,4096}")
+ZONE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
+
+COMMON: Mapping[str, Setting] = MappingProxyType(
+    {
+        "image": Setting(
+            "Image",
+            r"[A-Za-z/][A-Za-z0-9._:/{}-]{0,249}",
+            "letters, digits and . _ - / : { } are allowed, a letter or / first",
+            "Empty: the driver's own choice of Debian.",
+        ),
+        "username": Setting(
+            "User of the image",
+            r"[A-Za-z_][A-Za-z0-9_.-]{0,63}",
+            "letters, digits, _ . - are allowed, a letter first",
+            "Empty: the driver's own choice.",
+        ),
+    }
+)
+"""Texts that an account at every provider with machines may have."""
+
+
+def account_providers() -> list[str]:
+    """Slugs of the providers at which there can be an account."""
+    return [slug for slug, record in PROVIDERS.items() if record.auth_methods]
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def checked_settings(
+    slug: str, access: str, settings: Mapping[str, object], *, are_endpoints_allowed: bool
+) -> dict[str, Any]:
+    """The settings as they are stored, regions and zones without repetition.
+
+    Raises InvalidValue with a JSON pointer: /provider, /access or below /settings.
+    """
+    record, method = _record_and_method(slug, access)
+    allowed = _allowed(record, method)
+    for name in settings:
+        if name not in allowed:
+            raise InvalidValue(_pointer("/settings", name), f"unknown; known are {_list(allowed)}")
+    stated = {name: value for name, value in settings.items() if value not in (None, "", [], {})}
+    if "endpoint_url" in stated and not are_endpoints_allowed:
+        raise InvalidValue(
+            "/settings/endpoint_url", "other endpoints are not allowed on this server"
+        )
+    for name in (*record.required_settings, *method.settings):
+        if name not in stated:
+            raise InvalidValue(f"/settings/{name}", f"needed by {slug} with {access}")
+    checked: dict[str, Any] = {
+        name: check(stated[name], f"/settings/{name}")
+        for name, check in allowed.items()
+        if check is not None and name in stated
+    }
+    if record.rents_machines:
+        checked["regions"] = _regions(record, stated.get("regions", []))
+        zones = _zones(checked["regions"], stated.get("zones", {}))
+        checked |= {"zones": zones} if zones else {}
+    return checked
+
+
+def known_settings(slug: str, access: str) -> tuple[str, ...]:
+    """Names of the settings that an account may have."""
+    record = provider(slug)
+    return tuple(_allowed(record, record.auth_methods[access]))
+
+
+Check = Callable[[object, str], object]
+"""Given a value and its JSON pointer: the value as it is stored, or InvalidValue."""
+
+
+def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | None]:
+    """The settings that an account may have, each with its check.
+
+    None for regions and zones, which belong together and are checked as one.
+    """
+    if not record.rents_machines:
+        return {"endpoint_url": _endpoint_url}
+    return {
+        "regions": None,
+        "zones": None,
+        **_text_checks(COMMON),
+        "ssh_port": _port,
+        "endpoint_url": _endpoint_url,
+        **_text_checks(record.settings),
+        **_text_checks(method.settings),
+    }
+
+
+def _text_checks(settings: Mapping[str, Setting]) -> dict[str, Check]:
+    return {name: _text_check(setting) for name, setting in settings.items()}
+
+
+def _text_check(setting: Setting) -> Check:
+    def check(value: object, pointer: str) -> object:
+        if not isinstance(value, str) or not re.fullmatch(setting.pattern, value, re.ASCII):
+            raise InvalidValue(pointer, setting.meaning)
+        return value
+
+    return check
+
+
+def _port(value: object, pointer: str) -> object:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 65_535:
+        raise InvalidValue(pointer, "a whole number from 1 to 65535 is needed")
+    return value
+
+
+def _endpoint_url(value: object, pointer: str) -> object:
+    if not isinstance(value, str):
+        raise InvalidValue(pointer, "an address is needed")
+    endpoint(value, is_private_allowed=True, field=pointer)
+    return value
+
+
+def _record_and_method(slug: str, access: str) -> tuple[ProviderRecord, AuthMethod]:
+    providers = account_providers()
+    if slug not in providers:
+        raise InvalidValue("/provider", f"{slug!r} is not one of {_list(providers)}")
+    record = provider(slug)
+    if access not in record.auth_methods:
+        raise InvalidValue("/access", f"{access!r} is not one of {_list(record.auth_methods)}")
+    return record, record.auth_methods[access]
+
+
+def _regions(record: ProviderRecord, value: object) -> list[str]:
+    if not isinstance(value, list) or len(value) > MAX_REGIONS:
+        raise InvalidValue(
+            "/settings/regions", f"a list of at most {MAX_REGIONS} regions is needed"
+        )
+    if not value:
+        raise InvalidValue("/settings/regions", "at least one region is needed")
+    for index, region in enumerate(value):
+        if not isinstance(region, str) or not record.region.fullmatch(region):
+            raise InvalidValue(
+                f"/settings/regions/{index}", f"not a region's code such as {record.example_region}"
+            )
+    return list(dict.fromkeys(value))
+
+
+def _zones(regions: Sequence[str], value: object) -> dict[str, list[str]]:
+    if not isinstance(value, Mapping):
+        raise InvalidValue("/settings/zones", "an object of lists by region is needed")
+    checked: dict[str, list[str]] = {}
+    for region, zones in value.items():
+        pointer = _pointer("/settings/zones", str(region))
+        if region not in regions:
+            raise InvalidValue(pointer, "not one of the account's regions")
+        if not isinstance(zones, list) or not zones:
+            raise InvalidValue(pointer, "a list of zones is needed")
+        for index, zone in enumerate(zones):
+            if not isinstance(zone, str) or not ZONE.fullmatch(zone):
+                raise InvalidValue(f"{pointer}/{index}", "not a zone's code")
+            if not zone.startswith(region):
+                raise InvalidValue(f"{pointer}/{index}", f"not a zone of {region}")
+        checked[region] = list(dict.fromkeys(zones))
+    return checked
+
+
+def _pointer(parent: str, name: str) -> str:
+    return f"{parent}/{name[:60].replace('~', '~0').replace('/', '~1')}"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+# --- secrets --------------------------------------------------------------------------------------
+
+
+def checked_secret(
+    slug: str, access: str, secret: Mapping[str, object], *, are_endpoints_allowed: bool
+) -> dict[str, str]:
+    """The secret fields of the authentication method; empty where it has none.
+
+    Raises InvalidValue with a JSON pointer: /provider, /access or below /secret.
+    """
+    _, method = _record_and_method(slug, access)
+    fields = method.secret_fields
+    for name in secret:
+        if name not in fields:
+            known = _list(fields) or "none"
+            raise InvalidValue(_pointer("/secret", name), f"unknown; known are {known}")
+    stated = {name: value for name, value in secret.items() if value not in (None, "")}
+    for group in method.optional:
+        if any(field.name in stated for field in group):
+            _require(stated, group)
+    _require(stated, method.secret)
+    return {
+        name: _secret_text(fields[name], value, are_endpoints_allowed)
+        for name, value in stated.items()
+    }
+
+
+def _require(stated: Mapping[str, object], fields: Sequence[SecretField]) -> None:
+    for field in fields:
+        if field.name not in stated:
+            raise InvalidValue(f"/secret/{field.name}", "needed")
+
+
+def _secret_text(field: SecretField, value: object, are_endpoints_allowed: bool) -> str:
+    pointer = f"/secret/{field.name}"
+    if not isinstance(value, str) or len(value) > MAX_SECRET_CHARACTERS:
+        raise InvalidValue(pointer, f"a text of up to {MAX_SECRET_CHARACTERS} characters is needed")
+    text = value.strip()
+    if field.check is not None:
+        field.check(text, pointer, are_endpoints_allowed)
+    elif not PRINTABLE.fullmatch(text):
+        raise InvalidValue(pointer, "8 or more printable characters without blanks are needed")
+    return text
+
+
+def identity_settings(slug: str) -> list[str]:
+    """The settings that say whose machines an account's are, at which endpoint."""
+    record = provider(slug)
+    methods = [method.settings for method in record.auth_methods.values()]
+    return [
+        "endpoint_url",
+        *(
+            name
+            for settings in (record.settings, *methods)
+            for name, setting in settings.items()
+            if setting.is_identity
+        ),
+    ]
+
+
+def needs_secret(slug: str, access: str) -> bool:
+    """Whether nothing can be asked of the provider without a stored secret."""
+    return bool(provider(slug).auth_methods[access].secret)
+
+
+def is_static_key(slug: str, access: str, *, has_secret: bool) -> bool:
+    """Whether a long-lived key is stored although the provider can do without one."""
+    methods = provider(slug).auth_methods.values()
+    return access == STATIC_KEY or (has_secret and any(not method.secret for method in methods))

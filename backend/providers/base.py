@@ -1,0 +1,124 @@
+"""The record of a provider: everything that the rest of the product has to know about it.
+
+Each folder beside this module declares one as `RECORD`; `backend.providers.registry` lists them.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from backend.domain.price_feeds import FeedKind
+from backend.domain.rentals import BY_HOUR, Increment
+
+WORKLOAD_IDENTITY = "workload_identity"
+ASSUME_ROLE = "assume_role"
+TOKEN = "token"  # noqa: S105  (the name of an authentication method)
+STATIC_KEY = "static_key"
+
+
+class Kind(StrEnum):
+    """What a provider mostly sells: the kind of offers that its price list adds."""
+
+    CLOUD = "cloud"
+    VPS = "vps"
+    DEDICATED = "dedicated"
+    ONPREM = "onprem"
+
+
+class Shape(StrEnum):
+    """Of a provider's points in charts; frontend/src/js/lib/scatter.js draws each."""
+
+    CIRCLE = "circle"
+    SQUARE = "square"
+    DIAMOND = "diamond"
+    CROSS = "cross"
+    UP = "up"
+    DOWN = "down"
+    LEFT = "left"
+    RIGHT = "right"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A text that an account at the provider may have, and what it must look like."""
+
+    label: str
+    pattern: str
+    meaning: str
+    """What is allowed, for the message that refuses a value."""
+    hint: str = ""
+    is_identity: bool = False
+    """Whether it says whose machines they are: fixed while one of the account's may exist."""
+
+
+@dataclass(frozen=True)
+class SecretField:
+    """A part of an account's secret; without a check it is one word."""
+
+    name: str
+    label: str
+    check: Callable[[str, str, bool], None] | None = None
+    """Given the text, its JSON pointer and whether other endpoints are allowed: raises InvalidValue.
+    A field with a check may have several lines."""
+
+
+@dataclass(frozen=True)
+class AuthMethod:
+    """A way to authenticate: settings that it needs beside the provider's, and its secret."""
+
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    secret: tuple[SecretField, ...] = ()
+    optional: tuple[tuple[SecretField, ...], ...] = ()
+    """Groups of secret fields of which all are given, or none."""
+
+    @property
+    def secret_fields(self) -> Mapping[str, SecretField]:
+        """Every secret field that the method knows, by name."""
+        every = (*self.secret, *(one for group in self.optional for one in group))
+        return {one.name: one for one in every}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderRecord:
+    """What is known of one provider; the defaults are those of a provider nobody declared."""
+
+    slug: str
+    name: str
+    short_name: str
+    homepage: str = ""
+    kind: Kind = Kind.VPS
+    colour: str = ""
+    """Of its swatches and points, as #rrggbb; "" for the colour of all others."""
+    dark_colour: str = ""
+    """On a dark background, where `colour` would be hard to see."""
+    shape: Shape = Shape.CIRCLE
+    is_hollow: bool = True
+    """Points are hollow and bars hatched: set where another provider has the same colour."""
+
+    auth_methods: Mapping[str, AuthMethod] = field(default_factory=dict)
+    """By accounts.AccessKind, the preferred ones first; empty where accounts are of no use."""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    """Of accounts, beside those that every provider has."""
+    required_settings: tuple[str, ...] = ()
+    rents_machines: bool = False
+    """Whether `driver.py` rents machines there; else an account only reads prices."""
+    region: re.Pattern[str] = re.compile(r"[a-z][a-z0-9-]{0,40}")
+    example_region: str = ""
+    family: re.Pattern[str] | None = None
+    """The part of a machine type's name that types of one family share."""
+    increment: Increment = BY_HOUR
+    """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
+
+    feeds: tuple[FeedKind, ...] = ()
+    """The price lists, those first that others are joined on."""
+
+    @property
+    def sells_machines(self) -> bool:
+        """Else it only publishes exchange rates."""
+        return not any(feed.are_rates for feed in self.feeds)
+
+    def family_of(self, machine_type: str) -> str:
+        """Types of one family are priced alike per vCPU; the whole name where it names none."""
+        match = self.family.match(machine_type) if self.family else None
+        return match[0] if match else machine_type

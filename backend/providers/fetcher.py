@@ -1,0 +1,46 @@
+"""What every `<slug>/fetch.py` implements: fetch an answer as it came, then read what it says."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from backend.domain.parsing.prices import ParsedPrice, Result
+from backend.providers.http import FetchError, Patience, Validators
+from backend.providers.machines import Access
+from backend.providers.spool import Spool
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """One list to be fetched, or to be read from files."""
+
+    patience: Patience
+    region: str = ""
+    """The provider's code, for lists of one region."""
+    access: Access | None = None
+    """Of an account there, for lists that need one."""
+    endpoint: str = ""
+    """Another address than the provider's own."""
+    validators: Validators = field(default_factory=Validators)
+    on_demand: Sequence[ParsedPrice] = ()
+    """On-demand prices of the region, for lists that are joined on them."""
+
+    def secret(self, name: str) -> str:
+        """A field of the account's secret; FetchError where there is none."""
+        value = self.access.secret.get(name, "") if self.access else ""
+        if not value:
+            raise FetchError(f"the account has no {name}")
+        return value
+
+
+class PriceFetcher(Protocol):
+    """One kind of list of one provider."""
+
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        """Write the answer to the spool, the pages of each document by the name that the feed gives
+        it. Raises FetchError, NotModified or Cancelled."""
+        ...
+
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        """What the documents say. Raises InvalidValue for one of another form."""
+        ...
