@@ -95,7 +95,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     """The test database; what tests of real transactions leave in it is deleted quickly."""
     from django.test import TransactionTestCase
 
-    from tests.e2e.conftest import database
+    from tests import database
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda _: database.empty())
