@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
@@ -89,7 +89,7 @@ class RankingsView(DataListView):
     """Offers that have a score for the metric, by value per cost."""
 
     name = "rankings"
-    columns = COLUMNS
+    columns: ClassVar[tuple[Column, ...]] = COLUMNS
     described_by = "api:columns"
 
     def described_parameters(self) -> dict[str, str]:

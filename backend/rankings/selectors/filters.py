@@ -9,18 +9,12 @@ from backend.domain.units import exact_decimal
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import Filter
 
-# Cells that only a ranking gives. Those of the first set do not depend on the other rows, so the
-# list is ranked again without the rows that they exclude; the second set only hides rows.
-VALUE_COLUMNS = frozenset(
-    {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
-)
 COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "__gte": operator.ge,
     "__lte": operator.le,
     "__gt": operator.gt,
     "__lt": operator.lt,
 }
-PLACE_COLUMNS = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"})
 
 
 def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:

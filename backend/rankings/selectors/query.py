@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from backend.catalog.models import Kind as OfferKind
-from backend.catalog.models import VcpuKind
 from backend.catalog.selectors.current_prices import MACHINE, ON_DEMAND, SUSTAINED_USE, TERMS
 from backend.common.rest.parameters import (
     PAGING,
@@ -24,12 +22,12 @@ from backend.common.rest.parameters import (
     unknown_warning,
     whole,
 )
-from backend.common.rest.table import Column, Kind
+from backend.common.rest.table import Kind
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
 from backend.domain.pricing.extras import DISK, EGRESS, IP, Wanted
 from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
-from backend.rankings.selectors.columns import COLUMN, COLUMNS_V1
+from backend.rankings.selectors.columns import COLUMN, COLUMNS_V1, RankingColumn
 
 __all__ = [
     "DEFAULT_SORT",
@@ -52,7 +50,6 @@ MOST_WEIGHT = Decimal(1000)
 MOST_GB = Decimal(10**9)
 MOST_ADDRESSES = 10_000
 RANKING_METRICS = tuple(key for key, metric in METRICS.items() if metric.ranking_variants)
-CHOICES: Mapping[str, Sequence[str]] = {"kind": OfferKind.values, "vcpu_kind": VcpuKind.values}
 
 
 @dataclass(frozen=True)
@@ -301,9 +298,9 @@ def _filter(name: str, values: Sequence[str]) -> Filter | None:
     return Filter(column.name, operator, tuple(_value(column, part) for part in _split(values)))
 
 
-def _value(column: Column, value: str) -> Any:
-    if column.name in CHOICES:
-        return one_of(CHOICES[column.name])(value)
+def _value(column: RankingColumn, value: str) -> Any:
+    if column.choices:
+        return one_of(column.choices)(value)
     if column.kind.is_numeric:
         return number(value)
     if column.kind is Kind.BOOLEAN:

@@ -31,8 +31,8 @@ from backend.domain.ranking import (
 )
 from backend.rankings.selectors import query as parameters
 from backend.rankings.selectors.cache import StampedCache
-from backend.rankings.selectors.columns import COLUMNS_V1
-from backend.rankings.selectors.filters import PLACE_COLUMNS, VALUE_COLUMNS, has_words, is_kept
+from backend.rankings.selectors.columns import COLUMN, COLUMNS, COLUMNS_V1, Stage
+from backend.rankings.selectors.filters import has_words, is_kept
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter, InvalidParameters, RankingQuery
@@ -59,6 +59,7 @@ __all__ = [
 
 SAMPLES_SHOWN = 200
 PRICES_SHOWN = 100
+NO_VALUE = dict.fromkeys(column.name for column in COLUMNS if column.stage is Stage.VALUE)
 _cache = StampedCache(48)
 _bases = StampedCache(6)
 _lists = StampedCache(24)
@@ -233,8 +234,9 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
 
 
 def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str) -> Ranking:
-    before, by_value, by_place = _stages(query.filters)
-    listed = replace(query, filters=(*before, *by_value), sort=DEFAULT_SORT)
+    by_place = _at_stage(query.filters, Stage.RANK)
+    others = tuple(condition for condition in query.filters if condition not in by_place)
+    listed = replace(query, filters=others, sort=DEFAULT_SORT)
     rows, unscored = _lists.get(
         stamp,
         ("placed", listed, today, workspace_slug),
@@ -257,21 +259,8 @@ def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_sl
     )
 
 
-def _stages(
-    filters: Iterable[Filter],
-) -> tuple[list[Filter], list[Filter], list[Filter]]:
-    """Conditions on what is known before ranking, on a row's value, and on its place."""
-    before: list[Filter] = []
-    by_value: list[Filter] = []
-    by_place: list[Filter] = []
-    for condition in filters:
-        if condition.column in VALUE_COLUMNS:
-            by_value.append(condition)
-        elif condition.column in PLACE_COLUMNS:
-            by_place.append(condition)
-        else:
-            before.append(condition)
-    return before, by_value, by_place
+def _at_stage(filters: Iterable[Filter], stage: Stage) -> list[Filter]:
+    return [condition for condition in filters if COLUMN[condition.column].stage is stage]
 
 
 def _placed(
@@ -284,7 +273,8 @@ def _placed(
         ("base", basis, today, workspace_slug),
         lambda: _worths(_base_rows(basis, stamp, today, workspace_slug), query.ranked_metric),
     )
-    before, by_value, _ = _stages(query.filters)
+    before = _at_stage(query.filters, Stage.OFFER)
+    by_value = _at_stage(query.filters, Stage.VALUE)
     listed = [
         row
         for row in everyone
@@ -313,7 +303,7 @@ class _Listed:
     def value_cells(self) -> dict[str, Any]:
         its = self.worth
         if its is None:
-            return dict.fromkeys(VALUE_COLUMNS)
+            return NO_VALUE
         return {
             "cup": its.cup,
             "value_per_cost": its.value_per_cost,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.urls import reverse
@@ -9,49 +10,19 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.common.rest.table import Kind
-from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.columns import COLUMN, COLUMNS, RankingColumn, Scale
 from backend.rankings.selectors.ranking import Ranking, RankingRow
 from backend.web.ranking.remembered import remembered
-from backend.web.shared import columns, figures, lines, state, words
+from backend.web.shared import figures, lines, state, words
 
-# What an empty cell means, by the column that it stands in.
-UNKNOWN = {
-    "rank": "unranked",
-    "price": "no price",
-    "price_usd_hour": "no price",
-    "price_basis": "no price",
-    "price_term": "no price",
-    "price_observed_on": "no price",
-    "price_zone": "no zone",
-    "fx_rate": "not converted",
-    "fx_date": "not converted",
-    "score": "not measured",
-    "score_ci95_low": "no interval",
-    "score_ci95_high": "no interval",
-    "score_n_instances": "not stated",
-    "score_n_repeats": "not stated",
-    "value_per_cost_ci95_low": "no interval",
-    "value_per_cost_ci95_high": "no interval",
-    "cup": "unknown",
-    "rank_low": "unranked",
-    "rank_high": "unranked",
-    "tie_group": "unranked",
-    "pareto": "unranked",
-    "missing": "nothing",
-    "flags": "",
-}
-NOT_STATED = "not stated"
 EXPLAINED = frozenset({"price", "score", "value_per_cost"})
 """Columns whose cells open what the figures of their row rest on."""
-NOWRAP = frozenset(
-    {"provider", "region", "measured_at", "price_observed_on", "fx_date", "price_zone"}
-)
 Render = Callable[[RankingRow], Any]
 
 
 def unknown(name: str) -> SafeString:
     """Words for an empty cell."""
-    text = UNKNOWN.get(name, NOT_STATED)
+    text = COLUMN[name].empty
     return format_html('<span class="unknown">{}</span>', text) if text else SafeString("")
 
 
@@ -86,24 +57,19 @@ class Cells:
             ranking, "tied", lambda: Counter(row.tie_group for row in ranking.rows)
         )
         self.units: dict[str, str] = {
-            **columns.UNITS,
-            **dict.fromkeys(("score", "score_ci95_low", "score_ci95_high"), scale.unit),
-            **dict.fromkeys(
-                ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"),
-                self.value_scale.unit,
-            ),
+            **{column.name: unit for column in COLUMNS if (unit := self._unit(column))},
             "price": self.cost,
             "cup": f"{state.value(params, 'currency')}/h per {self.score_unit}",
         }
 
     def of(self, name: str) -> Render:
         """What renders the cells of a column."""
-        own: Render | None = getattr(self, f"cell_{name}", None)
-        return own or self._plain(name)
+        render = RENDERERS.get(name)
+        return partial(render, self) if render else self._plain(name)
 
     def _plain(self, name: str) -> Render:
         """Cells that hold the bare value."""
-        shown = self._shown(name)
+        shown = self._shown(COLUMN[name])
         nothing = unknown(name)
 
         def render(row: RankingRow) -> Any:
@@ -112,13 +78,11 @@ class Cells:
 
         return render
 
-    def _shown(self, name: str) -> Callable[[Any], Any]:
-        if name.startswith("score_ci95"):
-            return lambda value: figures.figure(self.scale.shown(value))
-        if name.startswith("value_per_cost_ci95"):
-            return lambda value: figures.figure(self.value_scale.shown(value))
-        if name in {"price_term", "metric", "interval_basis", "missing"}:
-            return lambda value: ", ".join(words.category(name, one) for one in value.split())
+    def _shown(self, column: RankingColumn) -> Callable[[Any], Any]:
+        if scale := self._scale(column):
+            return lambda value: figures.figure(scale.shown(value))
+        if column.name in words.OF_VALUES:
+            return lambda value: ", ".join(words.category(column.name, v) for v in value.split())
         readers: dict[Kind, Callable[[Any], Any]] = {
             Kind.NUMBER: figures.quantity,
             Kind.INTEGER: figures.quantity,
@@ -126,30 +90,39 @@ class Cells:
             Kind.BOOLEAN: lambda value: "yes" if value else "no",
             Kind.TIME: lambda value: str(value.date()),
         }
-        return readers.get(COLUMN[name].kind, str)
+        return readers.get(column.kind, str)
+
+    def _scale(self, column: RankingColumn) -> figures.Scale | None:
+        if column.scale is None:
+            return None
+        return self.scale if column.scale is Scale.SCORE else self.value_scale
+
+    def _unit(self, column: RankingColumn) -> str:
+        scale = self._scale(column)
+        return scale.unit if scale else column.unit if column.shows_unit else ""
 
     # --- columns that say more than one value ---------------------------------------------------
 
-    def cell_rank(self, row: RankingRow) -> SafeString:
+    def render_rank(self, row: RankingRow) -> SafeString:
         if row.rank is None:
             return unknown("rank")
         told = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
         told += ["tied"] if self.tied[row.tie_group] > 1 else []
         return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(told))
 
-    def cell_offer(self, row: RankingRow) -> SafeString:
+    def render_offer(self, row: RankingRow) -> SafeString:
         link = reverse("offer", args=[row.offer_id])
         return format_html('<a href="{}">{}</a>', link, row.offer)
 
-    def cell_provider(self, row: RankingRow) -> SafeString:
+    def render_provider(self, row: RankingRow) -> SafeString:
         return format_html(
             '<i class="swatch provider-{}"></i> {}', row.provider, words.provider(row.provider)
         )
 
-    def cell_kind(self, row: RankingRow) -> str:
+    def render_kind(self, row: RankingRow) -> str:
         return words.kind(row.kind)
 
-    def cell_vcpu(self, row: RankingRow) -> Any:
+    def render_vcpu(self, row: RankingRow) -> Any:
         if row.vcpu is None:
             return unknown("vcpu")
         shown = figures.quantity(row.vcpu)
@@ -157,14 +130,14 @@ class Cells:
             return format_html("{}<small>{}</small>", shown, words.VCPU_KINDS[row.vcpu_kind])
         return shown
 
-    def cell_score(self, row: RankingRow) -> SafeString:
+    def render_score(self, row: RankingRow) -> SafeString:
         if row.score is None:
             return unknown("score")
         low, high = row.score_ci95_low, row.score_ci95_high
         spread = self._spread(self.scale, low, high)
         return self._explained(row, figures.figure(self.scale.shown(row.score)), spread)
 
-    def cell_price(self, row: RankingRow) -> SafeString:
+    def render_price(self, row: RankingRow) -> SafeString:
         if row.price is None:
             lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
             return format_html("{}<small>{}</small>", unknown("price"), ", ".join(lacking))
@@ -174,7 +147,7 @@ class Cells:
         shown = figures.money(row.price, row.period)
         return self._explained(row, shown, ", ".join(told) or "price")
 
-    def cell_value_per_cost(self, row: RankingRow) -> SafeString:
+    def render_value_per_cost(self, row: RankingRow) -> SafeString:
         value = row.value_per_cost
         if value is None:
             text = "unknown" if row.price is None else "not ranked"
@@ -185,18 +158,18 @@ class Cells:
             "<b>{}</b><small>{}</small>", shown, self._spread(self.value_scale, low, high)
         )
 
-    def cell_cup(self, row: RankingRow) -> Any:
+    def render_cup(self, row: RankingRow) -> Any:
         return unknown("cup") if row.cup is None else f"{row.cup:.7f}"
 
-    def cell_flags(self, row: RankingRow) -> SafeString:
+    def render_flags(self, row: RankingRow) -> SafeString:
         marks = ((tone, label) for label, tone, _ in map(words.flag, row.flags.split()))
         return format_html_join(" ", '<span class="mark {}">{}</span>', marks)
 
-    def cell_result_url(self, row: RankingRow) -> SafeString:
+    def render_result_url(self, row: RankingRow) -> SafeString:
         link = lines.own_path(row.result_url)
         return format_html('<a href="{}">open</a>', link) if link else unknown("result_url")
 
-    def cell_measured_at(self, row: RankingRow) -> SafeString:
+    def render_measured_at(self, row: RankingRow) -> SafeString:
         if row.score is None:
             return unknown("score")
         told = [str(row.measured_at.date()) if row.measured_at else "undated"]
@@ -266,6 +239,23 @@ class Cells:
         if row.value_per_cost is None:
             return []
         return [format_html("<b>Score per price</b> {}", figures.plain(row.value_per_cost))]
+
+
+# The columns whose cells show more than their value.
+RENDERERS: Mapping[str, Callable[[Cells, RankingRow], Any]] = {
+    "rank": Cells.render_rank,
+    "offer": Cells.render_offer,
+    "provider": Cells.render_provider,
+    "kind": Cells.render_kind,
+    "vcpu": Cells.render_vcpu,
+    "score": Cells.render_score,
+    "price": Cells.render_price,
+    "value_per_cost": Cells.render_value_per_cost,
+    "cup": Cells.render_cup,
+    "flags": Cells.render_flags,
+    "result_url": Cells.render_result_url,
+    "measured_at": Cells.render_measured_at,
+}
 
 
 def _paragraph(said: list[Any]) -> SafeString:

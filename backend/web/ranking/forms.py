@@ -8,6 +8,7 @@ from operator import attrgetter
 from django import forms
 
 from backend.catalog.selectors.current_prices import TERMS
+from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RANKING_METRICS
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
@@ -136,7 +137,7 @@ def _menu(name: str, params: state.Params, found: Ranking) -> Menu:
         Option(code, words.category(name, code), counts[code], code in chosen)
         for code in sorted(offered)
     ]
-    return Menu(name, columns.filter_label(name), options, is_not)
+    return Menu(name, COLUMN[name].filter_label, options, is_not)
 
 
 # --- bounds, basis and weights ----------------------------------------------------------------
@@ -158,7 +159,7 @@ class Range:
 def ranges(params: state.Params, errors: Errors) -> list[tuple[str, list[Range]]]:
     """Groups of columns with a field for each bound."""
     return [
-        (title, [_range(name, params, errors) for name in names]) for title, names in columns.RANGES
+        (title, [_range(name, params, errors) for name in names]) for title, names in columns.BOUNDS
     ]
 
 
@@ -166,8 +167,8 @@ def _range(name: str, params: state.Params, errors: Errors) -> Range:
     low, high = f"{name}__gte", f"{name}__lte"
     return Range(
         name=name,
-        label=columns.filter_label(name),
-        kind="decimal" if columns.is_number(name) else "text",
+        label=COLUMN[name].filter_label,
+        kind="decimal" if COLUMN[name].kind.is_numeric else "text",
         low=state.value(params, low),
         high=state.value(params, high),
         low_error=errors.get(low, ""),

@@ -12,7 +12,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
 from backend.rankings.models import SavedView
-from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.rankings.selectors.provenance import price_sources
 from backend.rankings.selectors.ranking import Ranking, RankingRow, query_from, ranking
@@ -95,7 +95,7 @@ def _scale(found: Ranking) -> figures.Scale:
 PRICE_FIELDS = ("basis", "basis_disk_gb", "basis_ipv4", "basis_egress_gb", "tax_rate", "as_of")
 MIX_FIELDS = ("weights", "base")
 BOUND_FIELDS = tuple(
-    f"{name}{end}" for _, names in columns.RANGES for name in names for end in ("__gte", "__lte")
+    f"{name}{end}" for _, names in columns.BOUNDS for name in names for end in ("__gte", "__lte")
 )
 
 
@@ -138,7 +138,7 @@ def controls(
     offered = remembered(found, "currencies", lambda: sorted(currencies()))
     scored = remembered(found, "metrics", metrics_scored)
     form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
-    rarer = columns.RANGES[1][1]
+    rarer = columns.BOUNDS[1][1]
     lazy = {
         "figures": any(name.partition("__")[0] in rarer for name in (*params, *wrong)),
         "mix": any(name in MIX_FIELDS for name in (*params, *wrong)),
@@ -185,7 +185,7 @@ def _ranking_of_any_category(params: state.Params, found: Ranking) -> Ranking:
 
 def _order_words(params: state.Params) -> str:
     said = [
-        f"{columns.label(name)}, {'highest' if is_descending else 'lowest'} first"
+        f"{COLUMN[name].label}, {'highest' if is_descending else 'lowest'} first"
         for name, is_descending in state.sort_keys(params)
     ]
     return " then ".join(said)
@@ -195,9 +195,9 @@ def _sortable(params: state.Params, shown: Sequence[str]) -> list[tuple[str, str
     """Keys that the order can be given more of, of the columns shown: what to send, and words."""
     used = {name for name, _ in state.sort_keys(params)}
     return [
-        (f"{'-' if name in columns.DESCENDING_FIRST else ''}{name}", columns.label(name))
+        (f"{'-' if COLUMN[name].is_descending_first else ''}{name}", COLUMN[name].label)
         for name in shown
-        if name not in used and columns.is_sortable(name)
+        if name not in used and COLUMN[name].is_sortable
     ]
 
 
@@ -207,8 +207,8 @@ def column_choice(address: state.Address) -> dict[str, Any]:
     others = [column.name for column in COLUMNS if column.name not in shown]
     carried = _query_pairs(address.url(cols=None, page=None))
     return {
-        "columns_shown": [(name, columns.label(name)) for name in shown],
-        "columns_hidden": [(name, columns.label(name)) for name in others],
+        "columns_shown": [(name, COLUMN[name].label) for name in shown],
+        "columns_hidden": [(name, COLUMN[name].label) for name in others],
         "columns_carried": carried,
         "standard_url": address.url(cols=None, remember="1"),
     }

@@ -6,8 +6,9 @@ import django_tables2 as tables
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.ranking import Ranking, RankingRow
-from backend.web.ranking.cells import NOWRAP, Cells, is_own
+from backend.web.ranking.cells import Cells, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state
 
@@ -40,12 +41,12 @@ class RankingTable(tables.Table):  # type: ignore[misc]
         super().__init__(
             rows,
             extra_columns=[
-                (name, tables.Column(verbose_name=columns.label(name))) for name in self.names
+                (name, tables.Column(verbose_name=COLUMN[name].label)) for name in self.names
             ],
         )
-        self.numbers = {name for name in self.names if columns.is_number(name)}
+        self.numbers = {name for name in self.names if COLUMN[name].kind.is_numeric}
         self.headings = {
-            name: address.heading(name) for name in self.names if columns.is_sortable(name)
+            name: address.heading(name) for name in self.names if COLUMN[name].is_sortable
         }
 
     def body(self) -> Iterator[SafeString]:
@@ -65,7 +66,7 @@ class RankingTable(tables.Table):  # type: ignore[misc]
             return '<th scope="row">{}</th>'
         if name in self.numbers:
             return '<td class="number">{}</td>'
-        return '<td class="nowrap">{}</td>' if name in NOWRAP else "<td>{}</td>"
+        return '<td class="nowrap">{}</td>' if COLUMN[name].is_unbroken else "<td>{}</td>"
 
     def _pick(self, row: RankingRow) -> SafeString:
         """The box that takes a row into the comparison, and what its figures rest on."""

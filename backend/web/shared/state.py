@@ -38,11 +38,7 @@ DEFAULTS = {
 }
 AMOUNTS = {"disk": "basis_disk_gb", "ip": "basis_ipv4", "egress": "basis_egress_gb"}
 # Columns whose values are words and not a choice of the form above.
-CATEGORIES = {
-    column.name
-    for column in COLUMNS
-    if column.kind in {Kind.TEXT, Kind.WORDS} and column.name not in SELECTORS
-}
+CATEGORIES = {column.name for column in COLUMNS if column.is_category} - SELECTORS
 LISTS = {"o", "basis", "cols", "weights", *CATEGORIES, *(f"{name}!" for name in CATEGORIES)}
 BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
 
@@ -249,7 +245,7 @@ class Address:
         keys = sort_keys(self.params)
         names = [name for name, _ in keys]
         ordinal = names.index(column) + 1 if column in names else None
-        first = column in columns.DESCENDING_FIRST
+        first = COLUMN[column].is_descending_first
         if ordinal is None:
             alone = also = _key(column, is_descending=first)
             return Heading(self.url(sort=alone, page=None), also, "", None)
@@ -265,7 +261,7 @@ class Address:
         return [
             SortKey(
                 name=name,
-                label=columns.label(name),
+                label=COLUMN[name].label,
                 is_descending=is_descending,
                 turn_url=self._sorted_by([*keys[:n], (name, not is_descending), *keys[n + 1 :]]),
                 without_url=self._sorted_by([*keys[:n], *keys[n + 1 :]]),

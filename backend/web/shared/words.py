@@ -1,12 +1,13 @@
 """The words that pages use for codes; a code without a word is shown as it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
 from backend.providers import registry
-from backend.web.shared import columns, figures
+from backend.rankings.selectors.columns import COLUMN
+from backend.web.shared import figures
 
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
 PERIODS = {"hour": "hour", "month": "month", "year": "year", "once": "once"}
@@ -83,17 +84,7 @@ REASONS = {
 }
 PARAMETERS = {
     "q": "Search",
-    "provider": "Provider",
-    "kind": "Kind",
-    "arch": "Architecture",
-    "region": "Region",
-    "vcpu_kind": "vCPU kind",
     "measured": "Measured",
-    "ram_gib": "RAM (GiB)",
-    "vcpu": "vCPU",
-    "price": "Price",
-    "score": "Score",
-    "value_per_cost": "Value per cost",
     "as_of": "As of",
     "basis": "Price basis",
     "basis_disk_gb": "Disk (GB)",
@@ -150,11 +141,11 @@ OPERATORS = (("__gte", "≥ "), ("__lte", "≤ "), ("__gt", "> "), ("__lt", "< "
 
 def parameter(name: str) -> tuple[str, str, str]:
     """Column or parameter that a name of the URL is about, its words, and the sign it bears."""
-    for suffix, sign in OPERATORS:
-        if name.endswith(suffix):
-            column = name.removesuffix(suffix)
-            return column, PARAMETERS.get(column) or columns.filter_label(column), sign
-    return name, PARAMETERS.get(name) or columns.filter_label(name), ""
+    suffix, sign = next((pair for pair in OPERATORS if name.endswith(pair[0])), ("", ""))
+    subject = name.removesuffix(suffix)
+    column = COLUMN.get(subject)
+    label = column.filter_label if column else PARAMETERS.get(subject, subject.replace("_", " "))
+    return subject, label, sign
 
 
 def flag(code: str) -> tuple[str, str, str]:
@@ -164,23 +155,25 @@ def flag(code: str) -> tuple[str, str, str]:
 
 def category(column: str, code: str) -> str:
     """Words of a value of a column that holds words."""
-    if column == "flags":
-        return flag(code)[0]
-    known: dict[str, Callable[[str], str]] = {
-        "provider": provider,
-        "kind": kind,
-        "price_term": term,
-        "metric": metric,
-    }
-    if column in known:
-        return known[column](code)
-    told = {"vcpu_kind": VCPU_KINDS, "interval_basis": INTERVALS, "missing": MISSING}
-    return told.get(column, {}).get(code) or code
+    return OF_VALUES[column](code) if column in OF_VALUES else code
 
 
 def metric(key: str) -> str:
     """Words of a metric; its key where it is none of ours."""
     return METRICS[key].label if key in METRICS else key
+
+
+# How the values of the columns read that hold codes.
+OF_VALUES: Mapping[str, Callable[[str], str]] = {
+    "provider": provider,
+    "kind": kind,
+    "vcpu_kind": lambda code: VCPU_KINDS.get(code, code),
+    "price_term": term,
+    "metric": metric,
+    "interval_basis": lambda code: INTERVALS.get(code) or code,
+    "flags": lambda code: flag(code)[0],
+    "missing": lambda code: MISSING.get(code, code),
+}
 
 
 def ratio(text: str) -> str:
