@@ -275,42 +275,6 @@ def published_summary(value: float, sd_ratio: float | None, sample_count: int | 
     return Summary(value, *bounds, None, sample_count, basis)
 
 
-# --- drift ------------------------------------------------------------------------------------
-
-
-def drift_p_value(values: Sequence[float]) -> float:
-    """Two-sided p of the Mann–Kendall trend test over repeats in the order they were taken.
-
-    Exact for up to 40 values without ties; else normal with tie-corrected variance. Small p:
-    the series climbs or falls (a machine warming up, a burst credit running out).
-    """
-    n = len(_checked(values, 3))
-    pairs = [(values[i], values[j]) for i in range(n) for j in range(i + 1, n)]
-    trend = sum((later > earlier) - (later < earlier) for earlier, later in pairs)
-    counts = [values.count(value) for value in set(values)]
-    if len(counts) == n and n <= 40:
-        return _mann_kendall_exact_p(n, abs(trend))
-    variance = (n * (n - 1) * (2 * n + 5) - sum(c * (c - 1) * (2 * c + 5) for c in counts)) / 18
-    if variance == 0:
-        return 1.0
-    z = max(abs(trend) - 1, 0) / math.sqrt(variance)
-    return 2 * (1 - NormalDist().cdf(z))
-
-
-def _mann_kendall_exact_p(n: int, trend: int) -> float:
-    """Share of the n! orders whose |S| is at least `trend`, by counting inversions."""
-    orders = [1]
-    for size in range(2, n + 1):
-        longer = [0] * (len(orders) + size - 1)
-        for inversions, count in enumerate(orders):
-            for added in range(size):
-                longer[inversions + added] += count
-        orders = longer
-    all_pairs = n * (n - 1) // 2
-    extreme = sum(c for k, c in enumerate(orders) if abs(all_pairs - 2 * k) >= trend)
-    return extreme / math.factorial(n)
-
-
 # --- common draws for rankings ----------------------------------------------------------------
 
 

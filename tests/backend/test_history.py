@@ -111,6 +111,20 @@ def test_result_is_not_noted_when_earlier_runs_are_few_disturbed_or_left_out(hos
     assert notes(run, "regression")
 
 
+def test_result_that_falls_from_repeat_to_repeat_is_noted(host):
+    run = finished(host, 106.0, 105.0, 104.0, 99.0, 98.0, 97.0)
+    assert notes(run, "drift") == [
+        "CPU, all threads (CMIPS-compatible) (all) fell 7% from the first half of its 6 repeats "
+        "to the last: a trend and not noise (Mann–Kendall test, p = 0.0028)"
+    ]
+
+
+def test_drift_is_not_noted_when_repeats_scatter_or_are_disturbed(host):
+    assert notes(finished(host, 106.0, 97.0, 104.0, 99.0, 98.0, 105.0), "drift") == []
+    falling = (106.0, 105.0, 104.0, 99.0, 98.0, 97.0)
+    assert notes(finished(host, *falling, flags=["disturbed"]), "drift") == []
+
+
 def test_other_hardware_is_said_and_ends_the_comparison(host):
     past(host, 100, 101, 99, 100, 100)
     run = finished(host, 50.0, facts={**FACTS, "cpu_model": "EPYC"})

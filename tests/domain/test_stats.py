@@ -352,49 +352,6 @@ def test_published_summary_refuses_a_score_of_zero():
         stats.published_summary(0.0, None, None)
 
 
-# --- drift ---
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([1.0, 2.0, 3.0, 4.0], 2 / 24),
-        ([4.0, 3.0, 2.0, 1.0], 2 / 24),
-        ([1.0, 2.0, 3.0, 5.0, 4.0], 10 / 120),  # one inversion: (1 + 4) orders on either side
-        ([2.0, 1.0, 3.0], 1.0),  # |S| = 1 is the least that three values can have
-    ],
-)
-def test_drift_p_value_counts_orders_exactly(values, expected):
-    assert stats.drift_p_value(values) == pytest.approx(expected, rel=1e-12)
-
-
-def test_drift_p_value_corrects_for_ties():
-    # S = 12, variance = (6·5·17 − 3·2·1·9)/18 = 25.3333, z = 11/5.03322 = 2.18548
-    assert stats.drift_p_value([1.0, 1.0, 2.0, 2.0, 3.0, 3.0]) == pytest.approx(0.028855, abs=1e-5)
-
-
-def test_drift_p_value_of_equal_values_is_one():
-    assert stats.drift_p_value([7.0] * 6) == 1.0
-
-
-def test_drift_p_value_of_a_long_climb_is_small():
-    assert stats.drift_p_value([100.0 + i for i in range(60)]) < 1e-9
-
-
-def test_drift_p_value_needs_three_values():
-    with pytest.raises(InsufficientSamples):
-        stats.drift_p_value([1.0, 2.0])
-
-
-def test_drift_p_value_rejects_about_one_steady_series_in_twenty():
-    draw = random.Random(5)
-    rejected = sum(
-        stats.drift_p_value([draw.lognormvariate(0, 0.1) for _ in range(12)]) < 0.05
-        for _ in range(1000)
-    )
-    assert 20 <= rejected <= 70
-
-
 # --- common draws ---
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from backend.benchmarks.models import Host, Run, RunState, Sample, Source
 from backend.catalog.models import Offer
+from backend.domain.drift import Trend, trend
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.regression import (
     HARDWARE,
@@ -106,14 +107,14 @@ def is_comparable(one: Run, other: Run) -> bool:
 def run_values(
     runs: Iterable[Run], **conditions: str
 ) -> Mapping[tuple[UUID, str, str], list[float]]:
-    """(run, metric, variant) → values of its counted, measured repeats (one query).
+    """(run, metric, variant) → values of its counted, measured repeats in order (one query).
 
     A series without a clean repeat is left out: it says nothing of the machine.
     """
     samples = Sample.objects.filter(
         run__in=[run.pk for run in runs], source=Source.MEASURED, **conditions
     )
-    rows: Iterable[Mapping[str, Any]] = samples.values(
+    rows: Iterable[Mapping[str, Any]] = samples.order_by("repeat", "id").values(
         "run_id", "metric", "variant", "value", "flags", "excluded_reason"
     )
     repeats: dict[tuple[UUID, str, str], list[Mapping[str, Any]]] = defaultdict(list)
@@ -139,7 +140,8 @@ class Note:
 
 
 def run_notes(run: Run) -> list[Note]:
-    """What changed since the runs before it: the machine, and results that left their band."""
+    """What changed since the runs before it, the machine and results that left their band, and
+    results that climbed or fell from repeat to repeat."""
     before = earlier_runs(run)
     notes = _environment_notes(run, before)
     comparable = [other for other in before if is_comparable(other, run)][-COMPARED_RUNS:]
@@ -158,6 +160,9 @@ def run_notes(run: Run) -> list[Note]:
         if found is not None and expected is not None:
             told = _departure_text(metric, variant, median(values), expected, found)
             notes.append(Note(found.kind, told))
+        drift = trend(values, least_change_ratio=metric.target_half_width_ratio)
+        if drift is not None:
+            notes.append(Note("drift", _drift_text(metric, variant, drift, len(values))))
     return notes
 
 
@@ -192,4 +197,12 @@ def _departure_text(
         f"{abs(found.change_ratio):.0%} {'above' if is_above else 'below'} the median of "
         f"{expected.count} earlier runs, out of their band {often}: {value:,.4g} {metric.unit}, "
         f"expected {expected.low:,.4g} … {expected.high:,.4g}"
+    )
+
+
+def _drift_text(metric: Metric, variant: str, drift: Trend, count: int) -> str:
+    return (
+        f"{metric.label} ({variant}) {'rose' if drift.change_ratio > 0 else 'fell'} "
+        f"{abs(drift.change_ratio):.0%} from the first half of its {count} repeats to the last: "
+        f"a trend and not noise (Mann–Kendall test, p = {drift.p_value:.2g})"
     )

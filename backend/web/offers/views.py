@@ -31,6 +31,7 @@ from backend.web.runs.rental_form import RentalForm
 from backend.web.shared import charts, figures, lines, state, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.history_plots import PARAMETER, history_plots
+from backend.web.shared.scaling import scaling
 
 RUNS_SHOWN = 20
 
@@ -147,6 +148,11 @@ def _rounded_up(amount: Decimal) -> Decimal:
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
     runs = {s.run_id: s.run for s in detail.samples if s.run is not None}
+    measured = {
+        (score.metric.key, score.variant): score.summary.value
+        for score in detail.summaries
+        if score.source == Source.MEASURED
+    }
     return {
         "offer": detail.offer,
         "row": detail.row,
@@ -155,6 +161,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "prices": detail.prices,
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score) for score in detail.summaries],
+        "scaling": scaling(measured, detail.samples),
         "strips": charts.strips(detail),
         "runs": list(runs.values())[:RUNS_SHOWN],
         "samples": lines.sample_lines(detail.samples),

@@ -20,9 +20,16 @@ from backend.web.runs import disk_plots, series_plots
 from backend.web.runs import plots as run_plots
 from backend.web.shared import figures, lines, machines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.scaling import scaling
 
 UNAVAILABLE = "unavailable"
-EVENT_TONES = {"warning": "warn", "regression": "warn", "improvement": "", "environment": ""}
+EVENT_TONES = {
+    "warning": "warn",
+    "regression": "warn",
+    "drift": "warn",
+    "improvement": "",
+    "environment": "",
+}
 """Events that a reader of the results is told, and how loudly."""
 
 
@@ -44,6 +51,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "samples": samples,
         "results": [line for line in results if not line.is_of_matrix],
         "matrix": [line for line in results if line.is_of_matrix],
+        "scaling": scaling({(r.metric, r.variant): r.median for r in results}, view.samples),
         "facts": lines.facts(view.host_facts),
         "cost": cost_words(view.cost),
         "notes": [
