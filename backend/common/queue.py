@@ -17,8 +17,6 @@ class Task(StrEnum):
     SCAN_HOST = "workers.scan_host"
     SEND_NOTICES = "workers.send_notices"
     CHECK_ACCOUNT = "workers.check_account"
-    REAP = "workers.reap"
-    FETCH_PRICES = "workers.fetch_prices"
 
 
 def worker_queue(worker_id: str) -> str:

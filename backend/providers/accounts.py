@@ -77,12 +77,6 @@ def checked_settings(
     return checked
 
 
-def known_settings(slug: str, access: str) -> tuple[str, ...]:
-    """Names of the settings that an account may have."""
-    record = provider(slug)
-    return tuple(_allowed(record, record.auth_methods[access]))
-
-
 Check = Callable[[object, str], object]
 """Given a value and its JSON pointer: the value as it is stored, or InvalidValue."""
 

@@ -25,7 +25,6 @@ class Printed:
     """Format to address."""
     formulas: Sequence[Formula]
     needs_token: bool
-    is_feed: bool
 
     @property
     def csv_url(self) -> str:
@@ -66,14 +65,14 @@ def api_list(request: HttpRequest, found: Opened, query: RankingQuery) -> Printe
         value_url=value + ("&" if asked else "?"),
         needs_token=not settings.PUBLIC_READ,
     )
-    return Printed(urls, formulas(source), source.needs_token, is_feed=False)
+    return Printed(urls, formulas(source), source.needs_token)
 
 
 def feed_list(request: HttpRequest, view: SavedView, key: str, query: RankingQuery) -> Printed:
     """The list as the feed that the key opens."""
     urls = {kind: request.build_absolute_uri(_feed_path(key, view.slug, kind)) for kind in FORMATS}
     source = Source(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
-    return Printed(urls, formulas(source), needs_token=False, is_feed=True)
+    return Printed(urls, formulas(source), needs_token=False)
 
 
 def _feed_path(key: str, slug: str, kind: str) -> str:
