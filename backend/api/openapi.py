@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+)
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.renderers import OpenApiJsonRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import BaseRenderer
@@ -33,6 +37,69 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "apiKey", "in": "cookie", "name": "sessionid"}
+
+
+class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """The documents that the domain reads."""
+
+    target_class = "backend.domain.documents.model.Document"
+    match_subclasses = True
+    priority = 1
+    """Before drf-spectacular's own for pydantic, which writes JSON Schema 2020-12."""
+
+    def get_name(self, auto_schema: Any, direction: str) -> str:
+        return str(self.target.__name__)
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        schema = self.target.model_json_schema(ref_template="#/components/schemas/{model}")
+        for name, inner in schema.pop("$defs", {}).items():
+            auto_schema.registry.register_on_missing(
+                ResolvedComponent(  # type: ignore[no-untyped-call]
+                    name=name,
+                    type=ResolvedComponent.SCHEMA,
+                    object=name,
+                    schema=openapi_schema(inner),
+                )
+            )
+        result: dict[str, Any] = openapi_schema(schema)
+        return result
+
+
+def openapi_schema(schema: Any) -> Any:
+    """A schema of 2020-12 as OpenAPI 3.0 states it: null, several types and open bounds differ."""
+    if isinstance(schema, list):
+        return [openapi_schema(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {
+        name: {key: openapi_schema(each) for key, each in inner.items()}
+        if name == "properties"
+        else openapi_schema(inner)
+        for name, inner in schema.items()
+    }
+    if "exclusiveMinimum" in result:
+        result |= {"minimum": result["exclusiveMinimum"], "exclusiveMinimum": True}
+    if "prefixItems" in result:
+        result["items"] = {"anyOf": result.pop("prefixItems")}
+    if "$ref" in result and len(result) > 1:
+        result["allOf"] = [{"$ref": result.pop("$ref")}]
+    if isinstance(result.get("type"), list):
+        kinds = [kind for kind in result.pop("type") if kind != "null"]
+        is_null = "null" in schema["type"]
+        result |= {"type": kinds[0]} if len(kinds) == 1 else {"anyOf": _kinds(kinds, result)}
+        result |= {"nullable": True} if is_null else {}
+    if {"type": "null"} in result.get("anyOf", ()):
+        result["anyOf"] = [each for each in result["anyOf"] if each != {"type": "null"}]
+        result["nullable"] = True
+    return result
+
+
+def _kinds(kinds: list[str], bounds: dict[str, Any]) -> list[dict[str, Any]]:
+    """A decimal string, or a number within its bounds, which leave the schema beside it."""
+    of_text = {name: bounds.pop(name) for name in ("pattern",) if name in bounds}
+    names = ("minimum", "maximum", "exclusiveMinimum")
+    of_number = {name: bounds.pop(name) for name in names if name in bounds}
+    return [{"type": kind, **(of_text if kind == "string" else of_number)} for kind in kinds]
 
 
 class OpenApiView(SpectacularAPIView):

@@ -1,6 +1,7 @@
 """JSON Schemas of the documents that go over the wire, made from their serializers."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -17,7 +18,9 @@ from backend.catalog.api import feeds
 from backend.catalog.api.documents import NumberField
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
-from backend.domain.scenarios.schema import contention_schema, scenario_schema
+from backend.domain.contention_document import ContentionDocument
+from backend.domain.documents.model import json_schema as schema_of
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.rankings.api import requirements, views
 from backend.scenarios.api import documents as scenario_documents
 
@@ -52,8 +55,8 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **scenario_documents.DOCUMENTS,
 }
 READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "scenario": scenario_schema,
-    "contention": contention_schema,
+    "scenario": partial(schema_of, ScenarioDocument),
+    "contention": partial(schema_of, ContentionDocument),
 }
 """Documents that no serializer reads."""
 

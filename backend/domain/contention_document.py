@@ -1,12 +1,16 @@
-"""The document of shared links as it goes over the wire (schema 1), read strictly."""
+"""The document of shared links as it goes over the wire (schema 1), and what it comes to."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from backend.domain.contention import Flow, Link, shares
+from backend.domain.documents.model import Document
+from backend.domain.documents.values import Many, Number, Text, Version, WholeNumber
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.reading import Node
 
 MOST_LINKS = 1000
 MOST_FLOWS = 1000
@@ -14,6 +18,37 @@ MOST_COUNT = 1_000_000_000
 MOST_PATH = 50
 MOST_WORK = 20_000_000
 """Links × flows × the shorter of them: each round fills a link or serves a flow."""
+
+
+class LinkDocument(Document):
+    """What flows share."""
+
+    name: Annotated[str, Text("Name, once in the document")]
+    capacity_bytes_per_s: Annotated[Fraction, Number("In each direction", is_above=True)]
+
+
+class FlowDocument(Document):
+    """Equal flows along a path."""
+
+    name: Annotated[str, Text("Name for people")]
+    count: Annotated[int, WholeNumber("How many", low=1, high=MOST_COUNT)] = 1
+    demand_bytes_per_s: Annotated[
+        Fraction | None, Number("Of a single flow; null takes what it gets")
+    ] = None
+    path: Annotated[
+        tuple[Annotated[str, Text()], ...], Many("Names of the links", high=MOST_PATH)
+    ] = ()
+
+
+class ContentionDocument(Document):
+    """Links, and flows that share them."""
+
+    version: Annotated[int, Version("Version of the document")] = Field(alias="schema")
+    links: Annotated[tuple[LinkDocument, ...], Many("What is shared", high=MOST_LINKS)] = ()
+    flows: Annotated[tuple[FlowDocument, ...], Many("Who shares", low=1, high=MOST_FLOWS)]
+    transfer_bytes: Annotated[
+        int | None, WholeNumber("transfer_s is the time of so many bytes, at the rate of a flow")
+    ] = None
 
 
 def work(document: object) -> int:
@@ -32,43 +67,27 @@ def contention(
     Raises InvalidDocument with every field that is wrong, and what `check` raises, which is called
     in each round.
     """
-    node = Node(document)
-    node.knows("schema", "links", "flows", "transfer_bytes")
-    if node.values.get("schema") != 1:
-        node.fault("schema", "1 is needed")
-    links = [_link(one) for one in node.nodes("links", 0, MOST_LINKS)]
-    flows = [_flow(one) for one in node.nodes("flows", 1, MOST_FLOWS)]
-    transfer_bytes = node.maybe_whole("transfer_bytes", 0, 10**18 - 1)
-    if not flows:
-        node.fault("flows", "at least one flow is needed")
+    read = ContentionDocument.read(document)
     if work(document) > most_work:
-        node.fault("flows", f"{len(flows)} flows over {len(links)} links are too many")
-    node.end()
+        detail = f"{len(read.flows)} flows over {len(read.links)} links are too many"
+        raise InvalidDocument([("/flows", detail)])
+    links = [Link(link.name, float(link.capacity_bytes_per_s)) for link in read.links]
+    flows = [
+        Flow(
+            name=flow.name,
+            count=flow.count,
+            demand_bytes_per_s=None
+            if flow.demand_bytes_per_s is None
+            else float(flow.demand_bytes_per_s),
+            path=flow.path,
+        )
+        for flow in read.flows
+    ]
     try:
-        found = shares(links, flows, transfer_bytes=transfer_bytes, check=check)
+        result = shares(links, flows, transfer_bytes=read.transfer_bytes, check=check)
     except InvalidValue as error:
         raise InvalidDocument([(error.field, error.detail)]) from None
     return {
-        "flows": [asdict(flow) for flow in found.flows],
-        "links": [asdict(link) for link in found.links],
+        "flows": [asdict(flow) for flow in result.flows],
+        "links": [asdict(link) for link in result.links],
     }
-
-
-def _link(node: Node) -> Link:
-    node.knows("name", "capacity_bytes_per_s")
-    return Link(node.text("name"), float(node.number("capacity_bytes_per_s", above="0")))
-
-
-def _flow(node: Node) -> Flow:
-    node.knows("name", "count", "demand_bytes_per_s", "path")
-    has_demand = node.has("demand_bytes_per_s")
-    path = node.list("path", 0, MOST_PATH)
-    for place, name in enumerate(path):
-        if not isinstance(name, str):
-            node.fault(f"path/{place}", "the name of a link is needed")
-    return Flow(
-        name=node.text("name"),
-        count=node.whole("count", 1, 1, MOST_COUNT),
-        demand_bytes_per_s=float(node.number("demand_bytes_per_s")) if has_demand else None,
-        path=tuple(name.strip() for name in path if isinstance(name, str)),
-    )

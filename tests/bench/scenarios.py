@@ -27,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.mixed import mixed
-from backend.domain.scenarios.model import Demand, Scenario, Uncertainty
+from backend.domain.scenarios.model import Demand, Scenario
 from backend.domain.scenarios.results import outcome
 from backend.domain.scenarios.screening import Candidate, screened
 from backend.domain.scenarios.steps import Steps
@@ -186,7 +187,15 @@ def shortlist() -> float:
 
 
 def draws() -> float:
-    spreads = Uncertainty(10_000, 1, 0.1, 0.05, 0.1, 0.0)
+    spreads = Uncertainty.read(
+        {
+            "draws": 10_000,
+            "seed": 1,
+            "demand_growth_cv": "0.1",
+            "score_cv": "0.05",
+            "price_cv": "0.1",
+        }
+    )
     given = replace(scenario("window"), uncertainty=spreads)
     one = outcome(given, given.options[0])
     return least_s(lambda: judged(given, [one]), 3)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from backend.domain.contention_document import contention
+from backend.domain.contention_document import ContentionDocument, contention
+from backend.domain.documents.model import json_schema
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.schema import contention_schema
 
 NAS: dict[str, Any] = {
     "schema": 1,
@@ -87,8 +87,6 @@ def test_every_fault_is_told_at_once() -> None:
     assert list(faults({"schema": 3, "links": [7], "flows": 3})) == [
         "/flows",
         "/links/0",
-        "/links/0/capacity_bytes_per_s",
-        "/links/0/name",
         "/schema",
     ]
     assert faults("no object")[""] == "an object is needed"
@@ -101,6 +99,6 @@ def test_more_links_and_flows_than_can_be_calculated_are_refused() -> None:
 
 
 def test_schema_takes_the_document_and_refuses_what_is_unknown() -> None:
-    validator = Draft202012Validator(contention_schema())
+    validator = Draft202012Validator(json_schema(ContentionDocument))
     assert validator.is_valid(NAS)
     assert not validator.is_valid({**NAS, "surprise": 1})

@@ -9,8 +9,9 @@ import numpy as np
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
 from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH
 from backend.domain.scenarios import bills
+from backend.domain.scenarios.document import Extras
 from backend.domain.scenarios.lives import Lives
-from backend.domain.scenarios.model import Extras, Part, Price
+from backend.domain.scenarios.model import Part, Price
 
 ZERO = Fraction(0)
 RESERVED, SAVINGS, DEDICATED, PURCHASE = "reserved", "savings", "dedicated", "purchase"
@@ -187,9 +188,9 @@ def extras_costs(extras: Extras, horizon: Horizon) -> dict[str, Fraction]:
     count = months_begun(horizon, extras.month_convention)
     return {
         "egress": count * _tiered(extras),
-        "storage": count * extras.storage_gb * extras.storage_price,
-        "staff": count * extras.staff_hours * extras.staff_price,
-        "fixed": count * extras.fixed,
+        "storage": count * extras.storage_gb * extras.storage_usd_per_gb_month,
+        "staff": count * extras.staff_hours_per_month * extras.staff_usd_per_hour,
+        "fixed": count * extras.fixed_per_month,
     }
 
 
@@ -204,7 +205,8 @@ def _tiered(extras: Extras) -> Fraction:
     """A month's egress under tiers of cumulative bounds."""
     found, lower = ZERO, ZERO
     for upper, price in extras.egress_tiers:
-        until = extras.egress_gb if upper is None else min(upper, extras.egress_gb)
+        egress_gb = extras.egress_gb_per_month
+        until = egress_gb if upper is None else min(upper, egress_gb)
         found += max(ZERO, until - lower) * price
         lower = max(lower, until)
     return found

@@ -18,8 +18,9 @@ from backend.domain.scenarios.charges import (
     covered_cost,
     slot_costs,
 )
+from backend.domain.scenarios.document_values import OPTIMAL
 from backend.domain.scenarios.lives import Lives, lives
-from backend.domain.scenarios.model import OPTIMAL, Option, Part, Price, Scenario
+from backend.domain.scenarios.model import Option, Part, Price, Scenario
 from backend.domain.scenarios.policies import REMEMBERING, pace
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.trajectories import Run, nobody, peak_count, run, trajectory

@@ -1,6 +1,6 @@
 """A scenario as read: what is asked, with every default filled in. Amounts are exact fractions."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.pricing.billing.terms import Terms
-from backend.domain.scenarios.policies import Policy
+from backend.domain.scenarios.document import Extras, Policy, Uncertainty
 from backend.domain.scenarios.steps import Steps
-
-PEAK = "peak"
-OPTIMAL = "optimal"
 
 
 def unlimited() -> None:
@@ -75,38 +72,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Extras:
-    """Costs beside the servers, each a month's; None where nothing is said."""
-
-    egress_gb: Fraction = Fraction(0)
-    egress_tiers: Sequence[tuple[Fraction | None, Fraction]] = ()
-    storage_gb: Fraction = Fraction(0)
-    storage_price: Fraction = Fraction(0)
-    staff_hours: Fraction = Fraction(0)
-    staff_price: Fraction = Fraction(0)
-    fixed: Fraction = Fraction(0)
-    month_convention: str | int = "calendar"
-
-
-@dataclass(frozen=True)
 class Option:
     """One way to run the whole load: one part `all`, or a base and a burst."""
 
     name: str
     parts: tuple[Part, ...]
     extras: Extras
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """Spreads (coefficients of variation) of the inputs, for Monte Carlo."""
-
-    draws: int
-    seed: int
-    demand_growth_cv: float
-    score_cv: float
-    price_cv: float
-    boot_cv: float
 
 
 @dataclass(frozen=True)

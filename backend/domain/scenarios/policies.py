@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.scenarios.document import Policy
 from backend.domain.scenarios.needed import needed
 from backend.domain.scenarios.scan import (
     Servers,
@@ -23,38 +24,7 @@ from backend.domain.scenarios.scan import (
     sliding_min,
 )
 from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.windows import Window, levels
-
-
-@dataclass(frozen=True)
-class Policy:
-    """Durations in seconds; None = no limit. Which parameters count depends on the kind."""
-
-    kind: str = "perfect"
-    min_servers: int = 0
-    max_servers: int | None = None
-    quota: int | None = None
-    """The most elastic servers that the provider gives."""
-    warmup_s: float = 0
-    lag_s: float = 0
-    count: int = 0
-    """fixed"""
-    windows: tuple[Window, ...] = ()
-    """scheduled: levels are servers"""
-    base: Fraction = Fraction(0)
-    time_zone: str = "UTC"
-    out_window_s: float = 0
-    """hpa, cluster_autoscaler: the need must have been there for so long before servers start"""
-    in_window_s: float = 300
-    """hpa, cluster_autoscaler: … and been away before they end"""
-    target: Fraction = Fraction(1)
-    """target_tracking, step: share of a server's capacity that is aimed at"""
-    cooldown_s: float = 0
-    """target_tracking: from the last change to the next scale-in; step: to the next change"""
-    in_below: Fraction = Fraction(2, 5)
-    """step: one server fewer below this share"""
-    lead_s: float = 0
-    """predictive: how far ahead the need is known"""
+from backend.domain.scenarios.windows import levels
 
 
 @dataclass(frozen=True)
@@ -101,8 +71,10 @@ def _perfect(policy: Policy, load: Load) -> Servers:
 
 def _windowed(policy: Policy, load: Load) -> Servers:
     seen = _seen(policy, load)
-    out_width = max(1, load.steps.of(policy.out_window_s))
-    in_width = max(1, load.steps.of(policy.in_window_s))
+    is_autoscaler = policy.kind == "cluster_autoscaler"
+    out_s = policy.out_delay_s if is_autoscaler else policy.out_window_s
+    in_s = policy.in_delay_s if is_autoscaler else policy.in_window_s
+    out_width, in_width = max(1, load.steps.of(out_s)), max(1, load.steps.of(in_s))
     low, high = sliding_min(seen, out_width), sliding_max(seen, in_width)
     if out_width == 1 or in_width == 1:
         # One bound is the need itself: nothing has to be remembered but a window.
@@ -116,7 +88,7 @@ def _fixed(policy: Policy, load: Load) -> Servers:
 
 def _scheduled(policy: Policy, load: Load) -> Servers:
     base = Decimal(policy.base.numerator) / policy.base.denominator
-    found = levels(load.steps, policy.time_zone, base, policy.windows)
+    found = levels(load.steps, policy.time_zone, base, [each.window for each in policy.windows])
     return np.ceil(found).astype(np.min_scalar_type(int(np.ceil(found.max()))))
 
 

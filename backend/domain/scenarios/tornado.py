@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.domain.scenarios.model import Scenario, Uncertainty
+from backend.domain.scenarios.document import Uncertainty
+from backend.domain.scenarios.model import Scenario
 from backend.domain.scenarios.results import Outcome
 from backend.domain.scenarios.uncertainty import (
     Draws,

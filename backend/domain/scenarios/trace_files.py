@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from backend.domain.documents.values import exact
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.reading import exact
 from backend.domain.scenarios.traces import LAST_S, Trace, csv_trace, units_of
 
 STATISTICS = ("Average", "Sum", "Maximum", "Minimum", "SampleCount")

@@ -9,15 +9,15 @@ import csv
 import datetime as dt
 import itertools
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.documents.values import exact, instant_s
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.reading import Node, exact, instant_s
 from backend.domain.scenarios.steps import Steps
 
 MOST_POINTS = 5_000_000
@@ -82,21 +82,11 @@ class Trace:
 # --- from a scenario document -------------------------------------------------------------------
 
 
-def trace_from(node: Node) -> Trace | None:
-    """The trace of `points` or of `csv`; None where it has a fault, which the node keeps."""
-    if node.has("points") == node.has("csv"):
-        node.fault("points", "exactly one of points and csv is needed")
-        return None
-    try:
-        if node.has("points"):
-            return _gathered(_points(node.list("points", 1, MOST_POINTS)), is_csv=False)
-        text = node.values["csv"]
-        if not isinstance(text, str):
-            raise InvalidValue("csv", "text is needed")
-        return csv_trace(text.splitlines())
-    except InvalidValue as error:
-        node.fault(error.field, error.detail)
-        return None
+def trace_from(points: Sequence[object] | None, csv_text: str | None) -> Trace:
+    """The trace of `points` or else of `csv`; InvalidValue names the point, or the csv."""
+    if points is not None:
+        return _gathered(_points(points), is_csv=False)
+    return csv_trace((csv_text or "").splitlines())
 
 
 def _points(points: Iterable[object]) -> Iterator[Row]:

@@ -1,18 +1,19 @@
 """Which elastic servers run and serve in each step; equal parts of a scenario are run once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.scenarios.demand_document import PolicyWindow
+from backend.domain.scenarios.document import Policy
 from backend.domain.scenarios.lives import Lives, lives
 from backend.domain.scenarios.model import Part, Scenario
 from backend.domain.scenarios.needed import needed
-from backend.domain.scenarios.policies import REMEMBERING, Load, Policy, wanted
+from backend.domain.scenarios.policies import REMEMBERING, Load, wanted
 from backend.domain.scenarios.scan import Servers, sliding_min
 from backend.domain.scenarios.service import Service, served
-from backend.domain.scenarios.windows import Window
 
 ZERO = Fraction(0)
 DIGITS = 14  # of which a float is sure
@@ -101,18 +102,19 @@ def _beside(policy: Policy, count: int) -> Policy:
     if not count:
         return policy
     most = policy.max_servers
-    return replace(
-        policy,
-        min_servers=max(0, policy.min_servers - count),
-        max_servers=None if most is None else max(0, most - count),
-        count=max(0, policy.count - count),
-        base=max(ZERO, policy.base - count),
-        windows=tuple(_lower(window, count) for window in policy.windows),
+    return policy.model_copy(
+        update={
+            "min_servers": max(0, policy.min_servers - count),
+            "max_servers": None if most is None else max(0, most - count),
+            "count": max(0, policy.count - count),
+            "base": max(ZERO, policy.base - count),
+            "windows": tuple(_lower(window, count) for window in policy.windows),
+        }
     )
 
 
-def _lower(window: Window, count: int) -> Window:
-    return replace(window, level=max(window.level - count, window.level * 0))
+def _lower(window: PolicyWindow, count: int) -> PolicyWindow:
+    return window.model_copy(update={"level": max(window.level - count, window.level * 0)})
 
 
 def _quoted(running: Servers, policy: Policy) -> Servers:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.scenarios.charges import base_cost
-from backend.domain.scenarios.model import Demand, Option, Part, Scenario, Uncertainty
+from backend.domain.scenarios.document import Uncertainty
+from backend.domain.scenarios.model import Demand, Option, Part, Scenario
 from backend.domain.scenarios.results import Outcome, money, outcome
 
 GRID = 9
@@ -125,6 +126,10 @@ def _scaled(scenario: Scenario, ratio: float) -> Scenario:
     return replace(scenario, demand=demand)
 
 
+def _started_in(scenario: Scenario, warmup_s: float) -> Scenario:
+    return replace(scenario, policy=scenario.policy.model_copy(update={"warmup_s": warmup_s}))
+
+
 def _base_cost(scenario: Scenario, option: Option) -> Fraction:
     for part in option.parts:
         if isinstance(part.count, int):
@@ -152,10 +157,7 @@ def _boot(scenario: Scenario, one: Outcome, boot: Draws) -> Draws:
     option = decided(one)
     times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
     shares = [
-        outcome(
-            replace(scenario, policy=replace(scenario.policy, warmup_s=warmup_s * time)), option
-        ).service.share
-        for time in times
+        outcome(_started_in(scenario, warmup_s * time), option).service.share for time in times
     ]
     return np.interp(boot, times, np.array(shares) - one.service.share)
 

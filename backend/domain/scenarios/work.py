@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from backend.domain.documents.values import exact
 from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.billing.lifetimes import DAY_S
 from backend.domain.scenarios.policies import pace
-from backend.domain.scenarios.reading import exact
 from backend.domain.scenarios.regimes import PRICES, SHAPES
 from backend.domain.scenarios.uncertainty import GRID
 

@@ -12,8 +12,8 @@ from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.views import View
 from backend.common.work import calculation, most_steps
-from backend.domain.contention_document import MOST_WORK, contention, work
-from backend.scenarios.api.documents import ContentionDocument, ContentionResult
+from backend.domain.contention_document import MOST_WORK, ContentionDocument, contention, work
+from backend.scenarios.api.documents import ContentionResult
 
 STEPS_PER_WORK = 10
 """Exact fractions take ten times as long as the steps of a simulation."""

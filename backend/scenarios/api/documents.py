@@ -14,30 +14,6 @@ from backend.common.rest.documents import Strict, TextField
 Fields = serializers.DictField
 
 
-class ScenarioDocument(Strict):
-    """A scenario: demand over time, and options that serve it. Every field, with its unit, default
-    and range, is in /api/v1/schemas/scenario.json."""
-
-    schema = serializers.ChoiceField(choices=[1])
-    name = TextField(required=False, allow_null=True, max_length=200)
-    horizon = Fields(help_text="start, days or months, step_s")
-    demand = Fields(help_text="unit, kind (daily, trace, composed) and the fields of the kind")
-    capacity = Fields(
-        required=False,
-        help_text="units_per_server or metric and units_per_score; target_utilisation",
-    )
-    policy = Fields(required=False, help_text="kind and its parameters; by default perfect")
-    options = serializers.ListField(
-        child=Fields(), min_length=1, help_text="name, parts, extras: what is compared"
-    )
-    extras = Fields(required=False, help_text="costs beside the servers, for all options")
-    hazard_per_month = NumberField(
-        required=False, allow_null=True, help_text="probability that the project ends in a month"
-    )
-    contract = Fields(required=False, help_text="minimum_months, notice_days")
-    uncertainty = Fields(required=False, help_text="draws, seed and spreads")
-
-
 class ScenarioChange(Strict):
     """Members to put in the place of those of the document; null takes one away."""
 
@@ -122,35 +98,6 @@ class ScenarioResult(serializers.Serializer[Any]):
     tornado = serializers.ListField(child=Fields())
     assumptions = serializers.ListField(child=Fields())
     data_version = serializers.IntegerField(help_text="state of prices and scores")
-
-
-class LinkDocument(Strict):
-    """What flows share."""
-
-    name = TextField(max_length=200)
-    capacity_bytes_per_s = serializers.FloatField()
-
-
-class FlowDocument(Strict):
-    """Equal flows along a path; no demand takes what it gets."""
-
-    name = TextField(max_length=200)
-    count = serializers.IntegerField(
-        required=False, allow_null=True, min_value=1, help_text="by default 1"
-    )
-    demand_bytes_per_s = serializers.FloatField(
-        required=False, allow_null=True, help_text="of a single one; null is greedy"
-    )
-    path = serializers.ListField(child=TextField(), required=False, allow_null=True)
-
-
-class ContentionDocument(Strict):
-    """Links, and flows that share them."""
-
-    schema = serializers.ChoiceField(choices=[1])
-    links = LinkDocument(many=True, required=False, allow_null=True)
-    flows = FlowDocument(many=True)
-    transfer_bytes = serializers.IntegerField(required=False, allow_null=True, min_value=0)
 
 
 class FlowResult(serializers.Serializer[Any]):

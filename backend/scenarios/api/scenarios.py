@@ -17,10 +17,10 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView, View
 from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.scenarios.api.documents import (
     ScenarioChange,
     ScenarioDetail,
-    ScenarioDocument,
     ScenarioNote,
     ScenarioResult,
 )

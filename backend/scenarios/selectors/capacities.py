@@ -7,8 +7,8 @@ from typing import Any
 
 from backend.benchmarks.services.summaries import Score, computed
 from backend.catalog.models import Offer
+from backend.domain.documents.values import exact
 from backend.domain.metrics import METRICS
-from backend.domain.scenarios.reading import exact
 from backend.scenarios.selectors.quoted import DIGITS, text
 
 METRIC, UNITS = "metric", "units_per_score"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import NamedTuple
 
-from backend.domain.scenarios.fields import FIELDS, Field
+from backend.domain.documents.values import Number, Value, WholeNumber
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared import figures
 
@@ -32,29 +32,29 @@ class Help(NamedTuple):
 
 def help_for(entry: Entry) -> Help:
     """What is said of a field of the layout."""
-    field = FIELDS[f"/{entry.path}"]
+    value = entry.value
     is_repeated = "*" in entry.path
-    said = [] if entry.kind in FORMAT_ONLY or is_repeated else [field.meaning]
-    said += [FORMATS.get(entry.kind, ""), field.unit]
-    said += [bounds(field)] if entry.kind not in WITHOUT_RANGE else []
+    said = [] if entry.kind in FORMAT_ONLY or is_repeated else [value.meaning]
+    said += [FORMATS.get(entry.kind, ""), value.unit]
+    said += [bounds(value)] if entry.kind not in WITHOUT_RANGE else []
     text = "; ".join(filter(None, said))
     if not is_repeated:  # of all others a table tells the rest once
-        text = f"{text}. {field.source}".strip()
-    return Help(text, field.default or "")
+        text = f"{text}. {value.source}".strip()
+    return Help(text, entry.default)
 
 
-def glossary(entries: Iterable[Entry]) -> list[tuple[Entry, Field, str]]:
-    """(entry, field, range) of each, for the table that explains them all."""
-    found = [(entry, FIELDS[f"/{entry.path}"]) for entry in entries]
-    return [(entry, field, bounds(field)) for entry, field in found]
+def glossary(entries: Iterable[Entry]) -> list[tuple[Entry, str]]:
+    """(entry, range) of each, for the table that explains them all."""
+    return [(entry, bounds(entry.value)) for entry in entries]
 
 
-def bounds(field: Field) -> str:
+def bounds(value: Value) -> str:
     """`0 to 1`, `above 0`, or nothing where there is no bound."""
-    low = None if field.low is None else figures.quantity(Decimal(field.low))
-    high = None if field.high is None else figures.quantity(Decimal(field.high))
-    if low is None:
+    if not isinstance(value, Number | WholeNumber) or value.low is None:
         return ""
-    if high is None:
-        return f"above {low}" if field.is_above else f"from {low}"
-    return f"above {low}, up to {high}" if field.is_above else f"{low} to {high}"
+    is_above = isinstance(value, Number) and value.is_above
+    low = figures.quantity(Decimal(value.low))
+    if value.high is None:
+        return f"above {low}" if is_above else f"from {low}"
+    high = figures.quantity(Decimal(value.high))
+    return f"above {low}, up to {high}" if is_above else f"{low} to {high}"

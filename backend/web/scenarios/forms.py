@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.fields import Field
 from backend.web.scenarios import form_layout as layout
 from backend.web.scenarios.document_values import told, typed
 from backend.web.scenarios.form_help import glossary, help_for
@@ -217,7 +216,7 @@ class ScenarioForm(WriteForm):
         return {name: self.shown(entries) for name, entries in _SECTIONS.items()}
 
     @property
-    def glossary(self) -> list[tuple[Entry, Field, str]]:
+    def glossary(self) -> list[tuple[Entry, str]]:
         """What the fields of every option mean."""
         return glossary((*layout.PART_ENTRIES, *layout.TERM_ENTRIES))
 

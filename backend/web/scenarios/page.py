@@ -5,9 +5,10 @@ from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.work import calculation, most_steps
+from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.fields import FIELDS
-from backend.domain.scenarios.prices import BILLINGS
+from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.scenarios.price_document import UNITS_OF_BILLINGS
 from backend.domain.scenarios.regimes import PRICES, regimes
 from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
 from backend.scenarios.models import Scenario
@@ -98,26 +99,27 @@ def assumed(scenario: Scenario, found_now: Simulated) -> list[dict[str, Any]]:
     found += list(_prices(found_now.resolved))
     names = {one["name"] for one in found}
     kinds = _kinds(document)
-    for path, field in FIELDS.items():
+    for path, field in every_field(ScenarioDocument):
         if (
             path in NAMES
             or "*" in path
-            or field.kind in {"object", "objects"}
+            or field.model is not None
+            or field.element is not None
             or path.count("/") > 2
         ):
             continue
         value = _at(document, path)
         is_told = value is not None and not isinstance(value, list | dict) and field.name != "csv"
-        is_idle = bool(field.when) and not kinds.intersection(field.when)
-        if is_idle or field.name in names or not (is_told or field.default):
+        is_idle = bool(field.value.when) and not kinds.intersection(field.value.when)
+        if is_idle or field.name in names or not (is_told or field.default is not None):
             continue
         found.append(
             {
                 "name": path.removeprefix("/").replace("/", ", ").replace("_", " "),
-                "value": value if is_told else field.default,
-                "unit": field.unit,
-                "source": field.meaning
-                + ("" if is_told else f". Not stated: the default. {field.source}".rstrip()),
+                "value": value if is_told else str(field.default),
+                "unit": field.value.unit,
+                "source": field.value.meaning
+                + ("" if is_told else f". Not stated: the default. {field.value.source}".rstrip()),
                 "is_stated": is_told,
             }
         )
@@ -136,7 +138,7 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {
                 "name": f"price, {option['name']}, {part.get('role', 'all')}",
                 "value": price["amount"],
-                "unit": f"{price.get('currency', '')}/{BILLINGS[price['billing']].unit}",
+                "unit": f"{price.get('currency', '')}/{UNITS_OF_BILLINGS[price['billing']]}",
                 "source": f"billed {price['billing']}".replace("_", " ") + (more and f"; {more}"),
                 "is_stated": True,
             }

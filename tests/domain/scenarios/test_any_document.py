@@ -13,7 +13,7 @@ from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.work import check_work
 from tests.domain.scenarios.documents import Document
-from tests.domain.scenarios.test_fields import ALL
+from tests.domain.scenarios.test_document import ALL
 
 ODD = st.sampled_from(
     [

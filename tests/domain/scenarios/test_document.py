@@ -1,4 +1,4 @@
-"""The table of fields and the reader of documents say the same; so does the JSON Schema."""
+"""The document of a scenario: its schema, its defaults and its ranges."""
 
 import copy
 import json
@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from backend.domain.documents.model import Described, every_field, json_schema
+from backend.domain.documents.values import Number, WholeNumber
 from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.fields import FIELDS, Field
-from backend.domain.scenarios.schema import contention_schema, scenario_schema
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
-VALIDATOR = Draft202012Validator(scenario_schema())
+VALIDATOR = Draft202012Validator(json_schema(ScenarioDocument))
+FIELDS = dict(every_field(ScenarioDocument))
 FROM_THE_CATALOG = {"offer", "price_observation", "term", "metric", "units_per_score"}
 WINDOW = {"from": "10:00", "to": "15:00", "level": 2, "weekdays": [0]}
 TRACE = [["2026-01-01T00:00:00+00:00", 1]]
@@ -121,12 +123,12 @@ ALL = [
     *(whole(policy=kind) for kind in POLICIES),
     *(whole(billing=kind) for kind in BILLINGS),
 ]
-LEAVES = frozenset({"hardware", "points", "tiers", "shares", "numbers", "wholes"})
 
 
 def paths(value: Any, path: str = "") -> Iterator[str]:
     """Every path that a document uses, with * for places of lists."""
-    if path in FIELDS and FIELDS[path].kind in LEAVES:
+    field = FIELDS.get(path.removesuffix("/*"))
+    if field is not None and field.model is None and field.element is None:
         return
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -149,23 +151,13 @@ def test_reader_and_schema_take_every_field(document: Document) -> None:
     assert list(VALIDATOR.iter_errors(document)) == []
 
 
-def test_fields_of_a_kind_are_unknown_to_the_others() -> None:
-    for kinds, name in ((DEMANDS, "demand"), (POLICIES, "policy")):
-        for own in {field for given in kinds.values() for field in given}:
-            knows = {kind for kind, given in kinds.items() if own in given}
-            assert set(FIELDS[f"/{name}/{own}"].when) == knows
-    for own in {field for given in BILLINGS.values() for field in given}:
-        knows = {billing for billing, given in BILLINGS.items() if own in given}
-        assert set(FIELDS[f"/options/*/parts/*/price/{own}"].when) == knows
-
-
-def changed(field: Field, value: Any) -> Document | None:
+def changed(path: str, value: Any) -> Document | None:
     """A document in which the field says this; None where no document has it."""
     for document in ALL:
-        if field.path in set(paths(document)):
+        if path in set(paths(document)):
             found = copy.deepcopy(document)
             at: Any = found
-            *places, last = field.path.strip("/").split("/")
+            *places, last = path.strip("/").split("/")
             for place in places:
                 at = at[0] if place == "*" else at[place]
             if value is ...:
@@ -184,22 +176,26 @@ def is_refused(document: Document) -> bool:
     return False
 
 
+def bounds(field: Described) -> list[float]:
+    """What is just beyond the range of a number."""
+    value = field.value
+    if isinstance(value, Number):
+        low = [] if value.low is None else [float(value.low) - (0 if value.is_above else 1)]
+        return [*low, *([] if value.high is None else [float(value.high) + 1])]
+    return [value.low - 1, value.high + 1] if isinstance(value, WholeNumber) else []
+
+
 NUMBERS = [
-    field
-    for field in FIELDS.values()
-    if field.kind in {"number", "whole"}
-    and field.low is not None
-    and field.path not in {"/horizon/months", "/capacity/units_per_score"}
+    path
+    for path, field in FIELDS.items()
+    if bounds(field) and field.name not in FROM_THE_CATALOG and path != "/horizon/months"
 ]
 
 
-@pytest.mark.parametrize("field", NUMBERS, ids=lambda field: field.path)
-def test_both_refuse_what_is_beyond_the_range(field: Field) -> None:
-    beyond = [float(field.low or 0) - 1, *([float(field.high) + 1] if field.high else [])]
-    if field.is_above:
-        beyond.append(float(field.low or 0))
-    for value in beyond:
-        document = changed(field, int(value) if value == int(value) else value)
+@pytest.mark.parametrize("path", NUMBERS)
+def test_both_refuse_what_is_beyond_the_range(path: str) -> None:
+    for value in bounds(FIELDS[path]):
+        document = changed(path, int(value) if value == int(value) else value)
         assert document is not None
         assert is_refused(document), value
         assert not VALIDATOR.is_valid(document), value
@@ -210,10 +206,8 @@ def test_default_is_what_the_reader_takes(path: str) -> None:
     field = FIELDS[path]
     if field.name in FROM_THE_CATALOG:
         return
-    default = int(field.default or 0) if field.kind == "whole" else field.default
-    said, left_out = changed(field, default), changed(field, ...)
     results = []
-    for document in (said, left_out):
+    for document in (changed(path, field.default), changed(path, ...)):
         assert document is not None
         results.append(simulate(document))
         for word in ("input_sha256", "assumptions"):
@@ -223,7 +217,7 @@ def test_default_is_what_the_reader_takes(path: str) -> None:
 
 @pytest.mark.parametrize("path", [p for p in FIELDS if FIELDS[p].is_needed])
 def test_reader_refuses_a_document_without_a_field_that_is_needed(path: str) -> None:
-    document = changed(FIELDS[path], ...)
+    document = changed(path, ...)
     assert document is not None
     assert is_refused(document)
 
@@ -237,8 +231,7 @@ def test_schema_refuses_unknown_fields_and_a_document_without_options() -> None:
 
 
 def test_schemas_are_sound_and_take_the_templates() -> None:
-    Draft202012Validator.check_schema(scenario_schema())
-    Draft202012Validator.check_schema(contention_schema())
+    Draft202012Validator.check_schema(json_schema(ScenarioDocument))
     for template in TEMPLATES.values():
         document = json.loads(json.dumps(dict(template.document)))
         assert list(VALIDATOR.iter_errors(document)) == [], template.key
@@ -249,4 +242,4 @@ def test_schema_takes_offers_and_scores_of_the_catalog() -> None:
     document["capacity"] = {"metric": "cmips_score", "units_per_score": "0.01"}
     document["options"][0]["parts"][0]["price"] = {"offer": "aws-m5", "term": "spot"}
     assert list(VALIDATOR.iter_errors(document)) == []
-    assert "only with hour_ceil_cap" in json.dumps(scenario_schema())
+    assert "only with hour_ceil_cap" in json.dumps(json_schema(ScenarioDocument))

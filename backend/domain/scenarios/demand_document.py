@@ -1,0 +1,288 @@
+"""The time that a scenario looks at, and its demand, as the document states them."""
+
+import calendar
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from backend.domain.documents.model import Document, Faults
+from backend.domain.documents.values import (
+    DAY_S,
+    Clock,
+    Many,
+    Moment,
+    Number,
+    Text,
+    WholeNumber,
+    Word,
+    Zone,
+)
+from backend.domain.errors import InvalidValue
+from backend.domain.scenarios.document_values import (
+    CV,
+    MOST_SEED,
+    MOST_SERVERS,
+    MOST_UNITS,
+    OWN,
+    UNIT,
+    ZERO,
+    Csv,
+    FactorList,
+    Float,
+    Points,
+    UnitNumber,
+    Weekdays,
+)
+from backend.domain.scenarios.steps import Steps
+from backend.domain.scenarios.traces import MOST_POINTS, Trace, trace_from
+from backend.domain.scenarios.windows import EVERY_DAY, Window
+
+DAILY, TRACE, COMPOSED = DEMANDS = ("daily", "trace", "composed")
+
+
+class HorizonDocument(Document):
+    """The time that is looked at."""
+
+    start_s: Annotated[
+        int,
+        Moment(
+            "Start; with months the first of one at 00:00 UTC", "ISO 8601 with zone", label="Start"
+        ),
+    ] = Field(alias="start")
+    days: Annotated[
+        Fraction | None,
+        Number("Length; either this or months", "days", label="Days", high="36600", is_above=True),
+    ] = None
+    months: Annotated[
+        int | None,
+        WholeNumber(
+            "Length; either this or days",
+            "calendar months",
+            label="or calendar months",
+            low=1,
+            high=120,
+        ),
+    ] = None
+    step_s: Annotated[
+        int,
+        WholeNumber(
+            "Length of a step; demand between two starts is not seen",
+            "s",
+            label="Step",
+            source=f"{OWN}: faster bursts than a minute are rarely recorded",
+            low=1,
+            high=30 * DAY_S,
+        ),
+    ] = 60
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The steps; InvalidValue where there are too many or none."""
+        return Steps(self.start_s, self.step_s, int(self._seconds / self.step_s))
+
+    @property
+    def _seconds(self) -> Fraction:
+        if self.months is None:
+            return (self.days or ZERO) * DAY_S
+        first = dt.datetime.fromtimestamp(self.start_s, dt.UTC)
+        year, month = divmod(first.year * 12 + first.month - 1 + self.months, 12)
+        return Fraction(calendar.timegm((year, month + 1, 1, 0, 0, 0)) - self.start_s)
+
+    def faults(self) -> Faults:
+        if (self.days is None) == (self.months is None):
+            yield "days", "exactly one of days and months is needed"
+            return
+        first = dt.datetime.fromtimestamp(self.start_s, dt.UTC)
+        is_first = (first.day, first.hour, first.minute, first.second) == (1, 0, 0, 0)
+        if self.months is not None and not is_first:
+            yield "start", "with months it is the first of a month at 00:00 UTC"
+        if (self._seconds / self.step_s).denominator != 1:
+            yield "step_s", f"the horizon is not a whole number of steps of {self.step_s} s"
+            return
+        try:
+            self.steps  # noqa: B018
+        except InvalidValue as error:
+            yield "step_s", error.detail
+
+
+class _WindowDocument(Document):
+    from_s: Annotated[int, Clock("Begin, local time", "HH:MM", label="From", high_s=DAY_S - 1)] = (
+        Field(alias="from")
+    )
+    to_s: Annotated[int, Clock("End; not after from: on the next day", "HH:MM", label="To")] = (
+        Field(alias="to")
+    )
+
+
+class DemandWindow(_WindowDocument):
+    """Hours of the day at another level."""
+
+    level: Annotated[
+        Decimal,
+        UnitNumber("In place of the base, also when lower", UNIT, label="Level", high=MOST_UNITS),
+    ]
+    weekdays: Annotated[
+        frozenset[int], Weekdays("On which it begins, 0 = Monday; by default all", label="Weekdays")
+    ] = EVERY_DAY
+
+    @property
+    def window(self) -> Window:
+        return Window(self.from_s, self.to_s, self.level, self.weekdays)
+
+
+class PolicyWindow(_WindowDocument):
+    """Hours of the day with another number of servers."""
+
+    level: Annotated[
+        Decimal,
+        UnitNumber(
+            "In place of the base, also when lower",
+            "servers",
+            label="Level",
+            high=str(MOST_SERVERS),
+        ),
+    ]
+    weekdays: Annotated[
+        frozenset[int], Weekdays("On which it begins, 0 = Monday; by default all", label="Weekdays")
+    ] = EVERY_DAY
+
+    @property
+    def window(self) -> Window:
+        return Window(self.from_s, self.to_s, self.level, self.weekdays)
+
+
+class EventDocument(Document):
+    """What comes on top of the demand for a time."""
+
+    at_s: Annotated[int, Moment("Begin", "ISO 8601 with zone")] = Field(alias="at")
+    duration_s: Annotated[int, WholeNumber("Length", "s", low=1, high=366 * DAY_S)]
+    level: Annotated[float, Float("Added", UNIT, high=MOST_UNITS)]
+
+
+class DemandDocument(Document):
+    """What is asked for over time."""
+
+    switch: ClassVar[str] = "kind"
+
+    kind: Annotated[str, Word("How it is stated", label="Demand", choices=DEMANDS)]
+    unit: Annotated[str, Text("What it is counted in; a label", label="Unit")] = "units"
+    time_zone: Annotated[
+        str,
+        Zone(
+            "Wall clock of windows and cycles, with its summer time",
+            label="Time zone",
+            when=(DAILY, COMPOSED),
+        ),
+    ] = "UTC"
+    base: Annotated[
+        Decimal,
+        UnitNumber(
+            "Outside the windows",
+            UNIT,
+            label="Level outside the windows",
+            when=(DAILY,),
+            high=MOST_UNITS,
+        ),
+    ] = Decimal(0)
+    windows: Annotated[
+        tuple[DemandWindow, ...],
+        Many("Hours of the day at another level; the highest wins", when=(DAILY,), high=200),
+    ] = ()
+    points: Annotated[
+        Any,
+        Points(
+            f"[time, value] pairs, at most {MOST_POINTS:,}; each holds until the next",
+            when=(TRACE,),
+        ),
+    ] = None
+    level: Annotated[
+        float,
+        Float(
+            "Mean before growth and noise",
+            UNIT,
+            label="Level",
+            when=(COMPOSED,),
+            is_needed=True,
+            high=MOST_UNITS,
+        ),
+    ] = 0.0
+    growth_per_month: Annotated[
+        float,
+        Float(
+            "Growth in 730 hours",
+            "ratio",
+            label="Growth a month",
+            when=(COMPOSED,),
+            low="-1",
+            high="10",
+        ),
+    ] = 0.0
+    noise_cv: Annotated[
+        float,
+        Float(
+            "Spread of a log-normal factor in each step",
+            CV,
+            label="Noise",
+            when=(COMPOSED,),
+            high="10",
+        ),
+    ] = 0.0
+    seed: Annotated[
+        int,
+        WholeNumber(
+            "Of the noise: the same gives the same",
+            label="Seed of the noise",
+            when=(COMPOSED,),
+            high=MOST_SEED,
+        ),
+    ] = 0
+    daily: Annotated[
+        tuple[float, ...],
+        FactorList(
+            "24 factors, one an hour of the day",
+            "ratio",
+            label="Factors of the 24 hours",
+            when=(COMPOSED,),
+            count=24,
+        ),
+    ] = (1.0,) * 24
+    weekly: Annotated[
+        tuple[float, ...],
+        FactorList(
+            "7 factors from Monday on",
+            "ratio",
+            label="Factors from Monday on",
+            when=(COMPOSED,),
+            count=7,
+        ),
+    ] = (1.0,) * 7
+    events: Annotated[
+        tuple[EventDocument, ...],
+        Many("What comes on top for a time", label="Events", when=(COMPOSED,)),
+    ] = ()
+    csv: Annotated[
+        str | None,
+        Csv("timestamp,value lines instead of points", label="Times and values", when=(TRACE,)),
+    ] = None
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The recorded demand; InvalidValue names the point."""
+        return trace_from(self.points, self.csv)
+
+    def faults(self) -> Faults:
+        if self.kind != TRACE:
+            return
+        if (self.points is None) == (self.csv is None):
+            yield "points", "exactly one of points and csv is needed"
+        elif self.points is not None and not 1 <= len(self.points) <= MOST_POINTS:
+            yield "points", f"a list of 1 to {MOST_POINTS} is needed"
+        else:
+            try:
+                self.trace  # noqa: B018
+            except InvalidValue as error:
+                yield error.field, error.detail

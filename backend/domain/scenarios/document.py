@@ -1,0 +1,460 @@
+"""The document of a scenario (schema 1): every field with its range, default, unit and words.
+
+The reader, the JSON Schema, the documentation of the API and the fields of the editor come from
+these models. Prices by `offer` or `price_observation` and scores by `metric` are put in their
+place by whoever knows the catalog, before the document is read.
+"""
+
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from backend.domain.documents.model import Document, Faults
+from backend.domain.documents.values import (
+    Many,
+    Number,
+    Object,
+    Text,
+    Version,
+    WholeNumber,
+    Word,
+    Zone,
+)
+from backend.domain.pricing.billing.lifetimes import CALENDAR
+from backend.domain.scenarios.demand_document import DemandDocument, HorizonDocument, PolicyWindow
+from backend.domain.scenarios.document_values import (
+    CV,
+    MOST_OPTIONS,
+    MOST_SEED,
+    MOST_SERVERS,
+    OPTIMAL,
+    OWN,
+    UNIT,
+    ZERO,
+    AmountNumber,
+    Convention,
+    Count,
+    Float,
+    Ratio,
+    Seconds,
+    Tiers,
+)
+from backend.domain.scenarios.price_document import ServerPriceDocument
+
+POLICIES = (
+    "perfect",
+    "fixed",
+    "scheduled",
+    "hpa",
+    "cluster_autoscaler",
+    "target_tracking",
+    "step",
+    "predictive",
+)
+
+
+class CapacityDocument(Document):
+    """What a server carries."""
+
+    units_per_server: Annotated[
+        Fraction | None,
+        Number(
+            "Of the demand, by one server at its limit",
+            UNIT,
+            label="Units a server carries",
+            is_above=True,
+        ),
+    ] = None
+    target_utilisation: Annotated[
+        Fraction,
+        Ratio(
+            "Share of a server that is planned to be used",
+            label="Target utilisation",
+            source=f"{OWN}: no reserve; 0.7 is a common target",
+            is_above=True,
+        ),
+    ] = Fraction(1)
+    metric: Annotated[
+        str | None,
+        Text(
+            "Metric whose score is the capacity of options that name an offer",
+            label="or a measured score",
+        ),
+    ] = None
+    units_per_score: Annotated[
+        Fraction | None,
+        Number(
+            "Of the demand, by one point of the metric",
+            UNIT,
+            label="Units of one point of it",
+            is_above=True,
+        ),
+    ] = None
+
+    def faults(self) -> Faults:
+        for name in ("metric", "units_per_score"):
+            if getattr(self, name) is not None:
+                yield name, "a score needs the catalog of offers"
+
+
+class Policy(Document):
+    """How servers follow the demand. Which fields count depends on the kind."""
+
+    switch: ClassVar[str] = "kind"
+
+    kind: Annotated[
+        str, Word("Which rule starts and ends servers", label="Policy", choices=POLICIES)
+    ] = "perfect"
+    min_servers: Annotated[
+        int,
+        WholeNumber(
+            "Least of the whole fleet", "servers", label="Fewest servers", high=MOST_SERVERS
+        ),
+    ] = Field(0, alias="min")
+    max_servers: Annotated[
+        int | None,
+        WholeNumber(
+            "Most of the whole fleet; by default none",
+            "servers",
+            label="Most servers",
+            high=MOST_SERVERS,
+        ),
+    ] = Field(None, alias="max")
+    quota: Annotated[
+        int | None,
+        WholeNumber(
+            "Most elastic ones that the provider gives; by default none",
+            "servers",
+            label="Quota of elastic servers",
+            high=MOST_SERVERS,
+        ),
+    ] = None
+    warmup_s: Annotated[
+        float,
+        Seconds(
+            "From launch to service; billed",
+            label="Start of a server",
+            source=f"{OWN}: at once. Measured starts: see the metric boot_time_s",
+        ),
+    ] = 0.0
+    lag_s: Annotated[
+        float,
+        Seconds(
+            "How old the demand is that the rule sees",
+            label="Lag of the measurement",
+            source=f"{OWN}: none. Metrics of providers come every 60 s",
+        ),
+    ] = 0.0
+    count: Annotated[
+        int,
+        WholeNumber(
+            "Servers",
+            "servers",
+            label="Servers",
+            when=("fixed",),
+            is_needed=True,
+            high=MOST_SERVERS,
+        ),
+    ] = 0
+    time_zone: Annotated[
+        str, Zone("Wall clock of the windows", label="Time zone", when=("scheduled",))
+    ] = "UTC"
+    base: Annotated[
+        Fraction,
+        Number(
+            "Outside the windows",
+            "servers",
+            label="Servers outside the windows",
+            when=("scheduled",),
+            high=str(MOST_SERVERS),
+        ),
+    ] = ZERO
+    windows: Annotated[
+        tuple[PolicyWindow, ...],
+        Many("Hours of the day at another level; the highest wins", when=("scheduled",), high=200),
+    ] = ()
+    out_window_s: Annotated[
+        float,
+        Seconds(
+            "The need must have been there so long before servers start",
+            label="Window before servers start",
+            when=("hpa",),
+            source="Kubernetes: no stabilisation when scaling up",
+        ),
+    ] = 0.0
+    in_window_s: Annotated[
+        float,
+        Seconds(
+            "… and away so long before they end",
+            label="Window before servers end",
+            when=("hpa",),
+            source="Kubernetes: stabilisation of 300 s when scaling down",
+        ),
+    ] = 300.0
+    out_delay_s: Annotated[
+        float,
+        Seconds(
+            "The need must have been there so long before servers start",
+            label="Wait before servers start",
+            when=("cluster_autoscaler",),
+            source="Cluster Autoscaler: at once",
+        ),
+    ] = 0.0
+    in_delay_s: Annotated[
+        float,
+        Seconds(
+            "… and away so long before they end",
+            label="Wait before servers end",
+            when=("cluster_autoscaler",),
+            source="Cluster Autoscaler: unneeded for 10 minutes",
+        ),
+    ] = 600.0
+    target: Annotated[
+        Fraction,
+        Ratio(
+            "Use that is aimed at; by default the target utilisation",
+            is_derived=True,
+            label="Target of the policy",
+            when=("target_tracking", "step"),
+            is_above=True,
+        ),
+    ] = Fraction(1)
+    cooldown_s: Annotated[
+        float,
+        Seconds(
+            "Pause after a change",
+            label="Cool-down",
+            when=("target_tracking", "step"),
+            source="EC2 Auto Scaling: default cooldown of 300 s",
+        ),
+    ] = 300.0
+    in_below: Annotated[
+        Fraction,
+        Ratio(
+            "One server fewer below this use",
+            label="One server fewer below",
+            when=("step",),
+            source=OWN,
+        ),
+    ] = Fraction(2, 5)
+    lead_s: Annotated[
+        float, Seconds("How far ahead the need is known", label="Known ahead", when=("predictive",))
+    ] = 0.0
+
+    def faults(self) -> Faults:
+        if self.max_servers is not None and self.min_servers > self.max_servers:
+            yield "min", f"{self.min_servers} is above max, {self.max_servers}"
+
+
+class Extras(Document):
+    """Costs beside the servers."""
+
+    egress_gb_per_month: Annotated[
+        Fraction,
+        AmountNumber("Traffic to the internet", "GB/month", label="Traffic out, GB a month"),
+    ] = ZERO
+    egress_tiers: Annotated[
+        tuple[tuple[Fraction | None, Fraction], ...],
+        Tiers(
+            "[up to GB a month, price a GB]; the last bound is null",
+            "currency/GB",
+            label="Prices of traffic",
+        ),
+    ] = ()
+    storage_gb: Annotated[Fraction, AmountNumber("Storage", "GB", label="Storage, GB")] = ZERO
+    storage_usd_per_gb_month: Annotated[
+        Fraction,
+        AmountNumber("Price of storage", "currency/GB and month", label="Price of a GB a month"),
+    ] = ZERO
+    staff_hours_per_month: Annotated[
+        Fraction, AmountNumber("Work", "h/month", label="Staff hours a month")
+    ] = ZERO
+    staff_usd_per_hour: Annotated[
+        Fraction, AmountNumber("Price of work", "currency/h", label="Price of an hour")
+    ] = ZERO
+    fixed_per_month: Annotated[
+        Fraction, AmountNumber("Everything else", "currency/month", label="Fixed a month")
+    ] = ZERO
+    month_convention: Annotated[
+        str | int, Convention("What a month of these is", label="What a month is")
+    ] = CALENDAR
+
+    def over(self, shared: "Extras") -> "Extras":
+        """These with those of all options for what they leave out."""
+        return shared.model_copy(
+            update={name: getattr(self, name) for name in self.model_fields_set}
+        )
+
+
+class PartDocument(Document):
+    """Servers of one price."""
+
+    role: Annotated[str, Word("Which part of the load", choices=("all", "base", "burst"))] = "all"
+    count: Annotated[
+        int | str | None,
+        Count(
+            "Servers that are always on: a number, peak, or for a base optimal; by default elastic",
+            "servers",
+            label="How many",
+        ),
+    ] = None
+    price: Annotated[ServerPriceDocument, Object("What such a server costs")]
+    capacity: Annotated[
+        Fraction | None,
+        Number("units_per_server of this part", UNIT, label="Units it carries", is_above=True),
+    ] = None
+
+
+class OptionDocument(Document):
+    """One way to run the whole load."""
+
+    name: Annotated[str, Text("Name, once in the document", label="Option")]
+    parts: Annotated[
+        tuple[PartDocument, ...], Many("One part all, or one base and one burst", low=1, high=2)
+    ]
+    extras: Annotated[Extras | None, Object("Own costs; each wins over that of all options")] = None
+
+    def faults(self) -> Faults:
+        roles = [part.role for part in self.parts]
+        if roles not in (["all"], ["base", "burst"], ["burst", "base"]):
+            yield "parts", "either one part all, or one base and one burst"
+            return
+        base = next((part for part in self.parts if part.role == "base"), None)
+        for place, part in enumerate(self.parts):
+            if part.role == "base" and part.count is None:
+                yield f"parts/{place}/count", "a base needs optimal, peak or a number"
+            if part.role == "burst" and part.count is not None:
+                yield f"parts/{place}/count", "a burst takes no count"
+            if part.role == "all" and part.count == OPTIMAL:
+                yield f"parts/{place}/count", "optimal is for a base beside a burst"
+            if part.price.billing == "reserved" and part.count is None:
+                yield f"parts/{place}/price/billing", "reserved servers need a count"
+            elif (
+                part.role == "burst"
+                and base is not None
+                and base.price.billing == "reserved"
+                and part.price.billing != "per_second"
+            ):
+                yield f"parts/{place}/price/billing", "beside reservations per_second is needed"
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+class ContractDocument(Document):
+    """What binds beyond the need."""
+
+    minimum_months: Annotated[
+        int,
+        WholeNumber(
+            "Of every server that is always on",
+            "months",
+            label="Least months of contracts",
+            high=120,
+        ),
+    ] = 0
+    notice_days: Annotated[
+        int, WholeNumber("Days from notice to end", "days", label="Days of notice", high=366)
+    ] = 0
+
+
+class Uncertainty(Document):
+    """Spreads of the inputs, for Monte Carlo; without them there are no intervals."""
+
+    draws: Annotated[int, WholeNumber("Monte-Carlo draws", label="Draws", low=1, high=100_000)] = (
+        1000
+    )
+    seed: Annotated[int, WholeNumber("The same gives the same", label="Seed", high=MOST_SEED)] = 0
+    demand_growth_cv: Annotated[
+        float, Float("Of the demand", CV, label="Spread of the demand", high="5")
+    ] = 0.0
+    score_cv: Annotated[
+        float,
+        Float(
+            "Of what a server carries; of a measured score its interval",
+            CV,
+            label="Spread of the score",
+            high="5",
+        ),
+    ] = 0.0
+    price_cv: Annotated[
+        float, Float("Of the prices", CV, label="Spread of the price", high="5")
+    ] = 0.0
+    boot_cv: Annotated[
+        float,
+        Float(
+            "Of the warm-up; of a measured one its interval",
+            CV,
+            label="Spread of the start",
+            high="5",
+        ),
+    ] = 0.0
+
+
+class ScenarioDocument(Document):
+    """A scenario: demand over time, and options that serve it."""
+
+    version: Annotated[int, Version("Version of the document")] = Field(alias="schema")
+    name: Annotated[str, Text("Name for people", label="Name")] = "Scenario"
+    horizon: Annotated[HorizonDocument, Object("The time that is looked at")]
+    demand: Annotated[DemandDocument, Object("What is asked for over time")]
+    capacity: Annotated[CapacityDocument, Object("What a server carries")] = Field(
+        default_factory=CapacityDocument
+    )
+    policy: Annotated[Policy, Object("How servers follow the demand")] = Field(
+        default_factory=lambda: Policy.read({})
+    )
+    options: Annotated[
+        tuple[OptionDocument, ...],
+        Many(f"What is compared, 1 to {MOST_OPTIONS}", low=1, high=MOST_OPTIONS),
+    ]
+    extras: Annotated[Extras, Object("Costs beside the servers, for all options")] = Field(
+        default_factory=Extras
+    )
+    hazard_per_month: Annotated[
+        Fraction,
+        Ratio(
+            "Probability that the project ends in a month",
+            label="Chance that the project ends in a month",
+        ),
+    ] = ZERO
+    contract: Annotated[ContractDocument, Object("What binds beyond the need")] = Field(
+        default_factory=ContractDocument
+    )
+    uncertainty: Annotated[
+        Uncertainty | None,
+        Object("Spreads of the inputs; without them no intervals", is_nullable=True),
+    ] = None
+
+    @property
+    def target(self) -> Fraction:
+        """The use that the policy aims at."""
+        is_own = "target" in self.policy.model_fields_set
+        return self.policy.target if is_own else self.capacity.target_utilisation
+
+    def faults(self) -> Faults:
+        if self.policy.kind == "step" and self.policy.in_below > self.target:
+            yield "policy/in_below", f"{float(self.policy.in_below)} is above target"
+        names: set[str] = set()
+        currency = _currency(self.options[0].parts[0])
+        for n, option in enumerate(self.options):
+            if option.name in names:
+                yield f"options/{n}/name", f"{option.name!r} is the name of another option, too"
+            names.add(option.name)
+            extras = option.extras.over(self.extras) if option.extras else self.extras
+            if extras.egress_gb_per_month and not extras.egress_tiers:
+                own = "" if option.extras is None else f"options/{n}/"
+                yield f"{own}extras/egress_tiers", "egress needs tiers"
+            for m, part in enumerate(option.parts):
+                at = f"options/{n}/parts/{m}"
+                if part.capacity is None and self.capacity.units_per_server is None:
+                    yield f"{at}/capacity", "units_per_server is said neither here nor for all"
+                if _currency(part) != currency:
+                    detail = f"{_currency(part)} beside {currency}: a document has one currency"
+                    yield f"{at}/price/currency", detail
+
+
+def _currency(part: PartDocument) -> str:
+    hardware = part.price.hardware
+    return part.price.currency if hardware is None else hardware.currency

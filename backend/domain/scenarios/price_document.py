@@ -1,0 +1,227 @@
+"""The price of a server as the document of a scenario states it, and the rule that bills it."""
+
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from backend.domain.documents.model import Document, Faults
+from backend.domain.documents.values import DAY_S, Number, Text, WholeNumber, Word
+from backend.domain.hardware import Hardware
+from backend.domain.pricing.billing.lifetimes import CALENDAR
+from backend.domain.pricing.billing.sustained_use import N1
+from backend.domain.pricing.billing.terms import Terms
+from backend.domain.scenarios.document_values import (
+    HOUR,
+    MONTH,
+    OWN,
+    ZERO,
+    AmountNumber,
+    Convention,
+    Currency,
+    OwnHardware,
+    Ratio,
+    ShareTiers,
+)
+
+PURCHASE = "purchase"
+UNITS_OF_BILLINGS = {
+    "per_second": HOUR,
+    "per_minute": HOUR,
+    "hour_ceil": HOUR,
+    "hour_ceil_cap": HOUR,
+    "monthly": MONTH,
+    "reserved": HOUR,
+    "savings": HOUR,
+    "sustained_use": HOUR,
+    "spot": HOUR,
+    PURCHASE: MONTH,
+    "dedicated": MONTH,
+}
+BILLINGS = tuple(UNITS_OF_BILLINGS)
+RENTED = ("", *(billing for billing in BILLINGS if billing != PURCHASE))
+"""Rules that bill an amount; so does one that is not known."""
+OF_A_MONTH = ("hour_ceil_cap", "monthly", "sustained_use", "dedicated")
+
+
+class ServerPriceDocument(Document):
+    """What a server costs, and the rule that bills it."""
+
+    switch: ClassVar[str] = "billing"
+
+    offer: Annotated[
+        str | None, Text("Slug of an offer: its price and score are taken", label="Offer")
+    ] = None
+    term: Annotated[
+        str | None,
+        Text(
+            "Of the offer: on_demand, monthly, spot, reserved_1y, …",
+            label="Term",
+            stand_in="on_demand",
+        ),
+    ] = None
+    amount: Annotated[
+        Fraction,
+        AmountNumber("Price of the unit", label="Price", needed_with=RENTED, is_above=True),
+    ] = Fraction(1)
+    currency: Annotated[
+        str, Currency("One for all prices", "three-letter code", needed_with=RENTED)
+    ] = ""
+    unit: Annotated[
+        str,
+        Word(
+            "What the amount is for; month with monthly, dedicated and purchase",
+            choices=(HOUR, MONTH),
+        ),
+    ] = ""
+    billing: Annotated[
+        str, Word("Rule of the bill", label="Billed", choices=BILLINGS, needed_with=("",))
+    ] = ""
+    price_observation: Annotated[
+        str | None, Text("Id of one price instead of an offer", label="Price by its id")
+    ] = None
+    minimum_s: Annotated[
+        int,
+        WholeNumber(
+            "Least time that is billed of a launch",
+            "s",
+            label="Least time billed",
+            when=("per_second", "reserved", "savings", "spot"),
+            source="EC2 and Compute Engine: by the second, at least a minute",
+            high=DAY_S,
+        ),
+    ] = 60
+    minimum_minutes: Annotated[
+        int,
+        WholeNumber(
+            "Least minutes of a launch",
+            "min",
+            label="Least minutes billed",
+            when=("per_minute",),
+            source="Compute Engine before 2017: ten minutes",
+            high=1440,
+        ),
+    ] = 10
+    cap: Annotated[
+        Fraction | None,
+        AmountNumber(
+            "Most that a server costs in a month",
+            label="Most a month",
+            when=("hour_ceil_cap",),
+            is_needed=True,
+            is_above=True,
+        ),
+    ] = None
+    month_convention: Annotated[
+        str | int,
+        Convention(
+            "What a month is: calendar (UTC), 30d, or a number of hours",
+            label="What a month is",
+            when=OF_A_MONTH,
+        ),
+    ] = CALENDAR
+    upfront: Annotated[
+        Fraction,
+        AmountNumber(
+            "Paid at the start of the term", label="Paid at the start", when=("reserved",)
+        ),
+    ] = ZERO
+    term_months: Annotated[
+        int,
+        WholeNumber(
+            "Length of the commitment",
+            "months of 730 h",
+            label="Term",
+            when=("reserved",),
+            low=1,
+            high=120,
+        ),
+    ] = 12
+    commit_per_hour: Annotated[
+        Fraction,
+        AmountNumber(
+            "Paid every hour, used or not",
+            "currency/h",
+            label="Commitment an hour",
+            when=("savings",),
+            is_needed=True,
+        ),
+    ] = ZERO
+    discount: Annotated[
+        Fraction,
+        Ratio(
+            "Of the plan on the amount; below 1",
+            label="Discount",
+            when=("savings",),
+            is_needed=True,
+        ),
+    ] = ZERO
+    tiers: Annotated[
+        tuple[tuple[Fraction, Fraction], ...],
+        ShareTiers(
+            "[cumulative share of the month, factor]; the last share is 1",
+            label="Tiers",
+            when=("sustained_use",),
+            source="Compute Engine, N1: 1, 0.8, 0.6, 0.4 by quarters of the month, by default",
+        ),
+    ] = N1
+    interruptions_per_month: Annotated[
+        Fraction,
+        Number(
+            "Expected of one server",
+            "per 730 h",
+            label="Interruptions a month",
+            when=("spot",),
+            source=f"{OWN}: none; providers state less than 5 % a month for many types",
+        ),
+    ] = ZERO
+    setup: Annotated[
+        Fraction, AmountNumber("Paid once a server", label="Set-up", when=("dedicated",))
+    ] = ZERO
+    minimum_months: Annotated[
+        int,
+        WholeNumber(
+            "Least length of the contract",
+            "months",
+            label="Least months",
+            when=("dedicated",),
+            low=1,
+            high=120,
+        ),
+    ] = 1
+    notice: Annotated[str, Text("How the contract ends", label="Notice", when=("dedicated",))] = ""
+    hardware: Annotated[
+        Hardware | None,
+        OwnHardware(
+            "Document of own hardware",
+            label="Own hardware, as a document",
+            when=(PURCHASE,),
+            is_needed=True,
+        ),
+    ] = None
+
+    @property
+    def terms(self) -> Terms:
+        """What the rule needs of a rented server."""
+        return Terms(
+            price=self.amount,
+            minimum_s=self.minimum_s,
+            minimum_minutes=self.minimum_minutes,
+            cap=self.cap,
+            month_convention=self.month_convention,
+            tiers=self.tiers if self.billing == "sustained_use" else (),
+            upfront=self.upfront,
+            term_months=self.term_months,
+            commit_per_hour=self.commit_per_hour,
+            discount=self.discount,
+            setup=self.setup,
+            minimum_months=self.minimum_months,
+        )
+
+    def faults(self) -> Faults:
+        for name in ("offer", "price_observation", "term"):
+            if getattr(self, name) is not None:
+                yield name, "a price by its name needs the catalog of offers"
+        unit = UNITS_OF_BILLINGS[self.billing]
+        if self.unit not in ("", unit) and self.billing != PURCHASE:
+            yield "unit", f"{self.billing} needs a price for a {unit}"
+        if self.discount == 1:
+            yield "discount", "1 would make the use free"
