@@ -1,4 +1,4 @@
-"""The document of own hardware as it goes over the wire (schema 1), read strictly.
+"""The document of own hardware as it goes over the wire (schema 1).
 
 Amounts and ratios are decimal strings, or JSON numbers that were read as Decimal; counts are whole
 numbers. An assumption that is left out, or null, is taken from ASSUMPTIONS.
@@ -6,48 +6,169 @@ numbers. An assumption that is left out, or null, is taken from ASSUMPTIONS.
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import Hardware, HardwareCost, Item, faults
-from backend.domain.parsing.texts import why_not_kept
+from backend.domain.documents.model import Document
+from backend.domain.documents.values import (
+    MOST_DIGITS,
+    PLAIN,
+    JsonSchema,
+    Many,
+    Text,
+    Value,
+    WholeNumber,
+    fault,
+    shown,
+)
+from backend.domain.hardware import (
+    MAX_COUNT,
+    MAX_ITEMS,
+    MAX_PRICE,
+    MAX_SERVERS,
+    MAX_WATTS,
+    Hardware,
+    HardwareCost,
+    Item,
+)
+from backend.domain.hardware_assumptions import ASSUMPTIONS
 from backend.domain.pricing.quoted import MOST_DECIMALS
 
-REQUIRED = ("name", "currency", "servers", "items")
-FIELDS = tuple(field.name for field in fields(Hardware))
-ITEM_FIELDS = tuple(field.name for field in fields(Item))
-WHOLE = frozenset({"servers", "life_months", "count"})
-TEXTS: Mapping[str, int] = {"name": 100, "currency": 3}
-"""Fields of text, and the most characters of each."""
-
-_MOST_DIGITS = 40
-_SHOWN = 40
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
-Document = Mapping[str, object]
+
+@dataclass(frozen=True)
+class Amount(Value):
+    """A decimal string or exact JSON number, read with all its digits."""
+
+    low: Decimal = Decimal(0)
+    high: Decimal = MAX_PRICE
+    editor: ClassVar[str] = "decimal"
+
+    def read(self, value: Any) -> Decimal:
+        is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+        is_text = isinstance(value, str) and len(value) <= MOST_DIGITS
+        if not is_number and not (is_text and _NUMBER.fullmatch(value)):
+            raise fault(f"{shown(value)} is not a decimal number")
+        number = Decimal(value)
+        if not number.is_finite() or number.adjusted() > MOST_DIGITS:
+            raise fault(f"{shown(value)} is not a decimal number")
+        exponent = number.as_tuple().exponent
+        if isinstance(exponent, int) and -exponent > MOST_DECIMALS:
+            raise fault(f"{str(value)[:MOST_DIGITS]} has more than {MOST_DECIMALS} decimals")
+        if not self.low <= number <= self.high:
+            detail = f"{str(value)[:MOST_DIGITS]} is not a decimal number"
+            raise fault(f"{detail} from {self.low:f} to {self.high:f}")
+        return number
+
+    def schema(self) -> JsonSchema:
+        return PLAIN | {"minimum": float(self.low), "maximum": float(self.high)}
+
+    def written(self, default: Any) -> str:
+        return format(default, "f")
+
+
+@dataclass(frozen=True)
+class CurrencyCode(Text):
+    """A three-letter code in capitals."""
+
+    def read(self, value: Any) -> str:
+        code = super().read(value)
+        if re.fullmatch("[A-Z]{3}", code) is None:
+            raise fault(f"{shown(code)} is not a three-letter code such as EUR")
+        return code
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "pattern": "^[A-Z]{3}$"}
+
+
+def _assumed(name: str) -> Amount:
+    one = ASSUMPTIONS[name]
+    return Amount(unit=one.unit, source=one.source, low=one.low, high=one.high)
+
+
+def _default(name: str) -> Decimal:
+    return ASSUMPTIONS[name].default
+
+
+_LIFE = ASSUMPTIONS["life_months"]
+
+
+class ItemDocument(Document):
+    """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
+
+    name: Annotated[str, Text("What it is", most=100)]
+    count: Annotated[int, WholeNumber("Pieces in the whole set", low=1, high=MAX_COUNT)]
+    unit_price: Annotated[Decimal, Amount("Of one piece", "currency")]
+    watts: Annotated[Decimal, Amount("Mean draw of one piece", "W", high=MAX_WATTS)] = Decimal(0)
+
+
+class HardwareDocument(Document):
+    """A set of servers of one's own. An assumption left out, or null, has its default."""
+
+    name: Annotated[str, Text("Name for people", most=100)]
+    currency: Annotated[str, CurrencyCode("As bought")]
+    servers: Annotated[int, WholeNumber("That the whole set holds", low=1, high=MAX_SERVERS)]
+    items: Annotated[tuple[ItemDocument, ...], Many("Bill of materials", low=1, high=MAX_ITEMS)]
+    life_months: Annotated[
+        int,
+        WholeNumber("", _LIFE.unit, source=_LIFE.source, low=int(_LIFE.low), high=int(_LIFE.high)),
+    ] = int(_LIFE.default)
+    residual_ratio: Annotated[Decimal, _assumed("residual_ratio")] = _default("residual_ratio")
+    discount_rate_per_year: Annotated[Decimal, _assumed("discount_rate_per_year")] = _default(
+        "discount_rate_per_year"
+    )
+    pue: Annotated[Decimal, _assumed("pue")] = _default("pue")
+    energy_price_per_kwh: Annotated[Decimal, _assumed("energy_price_per_kwh")] = _default(
+        "energy_price_per_kwh"
+    )
+    rack_units: Annotated[Decimal, _assumed("rack_units")] = _default("rack_units")
+    rack_price_per_unit_month: Annotated[Decimal, _assumed("rack_price_per_unit_month")] = _default(
+        "rack_price_per_unit_month"
+    )
+    support_ratio_per_year: Annotated[Decimal, _assumed("support_ratio_per_year")] = _default(
+        "support_ratio_per_year"
+    )
+    staff_hours_per_month: Annotated[Decimal, _assumed("staff_hours_per_month")] = _default(
+        "staff_hours_per_month"
+    )
+    staff_price_per_hour: Annotated[Decimal, _assumed("staff_price_per_hour")] = _default(
+        "staff_price_per_hour"
+    )
+    network_price_per_month: Annotated[Decimal, _assumed("network_price_per_month")] = _default(
+        "network_price_per_month"
+    )
+    annual_failure_rate: Annotated[Decimal, _assumed("annual_failure_rate")] = _default(
+        "annual_failure_rate"
+    )
+    repair_days: Annotated[Decimal, _assumed("repair_days")] = _default("repair_days")
+
+    @property
+    def hardware(self) -> Hardware:
+        """What the cost is calculated from."""
+        values = {name: getattr(self, name) for name in FIELDS if name != "items"}
+        items = (Item(item.name, item.count, item.unit_price, item.watts) for item in self.items)
+        return Hardware(**values, items=tuple(items))
+
+
+class OfferedHardwareDocument(HardwareDocument):
+    """A set of servers of one's own, and the offer that it prices."""
+
+    offer: Annotated[
+        str | None,
+        Text("Slug of a machine of the workspace; null makes own-<slug of the name>", most=120),
+    ] = None
+
+
+FIELDS = tuple(HardwareDocument.model_fields)
+ITEM_FIELDS = tuple(ItemDocument.model_fields)
+WHOLE = frozenset({"servers", "life_months", "count"})
 
 
 def hardware_from(document: object) -> Hardware:
-    """The hardware that a document describes.
-
-    Raises InvalidDocument with every field that is unknown, missing, of another type or outside
-    its range.
-    """
-    if not isinstance(document, Mapping):
-        raise InvalidDocument([("", "an object is needed")])
-    reader = _Reader()
-    found = reader.fields("", document, FIELDS, REQUIRED)
-    items = found.pop("items", ())
-    hardware = Hardware(**_STAND_IN | found | {"items": reader.items(items)})
-    read = set(reader.errors)
-    reader.errors |= {
-        fault.field: fault.detail for fault in faults(hardware) if fault.field not in read
-    }
-    if reader.errors:
-        raise InvalidDocument(sorted(reader.errors.items()))
-    return hardware
+    """The hardware that a document describes; InvalidDocument names every field that is wrong."""
+    return HardwareDocument.read(document).hardware
 
 
 def hardware_document(hardware: Hardware) -> dict[str, Any]:
@@ -68,85 +189,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
     return value
-
-
-# Stands for what could not be read, so that every other field is still held to its range.
-_STAND_IN: dict[str, Any] = {"name": "?", "currency": "EUR", "servers": 1}
-_ITEM_STAND_IN: dict[str, Any] = {"name": "?", "count": 1, "unit_price": Decimal(0)}
-
-
-class _Reader:
-    """Reads values by their names; `errors` holds what is wrong by JSON pointer."""
-
-    def __init__(self) -> None:
-        self.errors: dict[str, str] = {}
-
-    def fields(
-        self, place: str, document: object, known: tuple[str, ...], required: tuple[str, ...]
-    ) -> dict[str, Any]:
-        """The fields that can be read."""
-        if not isinstance(document, Mapping):
-            self.errors[place] = "an object is needed"
-            return {}
-        for name in document:
-            if name not in known:
-                self.errors[f"{place}/{_escaped(str(name))}"] = "unknown field"
-        found: dict[str, Any] = {}
-        for name in known:
-            value = document.get(name)
-            if value is None:
-                if name in required:
-                    self.errors[f"{place}/{name}"] = "a value is needed"
-                continue
-            read = value if name == "items" else self._value(f"{place}/{name}", name, value)
-            if read is not None:
-                found[name] = read
-        return found
-
-    def items(self, values: object) -> tuple[Item, ...]:
-        if not isinstance(values, (list, tuple)):
-            self.errors["/items"] = "a list is needed"
-            return ()
-        required = ("name", "count", "unit_price")
-        return tuple(
-            Item(**_ITEM_STAND_IN | self.fields(f"/items/{index}", value, ITEM_FIELDS, required))
-            for index, value in enumerate(values)
-        )
-
-    def _value(self, place: str, name: str, value: object) -> Any:
-        if name in TEXTS:
-            return self._text(place, value, TEXTS[name])
-        if name not in WHOLE:
-            return self._decimal(place, value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self.errors[place] = "a whole number is needed"
-        return None
-
-    def _text(self, place: str, value: object, most: int) -> str | None:
-        wrong = why_not_kept(value) if isinstance(value, str) else "text is needed"
-        if wrong is None and len(str(value)) <= most:
-            return str(value).strip()
-        self.errors[place] = wrong or f"at most {most} characters"
-        return None
-
-    def _decimal(self, place: str, value: object) -> Decimal | None:
-        text = str(value)[:_SHOWN]
-        is_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool)
-        is_text = isinstance(value, str) and len(value) <= _MOST_DIGITS
-        if not is_number and not (is_text and _NUMBER.fullmatch(str(value))):
-            self.errors[place] = f"{text!r} is not a decimal number"
-            return None
-        number = Decimal(value)  # type: ignore[arg-type]
-        if not number.is_finite() or number.adjusted() > _MOST_DIGITS:
-            self.errors[place] = f"{text!r} is not a decimal number"
-            return None
-        exponent = number.as_tuple().exponent
-        if isinstance(exponent, int) and -exponent > MOST_DECIMALS:
-            self.errors[place] = f"{text} has more than {MOST_DECIMALS} decimals"
-            return None
-        return number
-
-
-def _escaped(name: str) -> str:
-    return name[:_SHOWN].replace("~", "~0").replace("/", "~1")

@@ -9,8 +9,6 @@ from rest_framework import serializers
 from backend.catalog.models import PriceUnit, PurchaseModel
 from backend.catalog.services.prices import MOST_REASON
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
-from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
-from backend.domain.hardware_document import WHOLE
 from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.quoted import MOST_DECIMALS
 
@@ -105,46 +103,6 @@ class PriceDetail(serializers.Serializer[Any]):
 # --- own hardware ---------------------------------------------------------------------------------
 
 
-class HardwareItem(Strict):
-    """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
-
-    name = TextField(max_length=100)
-    count = serializers.IntegerField(min_value=1)
-    unit_price = NumberField()
-    watts = NumberField(required=False, default="0")
-
-
-class HardwareDocument(Strict):
-    """A set of servers of one's own. An assumption left out, or null, has its default."""
-
-    name = TextField(max_length=100)
-    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
-    servers = serializers.IntegerField(min_value=1)
-    items = HardwareItem(many=True)
-    offer = TextField(
-        max_length=120,
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="slug of a machine of the workspace; null makes own-<slug of the name>",
-    )
-
-    def get_fields(self) -> Fields:
-        fields = super().get_fields()
-        return {**fields, **{name: _assumed(one) for name, one in ASSUMPTIONS.items()}}
-
-
-def _assumed(one: Assumption) -> "serializers.Field[Any, Any, Any, Any]":
-    given: dict[str, Any] = {
-        "required": False,
-        "allow_null": True,
-        "help_text": f"{one.unit}; {one.low} to {one.high}, by default {one.default}",
-    }
-    if one.name in WHOLE:
-        return serializers.IntegerField(min_value=int(one.low), max_value=int(one.high), **given)
-    return NumberField(**given)
-
-
 class HardwareDetail(serializers.Serializer[Any]):
     """One version of own hardware and what it costs; amounts are decimal strings, not rounded.
 
@@ -177,6 +135,5 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "price": PriceEntry,
     "price-review": PriceReview,
     "price-detail": PriceDetail,
-    "hardware": HardwareDocument,
     "hardware-detail": HardwareDetail,
 }

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of
-from backend.catalog.api.documents import HardwareDetail, HardwareDocument
+from backend.catalog.api.documents import HardwareDetail
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.hardware import hardware_visible
@@ -24,6 +24,7 @@ from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import Listing, View
 from backend.domain.hardware import Breakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+from backend.domain.hardware_document import OfferedHardwareDocument
 
 PARTS = tuple(part.name for part in fields(Breakdown))
 
@@ -65,7 +66,7 @@ class HardwareListView(DataListView):
             rows = rows.filter(name=own["name"])
         return Listing(self.columns, rows, rows.count(), cells=_cells, **shown)
 
-    @extend_schema(request=HardwareDocument, responses={201: HardwareDetail})
+    @extend_schema(request=OfferedHardwareDocument, responses={201: HardwareDetail})
     def post(self, request: Request, **_: Any) -> Response:
         """Keep a document; a name that is known makes its next version and a new price."""
         model = hardware_create(

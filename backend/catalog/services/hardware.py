@@ -4,8 +4,6 @@ The price is monthly and in the currency as bought, so that a machine of one's o
 the default term beside what is rented without a commitment. Documents and prices are only added.
 """
 
-from collections.abc import Mapping
-
 from django.db import transaction
 
 from backend.accounts.models import Workspace
@@ -14,23 +12,29 @@ from backend.catalog.models import HardwareModel, Kind, Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import own_offer_create
 from backend.catalog.services.prices import PriceInput, price_observation_create
-from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.errors import InvalidValue
 from backend.domain.hardware import Hardware, HardwareCost, monthly_cost
-from backend.domain.hardware_document import cost_document, hardware_document, hardware_from
+from backend.domain.hardware_document import (
+    OfferedHardwareDocument,
+    cost_document,
+    hardware_document,
+)
 from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
 
 OFFER = "offer"
 
 
 def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
-    """What a document describes and what it comes to, without keeping anything.
+    """What a document describes and what it comes to, without storing anything.
 
-    Raises InvalidDocument with everything that is wrong with it, `offer` aside; InvalidValue for a
-    cost that is no price.
+    Raises InvalidDocument with everything that is wrong with it; InvalidValue for a cost that is no
+    price.
     """
-    if isinstance(document, Mapping):
-        document = {name: value for name, value in document.items() if name != OFFER}
-    hardware = hardware_from(document)
+    return _calculate(OfferedHardwareDocument.read(document))
+
+
+def _calculate(document: OfferedHardwareDocument) -> tuple[Hardware, HardwareCost]:
+    hardware = document.hardware
     cost = monthly_cost(hardware)
     if not LEAST_AMOUNT <= cost.price_per_month < LARGEST_AMOUNT:
         detail = f"a server costs {cost.price_per_month:.3g} a month: not above 0 and below 10^10"
@@ -46,12 +50,12 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
     `offer` is the slug of a machine of the workspace; without one, `own-<slug of the name>` is
     made. Raises InvalidDocument or InvalidValue by JSON pointer.
     """
-    slug = _offer_slug(document)
-    hardware, cost = calculate_hardware(document)
+    read = OfferedHardwareDocument.read(document)
+    hardware, cost = _calculate(read)
     # Two versions at once would both take the next number.
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     last = HardwareModel.objects.filter(workspace=workspace, name=hardware.name).first()
-    offer = _offer(workspace, slug, hardware, last)
+    offer = _offer(workspace, read.offer, hardware, last)
     version = last.version + 1 if last else 1
     price = price_observation_create(
         offer=offer,
@@ -76,13 +80,6 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
         detail={"name": model.name, "version": version, "offer": offer.slug},
     )
     return model
-
-
-def _offer_slug(document: object) -> str | None:
-    slug = document.get(OFFER) if isinstance(document, Mapping) else None
-    if slug is not None and not isinstance(slug, str):
-        raise InvalidDocument([(f"/{OFFER}", "the slug of an offer, or null, is needed")])
-    return slug
 
 
 def _offer(

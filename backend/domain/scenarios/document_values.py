@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from backend.domain.documents.model import json_schema
 from backend.domain.documents.values import (
     DAY_S,
     PLAIN,
@@ -19,7 +20,7 @@ from backend.domain.documents.values import (
 )
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import Hardware
-from backend.domain.hardware_document import hardware_from
+from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.pricing.billing.lifetimes import CALENDAR, THIRTY_DAYS
 from backend.domain.scenarios.traces import MOST_POINTS
 
@@ -247,7 +248,7 @@ class OwnHardware(Value):
             raise fault_at(*error.errors) from None
 
     def schema(self) -> JsonSchema:
-        return {"type": "object"}
+        return json_schema(HardwareDocument)
 
 
 def pair_of(value: Any) -> tuple[Any, Any]:
