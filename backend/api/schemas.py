@@ -21,6 +21,7 @@ from backend.common.rest.views import View
 from backend.domain.contention_document import ContentionDocument
 from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
+from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.rankings.api import requirements, views
 from backend.scenarios.api import documents as scenario_documents
@@ -57,6 +58,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
 }
 READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "hardware": partial(schema_of, OfferedHardwareDocument),
+    "requirement": partial(schema_of, RequirementDocument),
     "scenario": partial(schema_of, ScenarioDocument),
     "contention": partial(schema_of, ContentionDocument),
 }

@@ -20,11 +20,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticUndefined
 
-from backend.domain.documents.values import JsonSchema, Value, Word, fault
+from backend.domain.documents.values import JsonSchema, Value, Word, escaped, fault
 from backend.domain.errors import InvalidDocument
 
-MOST_SHOWN = 60
-"""Characters of a field's name that an error repeats."""
 Faults = Iterator[tuple[str, str]]
 """Pairs of the address of a field, relative to its object, and what is wrong with it."""
 _MESSAGES: Mapping[str, str] = {
@@ -176,9 +174,7 @@ def invalid(error: ValidationError) -> InvalidDocument:
 
 def pointer(places: tuple[int | str, ...]) -> str:
     """The JSON pointer (RFC 6901) of a field."""
-    return "".join(
-        "/" + str(place)[:MOST_SHOWN].replace("~", "~0").replace("/", "~1") for place in places
-    )
+    return "".join(f"/{escaped(place)}" for place in places)
 
 
 def json_schema(model: type[Document]) -> JsonSchema:

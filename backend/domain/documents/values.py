@@ -22,6 +22,8 @@ DAY_S = 86_400
 MOST_DIGITS = 40
 MOST = 10**18
 MOST_TEXT = 200
+MOST_NAME = 60
+"""Characters of a field's name that an error repeats."""
 NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 CLOCK = r"^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"
 PLAIN: JsonSchema = {"type": ["string", "number"], "pattern": NUMBER}
@@ -34,6 +36,11 @@ def fault(detail: str) -> PydanticCustomError:
     return PydanticCustomError("fault", "{detail}", {"detail": detail})
 
 
+def escaped(name: object) -> str:
+    """A name within a JSON pointer (RFC 6901)."""
+    return str(name)[:MOST_NAME].replace("~", "~0").replace("/", "~1")
+
+
 def fault_at(*faults: tuple[int | str, str]) -> ValidationError:
     """What is wrong with parts of a value: pairs of index, or JSON pointer, and words."""
     lines = [
@@ -44,7 +51,9 @@ def fault_at(*faults: tuple[int | str, str]) -> ValidationError:
 
 
 def _loc(place: int | str) -> tuple[int | str, ...]:
-    return (place,) if isinstance(place, int) else tuple(place.split("/")[1:])
+    if isinstance(place, int):
+        return (place,)
+    return tuple(each.replace("~1", "/").replace("~0", "~") for each in place.split("/")[1:])
 
 
 @dataclass(frozen=True)

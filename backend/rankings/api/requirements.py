@@ -9,24 +9,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import workspace_slug
-from backend.catalog.api.documents import NumberField
 from backend.catalog.models import Kind as OfferKind
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.table import Column, Kind, plain
 from backend.common.rest.views import DIALECT, Listing, View
 from backend.domain.errors import InvalidDocument
+from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
 from backend.domain.requirements import Failure
 from backend.rankings.api.rankings import RankingsView
-from backend.rankings.selectors.requirement_document import (
-    LIMIT,
-    MOST_LIMIT,
-    MOST_SERVERS,
-    asked_from,
-    document_from,
-)
+from backend.rankings.selectors.requirement_document import document_from
 from backend.rankings.selectors.requirements import Answer, FleetLine, requirement_answered
 from backend.rankings.selectors.rows import simple_number
 
@@ -34,44 +28,6 @@ PAGING = ("page", "per_page")
 
 
 # --- the documents ----------------------------------------------------------------------------
-
-
-class RequirementDocument(Strict):
-    """What a fleet must reach. Zero, null and a field left out are no demand; one is needed."""
-
-    targets = serializers.DictField(
-        child=NumberField(),
-        required=False,
-        allow_null=True,
-        help_text="metric key to an amount. Rates of whole machines are totals of the fleet; "
-        "latencies (at most), ratios and results of one thread (at least) hold for each server",
-    )
-    ram_gib = NumberField(required=False, allow_null=True, help_text="of the fleet")
-    disk_gb = NumberField(required=False, allow_null=True, help_text="of the fleet")
-    egress_gb_per_month = NumberField(
-        required=False, allow_null=True, help_text="of the fleet, to the internet"
-    )
-    hours_per_month = NumberField(
-        required=False, allow_null=True, help_text="above 0, up to 744, by default 730"
-    )
-    max_servers = serializers.IntegerField(
-        min_value=0, max_value=MOST_SERVERS, required=False, allow_null=True
-    )
-    kinds = serializers.ListField(
-        child=serializers.ChoiceField(choices=OfferKind.values), required=False, allow_null=True
-    )
-    currency = TextField(required=False, allow_null=True, help_text="by default USD")
-    mixed = FlagField(required=False, allow_null=True, help_text="fleets of several types as well")
-    filters = serializers.DictField(
-        required=False, allow_null=True, help_text="parameters of a ranking"
-    )
-    limit = serializers.IntegerField(
-        min_value=0,
-        max_value=MOST_LIMIT,
-        required=False,
-        allow_null=True,
-        help_text=f"fleets to list, by default {LIMIT}",
-    )
 
 
 class FleetServers(serializers.Serializer[Any]):
@@ -131,7 +87,6 @@ class RequirementSolution(serializers.Serializer[Any]):
 
 
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
-    "requirement": RequirementDocument,
     "requirement-solution": RequirementSolution,
 }
 
@@ -150,7 +105,7 @@ class RequirementSolveView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """The cheapest fleets in whole servers, and why other offers fail."""
-        asked = asked_from(request.data)
+        asked = RequirementDocument.read(request.data)
         found = requirement_answered(asked, workspace_slug=workspace_slug(request))
         return Response(solution_document(found))
 
@@ -239,7 +194,7 @@ class RequirementsView(RankingsView):
     def listing(self, request: Request) -> Listing:
         params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *DIALECT}}
         try:
-            asked = asked_from(document_from(params))
+            asked = RequirementDocument.read(document_from(params))
             found = requirement_answered(asked, workspace_slug=self.workspace)
         except InvalidDocument as error:
             raise InvalidParameters([(_parameter(f), text) for f, text in error.errors]) from None

@@ -20,6 +20,7 @@ from backend.domain.fleets import Demand, Figure, Fleet, Requirement, Rule, Serv
 from backend.domain.metrics import METRICS
 from backend.domain.money import RateTable
 from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
+from backend.domain.requirement_document import RequirementDocument
 from backend.domain.requirements import Failure, Solution, solved
 from backend.domain.stats import UNFIT
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
@@ -32,7 +33,6 @@ from backend.rankings.selectors.ranking import (
     query_from,
     ranking,
 )
-from backend.rankings.selectors.requirement_document import Asked
 from backend.rankings.selectors.scores import Score, scores_by_metric
 
 RAM, DISK_GB = "ram_gib", "disk_gb"
@@ -72,7 +72,7 @@ class Answer:
     `floor` is a cost of a month that no fleet is below, where the cheapest one is not proven.
     """
 
-    asked: Asked
+    asked: RequirementDocument
     query: RankingQuery
     requirement: Requirement
     fleets: Sequence[FleetLine]
@@ -84,7 +84,9 @@ class Answer:
     warnings: Sequence[str]
 
 
-def requirement_answered(asked: Asked, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Answer:
+def requirement_answered(
+    asked: RequirementDocument, *, workspace_slug: str = DEFAULT_WORKSPACE
+) -> Answer:
     """The cheapest fleets that reach what is asked for. Raises InvalidDocument."""
     query, warnings = _query(asked, workspace_slug)
     first = next(iter(asked.targets), query.metric)
@@ -110,7 +112,7 @@ def requirement_answered(asked: Asked, *, workspace_slug: str = DEFAULT_WORKSPAC
     )
 
 
-def _query(asked: Asked, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
+def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
     """The ranking that the filters ask for, its prices those of a month."""
     kept = {name: values for name, values in asked.params.items() if name not in OVERRIDDEN}
     try:
@@ -132,7 +134,7 @@ def _query(asked: Asked, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
     return replace(query, period="month"), warnings
 
 
-def _requirement(asked: Asked) -> Requirement:
+def _requirement(asked: RequirementDocument) -> Requirement:
     demands = [
         Demand(metric, amount, rule_of(METRICS[metric])) for metric, amount in asked.targets.items()
     ]
@@ -154,7 +156,9 @@ def _basis(main: Ranking) -> dict[str, Any]:
 # --- servers --------------------------------------------------------------------------------------
 
 
-def _servers(rows: Mapping[str, RankingRow], asked: Asked, query: RankingQuery) -> list[Server]:
+def _servers(
+    rows: Mapping[str, RankingRow], asked: RequirementDocument, query: RankingQuery
+) -> list[Server]:
     further = [key for key in asked.targets if key != query.metric]
     needs_traffic = asked.egress_gb_per_month is not None
     offers = _offers() if further or needs_traffic else {}
@@ -184,7 +188,7 @@ def _scores(metrics: Iterable[str], offers: Mapping[str, Offer]) -> dict[str, di
 def _server(
     row: RankingRow,
     scores: Mapping[str, Score],
-    asked: Asked,
+    asked: RequirementDocument,
     query: RankingQuery,
     traffic: "_Traffic | None",
 ) -> Server:
@@ -214,7 +218,7 @@ def _server(
     )
 
 
-def _refusal(row: RankingRow, asked: Asked, unfit: Sequence[str]) -> str:
+def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) -> str:
     """What rules an offer out before its figures are looked at."""
     if asked.kinds and row.kind not in asked.kinds:
         return f"its kind is {row.kind}"
@@ -257,7 +261,7 @@ class _Traffic:
         self.tariffs: Tariffs = tariffs(query.as_of)
         self.told = _told({row.price_id for row in rows if row.price_id})
 
-    def bill(self, row: RankingRow, asked: Asked) -> _Bill:
+    def bill(self, row: RankingRow, asked: RequirementDocument) -> _Bill:
         """GB that one server includes, at most all that is asked for; and the tiers beyond, None
         where no price or no rate is known."""
         included = self.told.get(row.price_id) if row.price_id else None
@@ -299,7 +303,7 @@ def _told(price_ids: set[UUID]) -> dict[UUID, Included]:
 def _lines(
     solution: Solution,
     rows: Mapping[str, RankingRow],
-    asked: Asked,
+    asked: RequirementDocument,
     requirement: Requirement,
     query: RankingQuery,
 ) -> list[FleetLine]:

@@ -9,15 +9,8 @@ from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidDocument
-from backend.rankings.selectors.requirement_document import (
-    FIELDS,
-    LIMIT,
-    MOST_LIMIT,
-    SIZES,
-    asked_from,
-    document_from,
-    target_pairs,
-)
+from backend.domain.requirement_document import LIMIT, MOST_LIMIT, SIZES, RequirementDocument
+from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
 from backend.rankings.selectors.requirements import Answer, requirement_answered
 from backend.web.requirements.forms import RequirementForm
 from backend.web.requirements.lines import failure_groups, fleet_lines, headings
@@ -69,7 +62,8 @@ def _answered(
     """The answer, and what is wrong: filters in error filter nothing, without a demand there is
     no answer."""
     try:
-        return requirement_answered(asked_from(document_from({**filters, **own}))), []
+        document = RequirementDocument.read(document_from({**filters, **own}))
+        return requirement_answered(document), []
     except InvalidDocument as error:
         errors = error.errors
     names = {field.removeprefix("/filters/") for field, _ in errors}

@@ -1,0 +1,224 @@
+"""The document of a requirement as it goes over the wire (schema 1).
+
+Amounts are decimal strings, or JSON numbers that were read as Decimal; zero and null are no demand.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from backend.domain.documents.model import Document, Faults
+from backend.domain.documents.values import (
+    PLAIN,
+    JsonSchema,
+    Many,
+    Value,
+    Word,
+    escaped,
+    fault,
+    fault_at,
+    shown,
+)
+from backend.domain.metrics import METRICS
+from backend.domain.pricing.quoted import MOST_DECIMALS
+
+KINDS = ("cloud", "vps", "dedicated", "onprem")
+SIZES = ("ram_gib", "disk_gb", "egress_gb_per_month")
+MOST_AMOUNT = Decimal(10) ** 15
+MOST_EXPONENT = 30
+MOST_TARGETS = 12
+MOST_SERVERS = 100_000
+LIMIT, MOST_LIMIT = 25, 250
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
+
+
+@dataclass(frozen=True)
+class Demanded(Value):
+    """An amount above zero; None for zero."""
+
+    unit: str = "of the fleet"
+
+    def read(self, value: Any) -> Decimal | None:
+        number = _number(value)
+        if number is None:
+            raise fault(f"{shown(value)} is not a decimal number")
+        if number == 0:
+            return None
+        if not 0 < number <= MOST_AMOUNT:
+            raise fault(f"{str(value)[:40]} is not from 0 to 10^15")
+        if -int(number.as_tuple().exponent) > MOST_DECIMALS:
+            raise fault(f"more than {MOST_DECIMALS} decimals")
+        return number
+
+    def schema(self) -> JsonSchema:
+        return PLAIN | {"minimum": 0, "maximum": float(MOST_AMOUNT)}
+
+
+@dataclass(frozen=True)
+class Targets(Value):
+    """Amounts by metric."""
+
+    def read(self, value: Any) -> dict[str, Decimal]:
+        if not isinstance(value, Mapping):
+            raise fault("an object is needed")
+        targets: dict[str, Decimal] = {}
+        faults: list[tuple[int | str, str]] = []
+        for name, amount in value.items():
+            if not name:
+                faults.append(("", "the metric of an amount is needed"))
+            elif name not in METRICS or not METRICS[name].ranking_variants:
+                faults.append((f"/{escaped(name)}", f"{shown(name)} is not a metric that ranks"))
+            elif amount is not None:
+                try:
+                    number = Demanded().read(amount)
+                except PydanticCustomError as error:
+                    faults.append((f"/{name}", error.message()))
+                else:
+                    targets |= {name: number} if number else {}
+        if len(targets) > MOST_TARGETS:
+            faults.append(("", f"{len(targets)} targets are more than {MOST_TARGETS}"))
+        if faults:
+            raise fault_at(*faults)
+        return targets
+
+    def schema(self) -> JsonSchema:
+        return {
+            "type": "object",
+            "additionalProperties": {**PLAIN, "type": ["string", "number", "null"]},
+        }
+
+
+@dataclass(frozen=True)
+class Most(Value):
+    """A whole number up to `most`; zero reads as `empty`."""
+
+    most: int = 0
+    empty: int | None = None
+
+    def read(self, value: Any) -> int | None:
+        number = None if isinstance(value, str) else _number(value)
+        if number is None or number != int(number) or not 0 <= number <= self.most:
+            raise fault(f"a whole number up to {self.most} is needed")
+        return int(number) or self.empty
+
+    def schema(self) -> JsonSchema:
+        return {"type": "integer", "minimum": 0, "maximum": self.most}
+
+
+@dataclass(frozen=True)
+class Flag(Value):
+    """True or false."""
+
+    def read(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise fault("true or false is needed")
+        return value
+
+    def schema(self) -> JsonSchema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class GivenText(Value):
+    """Text as it stands there, judged by whoever takes it."""
+
+    def read(self, value: Any) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise fault("a three-letter code is needed")
+        return value
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True)
+class Filters(Value):
+    """Parameters of a ranking: texts, numbers and flags, one or a list of each."""
+
+    def read(self, value: Any) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, Mapping):
+            raise fault("an object is needed")
+        filters: dict[str, tuple[str, ...]] = {}
+        faults: list[tuple[int | str, str]] = []
+        for name, given in value.items():
+            values = given if isinstance(given, list | tuple) else [given]
+            texts = [_text(each) for each in values if each is not None]
+            if None in texts:
+                faults.append((f"/{escaped(name)}", "text or a number is needed"))
+            filters[name] = tuple(text for text in texts if text is not None)
+        if faults:
+            raise fault_at(*faults)
+        return filters
+
+    def schema(self) -> JsonSchema:
+        return {"type": "object"}
+
+
+class RequirementDocument(Document):
+    """What a fleet must reach. Zero, null and a field left out are no demand; one is needed."""
+
+    targets: Annotated[
+        dict[str, Decimal],
+        Targets(
+            "Metric key to an amount. Rates of whole machines are totals of the fleet; latencies "
+            "(at most), ratios and results of one thread (at least) hold for each server"
+        ),
+    ] = Field(default_factory=dict)
+    ram_gib: Annotated[Decimal | None, Demanded("Memory", "GiB")] = None
+    disk_gb: Annotated[Decimal | None, Demanded("Disk", "GB")] = None
+    egress_gb_per_month: Annotated[
+        Decimal | None, Demanded("Traffic to the internet", "GB/month")
+    ] = None
+    hours_per_month: Annotated[
+        Decimal | None, Demanded("Hours that stand for a month, up to 744", stand_in="730")
+    ] = None
+    max_servers: Annotated[int | None, Most("The most servers", most=MOST_SERVERS)] = None
+    kinds: Annotated[
+        tuple[Annotated[str, Word(choices=KINDS)], ...], Many("Kinds of offers; by default all")
+    ] = ()
+    currency: Annotated[str, GivenText("Three-letter code", stand_in="USD")] = ""
+    mixed: Annotated[bool, Flag("Fleets of several types as well")] = False
+    filters: Annotated[dict[str, tuple[str, ...]], Filters("Parameters of a ranking")] = Field(
+        default_factory=dict
+    )
+    limit: Annotated[int, Most("Most fleets in the answer", most=MOST_LIMIT, empty=LIMIT)] = LIMIT
+
+    def faults(self) -> Faults:
+        if not self.targets and not any(getattr(self, name) for name in SIZES):
+            yield "targets", "a target, or an amount of memory, disk or traffic, is needed"
+
+    @property
+    def own(self) -> Mapping[str, tuple[str, ...]]:
+        """The ranking parameters that are fields of the document."""
+        hours = None if self.hours_per_month is None else format(self.hours_per_month, "f")
+        values = {"hours_per_month": hours, "currency": self.currency}
+        return {name: (text,) for name, text in values.items() if text}
+
+    @property
+    def params(self) -> Mapping[str, tuple[str, ...]]:
+        """All ranking parameters."""
+        return {**self.filters, **self.own}
+
+
+def _number(value: object) -> Decimal | None:
+    """The finite number that a value says, of a size that can be handled; None for another."""
+    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    is_text = isinstance(value, str) and _NUMBER.fullmatch(value.strip())
+    if not is_number and not is_text:
+        return None
+    number = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
+    return number if number.is_finite() and abs(number.adjusted()) <= MOST_EXPONENT else None
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, Decimal):
+        is_short = abs(value.adjusted()) <= MOST_EXPONENT
+        return format(value, "f") if is_short else str(value)
+    return str(value) if isinstance(value, str | int) else None
