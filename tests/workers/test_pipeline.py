@@ -25,6 +25,7 @@ from workers.remote.probes.plan import plan, plan_script
 from workers.remote.readings import reading
 from workers.remote.registry import driver
 
+SUFFIXES = (".out", ".err", ".json")
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
 PARAMETERS = {"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0}
 
@@ -306,6 +307,81 @@ async def test_read_goes_on_after_a_full_answer(transport, tmp_path, monkeypatch
     directory = str(tmp_path / "rackrate-1")
     assert [r.number for r in (await pipeline.read(transport, directory)).results] == [1, 2]
     assert [r.number for r in (await pipeline.read_all(transport, directory)).results] == numbers
+
+
+@pytest.fixture
+def listed(tmp_path):
+    """A directory of five results with their manifest; returns the hashes of each by number."""
+    results = tmp_path / "rackrate-1" / "results"
+    results.mkdir(parents=True)
+    for number in range(1, 6):
+        name = f"{number:03d}-cmips-all-0"
+        (results / f"{name}.out").write_bytes(b"%d\n" % number)
+        (results / f"{name}.err").write_bytes(b"")
+        (results / f"{name}.json").write_bytes(b"{}\n")
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in results.iterdir()}
+    lines = [f"{sha256}  {name}\n" for name, sha256 in sums.items()]
+    (results / "manifest.sha256").write_text("".join(lines))
+    return {
+        number: {
+            **{suffix: sums[f"{number:03d}-cmips-all-0{suffix}"] for suffix in SUFFIXES},
+            ".series": pipeline.EMPTY_SHA256,
+        }
+        for number in range(1, 6)
+    }
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """What is run on the target."""
+    sent = []
+    run = LocalTransport.run
+
+    async def counted(self, command, **rest):
+        sent.append(command)
+        return await run(self, command, **rest)
+
+    monkeypatch.setattr(LocalTransport, "run", counted)
+    return sent
+
+
+async def test_read_missing_fetches_nothing_that_is_stored(transport, tmp_path, listed, commands):
+    snapshot = await pipeline.read_missing(transport, f"{tmp_path}/rackrate-1", listed)
+    assert snapshot.results == ()
+    assert snapshot.manifest is not None
+    assert len(commands) == 1
+
+
+@pytest.mark.parametrize(
+    ("gone", "altered", "calls"),
+    [((2,), (), 2), ((4, 5), (), 2), ((1, 2), (4,), 3), ((), (3,), 2), ((1, 2, 3, 4, 5), (), 2)],
+)
+async def test_read_missing_fetches_what_is_missing_or_differs(
+    transport, tmp_path, listed, commands, *, gone, altered, calls
+):
+    stored = {number: dict(hashes) for number, hashes in listed.items() if number not in gone}
+    for number in altered:
+        stored[number][".json"] = "0" * 64
+    snapshot = await pipeline.read_missing(transport, f"{tmp_path}/rackrate-1", stored)
+    assert [result.number for result in snapshot.results] == sorted([*gone, *altered])
+    assert {r.number: r.file_hashes for r in snapshot.results} == {
+        number: listed[number] for number in [*gone, *altered]
+    }
+    assert pipeline.damaged(snapshot) == {}
+    assert len(commands) == calls
+
+
+async def test_read_missing_ends_where_a_listed_result_is_gone(transport, tmp_path, listed):
+    for path in (tmp_path / "rackrate-1/results").glob("00[245]-*"):
+        path.unlink()
+    snapshot = await pipeline.read_missing(transport, f"{tmp_path}/rackrate-1", {1: listed[1]})
+    assert [result.number for result in snapshot.results] == [3]
+
+
+async def test_read_missing_fetches_all_without_a_manifest(transport, tmp_path, listed):
+    (tmp_path / "rackrate-1/results/manifest.sha256").unlink()
+    snapshot = await pipeline.read_missing(transport, f"{tmp_path}/rackrate-1", listed)
+    assert [result.number for result in snapshot.results] == [1, 2, 3, 4, 5]
 
 
 async def test_altered_series_is_named(transport, tmp_path):

@@ -340,6 +340,29 @@ def test_cancelled_run_does_not_wait_for_a_silent_host(collecting, sshd):
     assert driven(collecting).state == RunState.CANCELLED
 
 
+def test_collecting_takes_over_what_is_not_stored(collecting, sshd):
+    lost = collecting.evidence.get(n=3)
+    lost.samples.all().delete()
+    lost.delete()
+    sshd.accept()
+    hurry(collecting)
+    driven(collecting)
+    assert (collecting.state, collecting.failure_reason) == (RunState.DONE, "")
+    assert [item.n for item in collecting.evidence.all()] == [1, 2, 3, 4, 5]
+    assert collecting.evidence.get(n=3).sha256 == lost.sha256
+
+
+def test_stored_result_that_the_target_lists_otherwise_fails_the_run(collecting, sshd):
+    item = collecting.evidence.get(n=3)
+    item.file_hashes[".out"] = "0" * 64
+    item.save()
+    sshd.accept()
+    hurry(collecting)
+    driven(collecting)
+    assert (collecting.state, collecting.failure_reason) == (RunState.FAILED, "interrupted")
+    assert "is not stored as the target lists it" in collecting.failure_detail
+
+
 def test_second_run_waits_until_the_host_is_free(ssh_host):
     first, second = tiny_run(ssh_host), tiny_run(ssh_host, probes=["inventory"])
     assert second.steps.get().next_due_at is None

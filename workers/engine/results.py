@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from backend.benchmarks.models import Evidence, Host, Run, Sample, Source
+from backend.benchmarks.selectors.evidence import NOT_AVAILABLE
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
@@ -79,7 +80,7 @@ def _evidence(run: Run, reading: Reading) -> Evidence:
     if reading.raw.err:
         raw += STDERR_MARK.encode() + reading.raw.err
     conditions = reading.conditions
-    error = f"not available: {reading.unavailable}" if reading.unavailable else reading.error
+    error = f"{NOT_AVAILABLE}{reading.unavailable}" if reading.unavailable else reading.error
     return Evidence(
         run=run,
         n=reading.raw.number,
@@ -95,6 +96,7 @@ def _evidence(run: Run, reading: Reading) -> Evidence:
         raw_gzip=gzip.compress(raw, mtime=0),
         size_bytes=len(raw),
         sha256=hashlib.sha256(raw).hexdigest(),
+        file_hashes=reading.raw.file_hashes,
     )
 
 

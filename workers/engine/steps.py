@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
+from backend.benchmarks.selectors.evidence import stored_file_hashes
 from backend.benchmarks.services.hosts import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
@@ -276,11 +277,20 @@ async def _served(transport: Transport, run: Run) -> pipeline.Serving:
 
 
 def collect(run: Run, step: Step) -> Move:
-    """Take over every result that is not stored yet, and judge the run."""
+    """Compare what is stored with the manifest, take over what is missing, and judge the run."""
+    stored = stored_file_hashes(run)
+    directory = run.live["directory"]
     snapshot = on_host(
-        run.host, lambda t: pipeline.read_all(t, run.live["directory"]), seconds=step_seconds()
+        run.host,
+        lambda t: pipeline.read_missing(t, directory, stored),
+        seconds=step_seconds(),
     )
-    damage = pipeline.damaged(snapshot)
+    # One that is stored and yet read again differed: what is stored of it is not what was measured.
+    damage = {
+        result.name: f"{result.name} is not stored as the target lists it"
+        for result in snapshot.results
+        if stored.get(result.number)
+    } | pipeline.damaged(snapshot)
     readings = [reading(result, damage.get(result.name, "")) for result in snapshot.results]
     fields: dict[str, object] = {}
     if snapshot.status is not None:

@@ -33,6 +33,7 @@ MAX_FILE_BYTES = 2 * 2**20
 MAX_READ_BYTES = 6 * 2**20
 """After this many no further result is begun: with its four files it stays under what a command
 may answer (workers.remote.driver)."""
+EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 PORTS = (20_000, 32_000)
 """Below the range from which kernels take the ports of outgoing connections."""
 
@@ -75,6 +76,12 @@ class RawResult:
     """The JSON line of `observe`."""
     series: bytes = b""
     """What `observe` saw once a second; empty for a short repeat."""
+
+    @property
+    def file_hashes(self) -> dict[str, str]:
+        """sha256 of its files by their suffix."""
+        files = {".out": self.out, ".err": self.err, ".json": self.record, ".series": self.series}
+        return {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
 
 
 @dataclass(frozen=True)
@@ -247,11 +254,13 @@ async def read(
     directory: str,
     *,
     after: int = 0,
+    count: int = MAX_RESULTS,
     orders: Sequence[str] = (),
     is_live: bool = False,
 ) -> Snapshot:
-    """Create the ordered files (`cancel`, `stop/…`), then read status and results beyond `after`."""
-    limits = (str(MAX_RESULTS), str(MAX_FILE_BYTES), str(MAX_READ_BYTES))
+    """Create the ordered files (`cancel`, `stop/…`), then read status and at most `count` results
+    beyond `after`."""
+    limits = (str(count), str(MAX_FILE_BYTES), str(MAX_READ_BYTES))
     live = "live" if is_live else "-"
     output = await _script(transport, scripts.READ, directory, str(after), *limits, live, *orders)
     frames = _frames(output)
@@ -321,20 +330,58 @@ def _is_complete(snapshot: Snapshot, results: Sequence[RawResult]) -> bool:
     return listed <= {result.name for result in results}
 
 
+async def read_missing(
+    transport: Transport, directory: str, stored: Mapping[int, Mapping[str, str]]
+) -> Snapshot:
+    """The manifest, and of the results that it lists those that are not stored as it lists them.
+
+    `stored` has the hashes of the files of each stored result, by its number. Without a manifest
+    there is nothing to compare with: every result is read.
+    """
+    snapshot = await read(transport, directory, count=0)
+    if snapshot.manifest is None:
+        return await read_all(transport, directory)
+    listed = {
+        int(name.split("-")[0]): name.removesuffix(".json")
+        for name in snapshot.manifest
+        if name.endswith(".json")
+    }
+    missing = sorted(
+        number
+        for number, name in listed.items()
+        if number not in stored or mismatch(name, stored[number], snapshot.manifest)
+    )
+    results: list[RawResult] = []
+    while missing:
+        first = missing[0]
+        # Neighbours come in one answer; what is stored between them is not sent again.
+        count = sum(number == first + n for n, number in enumerate(missing[:MAX_RESULTS]))
+        piece = (await read(transport, directory, after=first - 1, count=count)).results
+        results += [result for result in piece if result.number in missing]
+        last = piece[-1].number if piece else first
+        missing = [number for number in missing if number > last]
+    return replace(snapshot, results=tuple(results))
+
+
+def mismatch(name: str, file_hashes: Mapping[str, str], manifest: Mapping[str, str]) -> str:
+    """Which file of a result is not the one that the manifest lists; "" where all are."""
+    for suffix in (".out", ".err", ".json", ".series"):
+        # A short repeat has no series: none listed is as good as an empty one.
+        listed = manifest.get(name + suffix, EMPTY_SHA256 if suffix == ".series" else None)
+        if file_hashes.get(suffix) != listed:
+            return f"{name}{suffix} does not match its checksum"
+    return ""
+
+
 def damaged(snapshot: Snapshot) -> dict[str, str]:
     """Results whose files are not those of the manifest: name → what is wrong."""
     if snapshot.manifest is None:
         return {}
-    wrong: dict[str, str] = {}
-    for result in snapshot.results:
-        parts = {".out": result.out, ".err": result.err, ".json": result.record}
-        if result.series or f"{result.name}.series" in snapshot.manifest:
-            parts[".series"] = result.series
-        for suffix, content in parts.items():
-            recorded = snapshot.manifest.get(result.name + suffix)
-            if recorded != hashlib.sha256(content).hexdigest():
-                wrong[result.name] = f"{result.name}{suffix} does not match its checksum"
-    return wrong
+    wrong = {
+        result.name: mismatch(result.name, result.file_hashes, snapshot.manifest)
+        for result in snapshot.results
+    }
+    return {name: detail for name, detail in wrong.items() if detail}
 
 
 async def teardown(transport: Transport, directory: str) -> None:

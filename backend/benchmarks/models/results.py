@@ -35,6 +35,8 @@ class Evidence(models.Model):
     raw_gzip = models.BinaryField()
     size_bytes = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
+    file_hashes = models.JSONField(default=dict)
+    """sha256 of each file as the target wrote it, by its suffix: what its manifest lists."""
 
     class Meta:
         ordering = ("run_id", "n")

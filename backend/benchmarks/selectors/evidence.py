@@ -2,11 +2,15 @@
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
-from backend.benchmarks.models import Evidence
+from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
+
+NOT_AVAILABLE = "not available: "
+"""The error of a probe that cannot be measured on the host begins so; it fails no run."""
 
 
 class EvidenceDamaged(Exception):
@@ -25,6 +29,15 @@ def evidence_shown(item: Evidence, redaction: Redaction) -> Evidence:
     item.error = redaction.message(item.error)
     item.conditions = redaction.value(item.conditions)
     return item
+
+
+def stored_file_hashes(run: Run) -> dict[int, Mapping[str, str]]:
+    """Hashes of the files of each stored result of the run, by its number.
+
+    Results with an error are left out: what failed is read and judged once more.
+    """
+    is_clean = Q(error="") | Q(error__startswith=NOT_AVAILABLE)
+    return dict(run.evidence.filter(is_clean).values_list("n", "file_hashes"))
 
 
 def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
