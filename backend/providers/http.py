@@ -1,6 +1,6 @@
 """HTTP as the price fetchers use it: bounded in time and size, patient, and silent about secrets.
 
-Nothing here tells a header, a query or a secret: addresses are shown as host and path.
+No message contains a header, a query or a secret: addresses are shown as host and path.
 """
 
 import email.utils
@@ -27,7 +27,7 @@ PIECE_BYTES = 1 << 16
 GZIP = 16 + zlib.MAX_WBITS
 MIB = 2**20
 PAGE_BYTES = 64 * MIB
-SHOWN_CHARACTERS, TOLD_BYTES = 200, 4096
+SHOWN_CHARACTERS, MESSAGE_BYTES = 200, 4096
 TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 REDIRECTS = {301, 302, 303, 307, 308}
 WAIT_HEADERS = ("retry-after", "x-ms-ratelimit-retailprices-retry-after")
@@ -46,11 +46,11 @@ class NotModified(Exception):
     """The provider says that its answer is the one that we know."""
 
 
-class Unwanted(Exception):
+class Cancelled(Exception):
     """The process is asked to end."""
 
 
-class _Again(Exception):
+class _Retry(Exception):
     """This attempt failed in a way that may pass."""
 
     def __init__(self, detail: str, after_s: float = 0) -> None:
@@ -67,8 +67,8 @@ class Validators:
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
-        told = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in told.items() if value}
+        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in headers.items() if value}
 
 
 @dataclass
@@ -90,9 +90,9 @@ class Patience:
         return self.is_wanted() and self.now() <= self._end
 
     def check(self) -> None:
-        """Raises Unwanted, or FetchError at the end of the time."""
+        """Raises Cancelled, or FetchError at the end of the time."""
         if not self.is_wanted():
-            raise Unwanted
+            raise Cancelled
         if self.now() > self._end:
             raise FetchError(f"not done within {self.budget_s:g} s")
 
@@ -146,7 +146,7 @@ class Answer:
 
 
 class Client:
-    """Asks one place. `headers` go there and nowhere else, and `secret` is never shown."""
+    """Asks one server. `headers` go there and nowhere else, and `secret` is never shown."""
 
     def __init__(
         self,
@@ -188,8 +188,8 @@ class Client:
     ) -> Answer:
         """Write the body of an answer to the file, which is empty before.
 
-        `address` is a path, or an address that the place itself gave for what comes next; one of
-        another place is refused. Raises FetchError, NotModified or Unwanted.
+        `address` is a path, or an address that the server itself gave for what comes next; one of
+        another server is refused. Raises FetchError, NotModified or Cancelled.
         """
         try:
             url = self._base.join(address)
@@ -206,18 +206,18 @@ class Client:
             into.truncate()
             try:
                 return self._once(url, into, validators or Validators(), limit_bytes)
-            except _Again as why:
+            except _Retry as why:
                 tries.failed(self._shown(why.detail), why.after_s)
             except httpx.TransportError as error:
-                tries.failed(self._shown(f"{place(url)}: {type(error).__name__} {error}"))
+                tries.failed(self._shown(f"{host_and_path(url)}: {type(error).__name__} {error}"))
             except zlib.error:
-                tries.failed(f"{place(url)}: not a gzip file")
+                tries.failed(f"{host_and_path(url)}: not a gzip file")
 
     def _once(
         self, url: httpx.URL, into: BinaryIO, validators: Validators, limit_bytes: int
     ) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
-            # Headers with secrets stay with the place they are for.
+            # Headers with secrets stay with the server they are for.
             own = self._headers if origin(url) == origin(self._base) else {}
             with self._http.stream("GET", url, headers={**own, **validators.headers()}) as response:
                 if response.status_code in REDIRECTS:
@@ -226,15 +226,15 @@ class Client:
                 self._check(url, response, bool(validators.headers()))
                 self._read(url, response, into, limit_bytes)
                 return Answer({name.lower(): value for name, value in response.headers.items()})
-        raise FetchError(f"{place(url)}: more than {MAX_REDIRECTS} redirects")
+        raise FetchError(f"{host_and_path(url)}: more than {MAX_REDIRECTS} redirects")
 
     def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
         try:
             target = url.join(response.headers.get("location", ""))
         except httpx.InvalidURL:
-            raise FetchError(f"{place(url)} redirects to no address") from None
-        if not is_same_place(url, target):
-            raise FetchError(f"{place(url)} redirects to {target.scheme}://{target.host}")
+            raise FetchError(f"{host_and_path(url)} redirects to no address") from None
+        if not is_same_site(url, target):
+            raise FetchError(f"{host_and_path(url)} redirects to {target.scheme}://{target.host}")
         return target
 
     def _check(self, url: httpx.URL, response: httpx.Response, is_conditional: bool) -> None:
@@ -242,17 +242,19 @@ class Client:
         if status == httpx.codes.NOT_MODIFIED and is_conditional:
             raise NotModified
         if status in TRANSIENT:
-            raise _Again(f"{place(url)} answered {status}", asked_wait_s(response.headers))
+            raise _Retry(
+                f"{host_and_path(url)} answered {status}", requested_wait_s(response.headers)
+            )
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if status != httpx.codes.OK:
-            told = self._told(response) if kind.endswith("json") else ""
-            raise FetchError(self._shown(f"{place(url)} answered {status}{told}"))
+            message = self._message(response) if kind.endswith("json") else ""
+            raise FetchError(self._shown(f"{host_and_path(url)} answered {status}{message}"))
         if kind == "text/html":
-            raise FetchError(f"{place(url)} answered with a web page")
+            raise FetchError(f"{host_and_path(url)} answered with a web page")
 
-    def _told(self, response: httpx.Response) -> str:
+    def _message(self, response: httpx.Response) -> str:
         """The beginning of what a refusal says."""
-        piece = next(self._unpacked(response.url, response), b"")[:TOLD_BYTES]
+        piece = next(self._unpacked(response.url, response), b"")[:MESSAGE_BYTES]
         text = self._shown(piece.decode("utf-8", "replace"))
         return ": " + "".join(c if c.isprintable() else " " for c in text)[:SHOWN_CHARACTERS]
 
@@ -264,14 +266,14 @@ class Client:
         for piece in self._unpacked(url, response):
             size += len(piece)
             if size > limit_bytes:
-                raise FetchError(f"{place(url)}: longer than {limit_bytes // MIB} MiB")
+                raise FetchError(f"{host_and_path(url)}: longer than {limit_bytes // MIB} MiB")
             into.write(piece)
 
     def _unpacked(self, url: httpx.URL, response: httpx.Response) -> Iterator[bytes]:
         """The body in pieces of a bounded size, whatever it was packed into."""
         packing = response.headers.get("content-encoding", "identity").lower()
         if packing not in {"identity", "gzip"}:
-            raise FetchError(f"{place(url)}: packed as {packing[:20]}")
+            raise FetchError(f"{host_and_path(url)}: packed as {packing[:20]}")
         unzip = zlib.decompressobj(GZIP) if packing == "gzip" else None
         for piece in response.iter_raw():
             self._patience.check()
@@ -283,7 +285,7 @@ class Client:
                 yield unzip.decompress(left, PIECE_BYTES)
                 left = unzip.unconsumed_tail
         if unzip is not None and (not unzip.eof or unzip.unused_data):
-            raise _Again(f"{place(url)}: not a whole gzip file")
+            raise _Retry(f"{host_and_path(url)}: not a whole gzip file")
 
     def _shown(self, text: str) -> str:
         return redacted(text, self._secret)
@@ -297,12 +299,12 @@ def origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def place(url: httpx.URL) -> str:
+def host_and_path(url: httpx.URL) -> str:
     """Host and path; a query may hold a key."""
     return f"{url.host}{url.path}"
 
 
-def is_same_place(url: httpx.URL, target: httpx.URL) -> bool:
+def is_same_site(url: httpx.URL, target: httpx.URL) -> bool:
     """Whether a redirect stays at the same host or domain and is no less secure.
 
     The domain is the last two labels: none of the providers' names ends in a shared suffix of two.
@@ -319,7 +321,7 @@ def domain(host: str) -> str:
     return host if labels[-1].isdigit() or ":" in host else ".".join(labels[-2:])
 
 
-def asked_wait_s(headers: httpx.Headers) -> float:
+def requested_wait_s(headers: httpx.Headers) -> float:
     """Seconds that an answer asks to wait: a number, or a date beside the answer's own; else 0."""
     for name in WAIT_HEADERS:
         value = headers.get(name, "").strip()

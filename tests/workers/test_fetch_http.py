@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from backend.providers import http
-from backend.providers.http import Client, FetchError, NotModified, Patience, Unwanted, Validators
+from backend.providers.http import Cancelled, Client, FetchError, NotModified, Patience, Validators
 from backend.providers.spool import Spool
 from tests.fakes.price_faults import bomb, dripping, redirected, slow, too_many
 from tests.fakes.price_servers import DAYS_90, PriceServer, Reply, send
@@ -130,7 +130,7 @@ def test_redirect_to_no_address_is_an_error(server, location):
     ],
 )
 def test_redirect_is_judged_by_domain_port_and_scheme(first, target, is_same):
-    assert http.is_same_place(httpx.URL(first), httpx.URL(target)) is is_same
+    assert http.is_same_site(httpx.URL(first), httpx.URL(target)) is is_same
 
 
 def test_next_page_elsewhere_is_refused_before_it_is_asked(server):
@@ -198,7 +198,7 @@ def test_second_attempt_starts_with_an_empty_file(server):
 def test_waiting_ends_when_nobody_wants_the_answer_any_more(server):
     server.fault("/", too_many("50"))
     slept = []
-    with pytest.raises(Unwanted):
+    with pytest.raises(Cancelled):
         got(
             server,
             client=Client(
@@ -236,7 +236,7 @@ def test_waiting_ends_when_nobody_wants_the_answer_any_more(server):
     ],
 )
 def test_wait_that_is_asked_for_is_read_from_numbers_and_dates(headers, seconds):
-    assert http.asked_wait_s(httpx.Headers(headers)) == seconds
+    assert http.requested_wait_s(httpx.Headers(headers)) == seconds
 
 
 def test_nothing_listens_is_told_without_the_query(server):

@@ -281,7 +281,7 @@ def test_feed_that_somebody_reads_is_not_read_again(price_server):
 
 def test_late_worker_publishes_nothing_when_its_lease_ended(price_server, monkeypatch):
     feed = enable("linode")
-    reads = fetching.source("linode", "on_demand").read
+    reads = fetching.fetcher("linode", "on_demand").read
 
     def late(*given):
         PriceFeed.objects.filter(pk=feed.pk).update(

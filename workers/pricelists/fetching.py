@@ -44,7 +44,7 @@ from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FeedKind
 from backend.domain.redaction import redacted
 from backend.providers.fetcher import FetchRequest
-from backend.providers.http import FetchError, NotModified, Patience, Unwanted, Validators
+from backend.providers.http import Cancelled, FetchError, NotModified, Patience, Validators
 from backend.providers.machines import Access
 from backend.providers.registry import feed_kind, feed_kinds
 from backend.providers.spool import Spool
@@ -77,7 +77,7 @@ def fetch_due(*, is_wanted: Callable[[], bool] = lambda: True) -> int:
                 _read(claim, Patience(FETCH_S, is_wanted), is_conditional=True)
             except FetchError:
                 pass  # on the feed, and logged
-            except (Unwanted, ClaimLost) as why:
+            except (Cancelled, ClaimLost) as why:
                 log.info("%s: %s", _named(claim.feed), type(why).__name__)
     return tried
 
@@ -147,7 +147,7 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
             feed_unchanged(feed=held)
         log.info("%s: not modified", _named(feed))
         return None
-    except Unwanted:
+    except Cancelled:
         feed_given_back(claim=claim)
         raise
     except ClaimLost:

@@ -129,9 +129,9 @@ def login(access: Access) -> Login:
     """
     key = _key(access)
     with _lock:
-        found = _logins.get(key)
-    if found is not None and found.is_fresh:
-        return found
+        known = _logins.get(key)
+    if known is not None and known.is_fresh:
+        return known
     made = _made(access)
     with _lock:
         if len(_logins) >= MAX_LOGINS:

@@ -115,11 +115,11 @@ def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
 class _Columns:
     """Where each column stands; names are plain ones."""
 
-    places: dict[str, int]
+    indexes: dict[str, int]
     width: int
 
     def read(self, row: list[str]) -> dict[str, str]:
-        return {name: row[place].strip() for name, place in self.places.items()}
+        return {name: row[index].strip() for name, index in self.indexes.items()}
 
 
 def _from_csv(rows: "_csv.Reader", source: str) -> Iterator[Result]:
@@ -163,7 +163,7 @@ def _columns(rows: "_csv.Reader") -> _Columns:
             missing = [name for name in NEEDED if name not in names]
             if missing:
                 break
-            return _Columns({name: place for place, name in enumerate(names)}, len(names))
+            return _Columns({name: index for index, name in enumerate(names)}, len(names))
         if rows.line_num > MOST_PREFACE_ROWS:
             break
     raise InvalidValue(
@@ -173,8 +173,8 @@ def _columns(rows: "_csv.Reader") -> _Columns:
 
 def _chosen(values: dict[str, str], products: dict[str, Product]) -> Product | Skipped:
     # Every row of a SKU repeats its attributes.
-    held = products.get(values["sku"])
-    return held or chosen(values["sku"], values.get("productfamily", ""), values)
+    product = products.get(values["sku"])
+    return product or chosen(values["sku"], values.get("productfamily", ""), values)
 
 
 def _rate(values: dict[str, str]) -> Rate:

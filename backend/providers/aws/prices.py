@@ -104,14 +104,14 @@ def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Sk
 
 
 def _check_right(attributes: Mapping[str, str]) -> None:
-    for attribute, wanted, reason in RIGHT_ROW:
-        found = attributes.get(attribute, "")
-        if found not in {"", wanted}:
-            raise NoPrice(reason, found)
+    for attribute, right, reason in RIGHT_ROW:
+        value = attributes.get(attribute, "")
+        if value not in {"", right}:
+            raise NoPrice(reason, value)
     usage = attributes.get("usagetype", "")
     if usage and "BoxUsage" not in usage:
         raise NoPrice(Reason.OTHER_CAPACITY, usage)
-    # The place's name changes ("EU (Ireland)", "Europe (Ireland)"), its code does not.
+    # The region's name changes ("EU (Ireland)", "Europe (Ireland)"), its code does not.
     if not attributes.get("regioncode", ""):
         raise NoPrice(Reason.NO_REGION, attributes.get("location", ""))
 
@@ -159,8 +159,8 @@ def _disk(text: str) -> tuple[int | None, str]:
 
 
 def _count(text: str) -> int | None:
-    found = answers.above_zero(text)
-    return None if found is None else int(found)
+    number = answers.above_zero(text)
+    return None if number is None else int(number)
 
 
 def term_rates(sku: str, model: str, terms: Mapping[str, Any]) -> Iterator[Rate | Skipped]:
@@ -262,13 +262,13 @@ def _reserved(lines: list[Rate]) -> dict[str, Any]:
     term, upfront = TERMS.get(first.lease, ""), UPFRONT.get(first.option, "")
     if not (term and upfront):
         raise NoPrice(Reason.OTHER_TERMS, f"{first.lease} {first.option}")
-    found = {line.unit: answers.above_zero(line.amount) for line in lines}
-    if len(found) < len(lines) or not found.keys() <= {HOURS, WHOLE_TERM}:
+    amounts = {line.unit: answers.above_zero(line.amount) for line in lines}
+    if len(amounts) < len(lines) or not amounts.keys() <= {HOURS, WHOLE_TERM}:
         raise NoPrice(Reason.OTHER_UNIT, " ".join(line.unit for line in lines))
-    hourly, whole = found.get(HOURS), found.get(WHOLE_TERM)
+    hourly, whole = amounts.get(HOURS), amounts.get(WHOLE_TERM)
     if (hourly is not None, whole is not None) != PAID[upfront]:
-        told = ", ".join(f"{line.amount} {line.unit}" for line in lines)
-        raise NoPrice(Reason.UNEXPECTED_SHAPE, f"{first.option}: {told}")
+        stated = ", ".join(f"{line.amount} {line.unit}" for line in lines)
+        raise NoPrice(Reason.UNEXPECTED_SHAPE, f"{first.option}: {stated}")
     common = {"term": term, "upfront": upfront, "plan": first.offering_class}
     if hourly is None:
         return {"amount": whole, "unit": PriceUnit.ONCE, **common}
@@ -290,8 +290,8 @@ def _from_pages(pages: Iterable[str], source: str) -> Iterator[Result]:
         where = f"page {number + 1}"
         entries = answers.mapping(answers.document(page, where=where), where=where)
         for entry in _entries(entries, where):
-            found = answers.inner(entry, "product")
-            product = chosen_of_json(answers.word(found, "sku"), found)
+            listed = answers.inner(entry, "product")
+            product = chosen_of_json(answers.word(listed, "sku"), listed)
             if isinstance(product, Skipped):
                 yield product
                 continue
@@ -319,8 +319,8 @@ def _entries(page: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
     listed = page.get("PriceList")
     if not isinstance(listed, list):
         raise InvalidValue(f"{where} PriceList", "is missing, or no list")
-    for place, entry in enumerate(listed):
-        name = f"{where} PriceList[{place}]"
+    for index, entry in enumerate(listed):
+        name = f"{where} PriceList[{index}]"
         value = answers.document(entry, where=name) if isinstance(entry, str) else entry
         yield answers.mapping(value, where=name)
 

@@ -73,9 +73,9 @@ def _parsed(
 
 
 def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
-    """One plan, of whose rates (tens of thousands) only those wanted are kept."""
+    """One plan, of whose rates (tens of thousands) only those of known machines are kept."""
     rates: list[dict[str, Any]] = []
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key in scanner.members():
         if key == "rates":
             for _ in scanner.items():
@@ -83,12 +83,12 @@ def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
                 if answers.word(rate, "discountedSku") in on_demand:
                     rates.append(rate)
         else:
-            told[key] = scanner.value()
-    lease = answers.inner(told, "leaseContractLength")
+            fields[key] = scanner.value()
+    lease = answers.inner(fields, "leaseContractLength")
     return _Plan(
-        sku=answers.word(told, "sku"),
+        sku=answers.word(fields, "sku"),
         term=TERMS.get((answers.word(lease, "duration"), answers.word(lease, "unit")), ""),
-        effective=answers.word(told, "effectiveDate"),
+        effective=answers.word(fields, "effectiveDate"),
         rates=rates,
     )
 
@@ -126,10 +126,10 @@ def _paid(plan: _Plan, product: dict[str, Any], rate: dict[str, Any]) -> dict[st
         raise NoPrice(Reason.OTHER_TERMS, f"plan {plan.sku} {option}")
     if answers.word(rate, "unit") != HOURS:
         raise NoPrice(Reason.OTHER_UNIT, answers.word(rate, "unit"))
-    told = answers.inner(rate, "discountedRate")
+    discounted = answers.inner(rate, "discountedRate")
     return {
-        "amount": answers.amount(told.get("price")),
-        "currency": answers.currency(told.get("currency")),
+        "amount": answers.amount(discounted.get("price")),
+        "currency": answers.currency(discounted.get("currency")),
         "term": plan.term,
         "upfront": UPFRONT[option],
         "plan": name,

@@ -21,10 +21,10 @@ from backend.domain.parsing.prices.collected import not_used
 from backend.providers.aws.prices import PROVIDER
 
 SOURCE = "AWS EC2 spot price history"
-# Old accounts are told both, at different prices; machines run in a VPC.
+# Old accounts get both, at different prices; machines run in a VPC.
 VPC, CLASSIC = "Linux/UNIX (Amazon VPC)", "Linux/UNIX"
 CURRENCY = "USD"
-"""The answer names none; these prices are told in US dollars."""
+"""The answer names none; these prices are in US dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def parse(
 ) -> Iterator[Result]:
     """The latest price of each type in each zone, from the texts of the answers.
 
-    Zones go by id, for a zone's name means another place in another account: the id is read from
+    Zones go by id, since a zone's name means another zone in another account: the id is read from
     the answer, else from `zone_ids` (name → id). Without either the name stays. Raises
     InvalidValue for an answer that is not of this form.
     """
@@ -55,12 +55,12 @@ def parse(
             except NoPrice as why:
                 yield _skipped(item, region, why)
                 continue
-            held = latest.get(quote.price.key)
-            if held is None:
+            known = latest.get(quote.price.key)
+            if known is None:
                 latest[quote.price.key] = quote
                 continue
-            newest = max(held, quote, key=lambda one: (one.is_vpc, one.at))
-            older = quote if newest is held else held
+            newest = max(known, quote, key=lambda one: (one.is_vpc, one.at))
+            older = quote if newest is known else known
             latest[quote.price.key] = newest
             yield not_used(older.price, Reason.SUPERSEDED, f"{newest.at} {newest.price.amount}")
     yield from (quote.price for quote in latest.values())

@@ -10,7 +10,7 @@ from backend.providers.spool import Spool
 
 BASE = "https://prices.azure.com"
 API_VERSION = "2023-01-01-preview"
-"""The first that tells savings plans."""
+"""The first with savings plans."""
 CURRENCY = "'USD'"
 """Any other would be at Microsoft's own rate of exchange."""
 ITEMS = "items"

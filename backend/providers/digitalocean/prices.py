@@ -20,7 +20,7 @@ from backend.domain.units import BYTES_PER_GIB
 PROVIDER = "digitalocean"
 SOURCE = "DigitalOcean sizes"
 CURRENCY = "USD"
-"""The answer names none; the list is told in US dollars."""
+"""The answer names none; the list is in US dollars."""
 MIB = 2**20
 TIB = 2**40
 SHARED = ("s-",)

@@ -23,7 +23,7 @@ SOURCE = "European Central Bank euro foreign exchange reference rates"
 LARGEST_TEXT = 64 * 2**20
 """Characters; all rates since 1999 are some eight million as XML."""
 DECIMALS, WHOLE_DIGITS = 10, 10
-"""What is kept of a rate; none is rounded to fit."""
+"""What is stored of a rate; none is rounded to fit."""
 RATE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?", re.ASCII)
 CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
@@ -89,17 +89,17 @@ def parse(text: str) -> list[Result]:
 def _settled(cells: Iterable[Cell]) -> Iterator[Result]:
     """At most one rate a day and currency: cells that agree are one, of those that differ none is
     right."""
-    held: dict[tuple[dt.date, str], list[Result]] = {}
+    by_cell: dict[tuple[dt.date, str], list[Result]] = {}
     for day, currency, written in cells:
-        held.setdefault((day, currency), []).append(_read(day, currency, written))
-    for (day, currency), found in held.items():
-        rates = {one.units_per_eur for one in found if isinstance(one, ParsedRate)}
+        by_cell.setdefault((day, currency), []).append(_read(day, currency, written))
+    for (day, currency), readings in by_cell.items():
+        rates = {one.units_per_eur for one in readings if isinstance(one, ParsedRate)}
         if len(rates) > 1:
-            told = ", ".join(sorted(map(str, rates)))
-            yield SkippedRate(day, currency, WhyNot.AMBIGUOUS, shown(told))
+            rates_text = ", ".join(sorted(map(str, rates)))
+            yield SkippedRate(day, currency, WhyNot.AMBIGUOUS, shown(rates_text))
             continue
-        yield next((one for one in found if isinstance(one, ParsedRate)), found[0])
-        for _ in found[1:]:
+        yield next((one for one in readings if isinstance(one, ParsedRate)), readings[0])
+        for _ in readings[1:]:
             yield SkippedRate(day, currency, WhyNot.DUPLICATE)
 
 

@@ -69,10 +69,10 @@ def _pages(client: Client, path: str, params: Mapping[str, str], spool: Spool, k
     with client:
         while True:
             client.get(path, spool.page(kind), params={**params, **token})
-            found = answers.word(spool.last(kind), "nextPageToken")
-            if not found:
+            next_token = answers.word(spool.last(kind), "nextPageToken")
+            if not next_token:
                 return
-            token = {"pageToken": found}
+            token = {"pageToken": next_token}
 
 
 def _identity(access: Access, audience: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Prices of Google machine types: vCPUs × core + GiB × RAM + accelerators, from their SKUs.
 
-The catalogue sells components, not machines; what a machine has is told by the compute interface.
+The catalogue sells components, not machines; the compute interface says what a machine consists of.
 """
 
 import re
@@ -98,11 +98,11 @@ def shapes(pages: Iterable[str]) -> Iterator[Shape | Skipped]:
     for number, page in enumerate(pages):
         where = f"page {number + 1}"
         answer = answers.mapping(answers.document(page, where=where), where=where)
-        for place, listed in answers.mapping(answer.get("items"), where=f"{where} items").items():
+        for zone, listed in answers.mapping(answer.get("items"), where=f"{where} items").items():
             # zones/us-central1-a; a region's offer is the same in all its zones.
-            region = place.rpartition("/")[2].rpartition("-")[0]
-            told = answers.mapping(listed, where=f"{where} {place}").get("machineTypes", [])
-            for item in answers.objects(told, where=f"{where} {place} machineTypes"):
+            region = zone.rpartition("/")[2].rpartition("-")[0]
+            types = answers.mapping(listed, where=f"{where} {zone}").get("machineTypes", [])
+            for item in answers.objects(types, where=f"{where} {zone} machineTypes"):
                 if (region, answers.word(item, "name")) not in seen:
                     seen.add((region, answers.word(item, "name")))
                     yield _shape(item, region)
@@ -144,11 +144,11 @@ def _shape(item: dict[str, Any], region: str) -> Shape | Skipped:
     )
 
 
-def _billed_gib(description: str, found: Decimal) -> Decimal:
-    """The size of "2 vCPUs, 1.8 GB RAM", where it is the one found but for the cut of a MiB."""
+def _billed_gib(description: str, listed: Decimal) -> Decimal:
+    """The size of "2 vCPUs, 1.8 GB RAM", where it is the one listed but for the cut of a MiB."""
     stated = STATED_GIB.search(description)
-    size = found if stated is None else Decimal(stated["gib"])
-    return size if 0 <= size - found < gib(MIB) else found
+    size = listed if stated is None else Decimal(stated["gib"])
+    return size if 0 <= size - listed < gib(MIB) else listed
 
 
 def parse(
@@ -156,7 +156,7 @@ def parse(
 ) -> Iterator[Result]:
     """On-demand and spot prices of the machine types, from the JSON texts of the catalogue.
 
-    A type whose component is not for sale in its region, is told twice, or is in another currency
+    A type whose component is not for sale in its region, is listed twice, or is in another currency
     has no price and a reason. Raises InvalidValue for an answer that is not of this form.
     """
     return unique(_parsed(skus, machine_types, source))
@@ -166,12 +166,12 @@ def _parsed(
     skus: Iterable[str], machine_types: Iterable[Shape | Skipped], source: str
 ) -> Iterator[Result]:
     prices: dict[tuple[str, str, str, PurchaseModel], list[Component]] = {}
-    for found in components(skus):
-        if isinstance(found, Skipped):
-            yield found
+    for component in components(skus):
+        if isinstance(component, Skipped):
+            yield component
         else:
-            key = (found.family, found.part, found.region, found.purchase_model)
-            prices.setdefault(key, []).append(found)
+            key = (component.family, component.part, component.region, component.purchase_model)
+            prices.setdefault(key, []).append(component)
     for shape in machine_types:
         if isinstance(shape, Skipped):
             yield shape
@@ -218,13 +218,13 @@ def _priced(
 def _component(
     shape: Shape, family: str, part: str, model: PurchaseModel, prices: Prices
 ) -> Component:
-    found = prices.get((family, part, shape.region, model), [])
+    offered = prices.get((family, part, shape.region, model), [])
     named = f"{family} {part}".strip()
-    if not found:
+    if not offered:
         raise NoPrice(Reason.NO_COMPONENT, named)
-    if len({(one.amount, one.currency) for one in found}) > 1:
-        raise NoPrice(Reason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in found)}")
-    return found[0]
+    if len({(one.amount, one.currency) for one in offered}) > 1:
+        raise NoPrice(Reason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in offered)}")
+    return offered[0]
 
 
 def _sum(

@@ -13,7 +13,7 @@ from backend.domain.units import EXACT
 PROVIDER = "gcp"
 CORE, RAM = "core", "ram"
 NANO = 9
-"""Digits of a price's fraction, which is told apart from its whole units."""
+"""Digits of a price's fraction, which comes apart from its whole units."""
 SPOT = "Spot Preemptible "
 UNITS: Mapping[str, str] = MappingProxyType({CORE: "h", RAM: "GiBy.h"})
 MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
@@ -101,8 +101,8 @@ def _of_sku(sku: dict[str, Any]) -> list[Component]:
     if usage not in MODELS:
         raise NoPrice(Reason.OTHER_TERMS, f"{usage} {description}")
     family, part = _meaning(description)
-    told = _newest(sku)
-    amount, currency = _price(answers.inner(told, "pricingExpression"), UNITS.get(part, "h"))
+    newest = _newest(sku)
+    amount, currency = _price(answers.inner(newest, "pricingExpression"), UNITS.get(part, "h"))
     # Places are read from their codes: a description says "Americas" or "Virginia".
     regions = answers.words(sku, "serviceRegions")
     if not regions:
@@ -116,7 +116,7 @@ def _of_sku(sku: dict[str, Any]) -> list[Component]:
             amount=amount,
             currency=currency,
             sku=answers.word(sku, "skuId"),
-            effective=answers.word(told, "effectiveTime"),
+            effective=answers.word(newest, "effectiveTime"),
         )
         for region in regions
     ]
@@ -148,9 +148,9 @@ def _newest(sku: dict[str, Any]) -> dict[str, Any]:
     return max(known, key=lambda info: answers.word(info, "effectiveTime"))
 
 
-def _price(expression: dict[str, Any], wanted: str) -> tuple[Decimal, str]:
+def _price(expression: dict[str, Any], expected_unit: str) -> tuple[Decimal, str]:
     unit = answers.word(expression, "usageUnit")
-    if unit != wanted:
+    if unit != expected_unit:
         raise NoPrice(Reason.OTHER_UNIT, unit)
     listed = expression.get("tieredRates")
     rates = answers.objects(listed, where="tieredRates") if listed else []

@@ -48,14 +48,14 @@ def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) ->
 
 def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[Result]:
     answer = answers.mapping(answers.document(pricing, where="pricing"), where="pricing")
-    told = answers.mapping(answer.get("pricing"), where="pricing.pricing")
-    percent = answers.number(told.get("vat_rate"))
+    pricing = answers.mapping(answer.get("pricing"), where="pricing.pricing")
+    percent = answers.number(pricing.get("vat_rate"))
     basis = _Basis(
-        currency=told.get("currency"),
+        currency=pricing.get("currency"),
         tax_rate=None if percent is None else EXACT.divide(percent, PERCENT),
         source=source,
     )
-    yield from _addresses(told, basis)
+    yield from _addresses(pricing, basis)
     for number, page in enumerate(server_types):
         where = f"page {number + 1}"
         listed = answers.mapping(answers.document(page, where=where), where=where)
@@ -63,8 +63,8 @@ def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[
             yield from _server_type(item, basis)
 
 
-def _addresses(told: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
-    for kind in _objects(told, "primary_ips"):
+def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
+    for kind in _objects(pricing, "primary_ips"):
         for price in _objects(kind, "prices"):
             # An address without a price is no reason against the machine.
             with contextlib.suppress(NoPrice):
@@ -100,7 +100,7 @@ def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
     for price in prices:
         region = answers.word(price, "location")
         try:
-            found = _price(item, price, gone, basis)
+            parsed = _price(item, price, gone, basis)
         except NoPrice as why:
             yield Skipped(
                 reason=why.reason,
@@ -112,7 +112,7 @@ def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
             )
         else:
             yield _type(item, name, region)
-            yield found
+            yield parsed
 
 
 def _price(
@@ -142,9 +142,9 @@ def _price(
 def _not_offered(item: dict[str, Any]) -> set[str]:
     """Places that no longer sell the type; "" = all of them."""
     gone = {
-        answers.word(place, "name")
-        for place in _objects(item, "locations")
-        if place.get("deprecation")
+        answers.word(location, "name")
+        for location in _objects(item, "locations")
+        if location.get("deprecation")
     }
     return gone | ({""} if item.get("deprecated") is True or item.get("deprecation") else set())
 
@@ -168,8 +168,8 @@ def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
 def _included(item: dict[str, Any], price: dict[str, Any]) -> dict[str, object]:
     """Traffic in bytes a month, and the net price of a TB beyond it; an address is extra."""
     traffic = price.get("included_traffic", item.get("included_traffic"))
-    found: dict[str, object | None] = {
+    included: dict[str, object | None] = {
         "traffic_bytes": answers.size(traffic, 1),
         "traffic_price_per_tb": answers.above_zero(_net(price, "price_per_tb_traffic")),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in included.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Linode: the pages of /linode/types, and of /regions, for a type tells only regions that differ."""
+"""Linode: the pages of /linode/types, and of /regions, since a type lists only regions that differ."""
 
 from collections.abc import Iterator
 

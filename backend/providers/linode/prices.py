@@ -20,7 +20,7 @@ from backend.domain.units import BYTES_PER_GB
 PROVIDER = "linode"
 SOURCE = "Linode types"
 CURRENCY = "USD"
-"""The answer names none; the list is told in US dollars."""
+"""The answer names none; the list is in US dollars."""
 EVERYWHERE = ""
 MIB = 2**20
 KINDS = {"nanode": "shared", "standard": "shared", "dedicated": "dedicated", "premium": "dedicated"}
@@ -31,7 +31,7 @@ def parse(
 ) -> Iterator[Result]:
     """Hourly prices with their monthly caps, from the JSON texts of the answers.
 
-    The answer tells one price and those of the regions that differ. With `regions` each of them
+    The answer has one price and those of the regions that differ. With `regions` each of them
     gets its own row; without, region "" stands for all that do not differ. Raises InvalidValue
     for an answer that is not of this form.
     """
@@ -44,9 +44,9 @@ def _parsed(pages: Iterable[str], regions: Sequence[str], source: str) -> Iterat
         answer = answers.mapping(answers.document(page, where=where), where=where)
         for item in answers.objects(answer.get("data"), where=f"{where} data"):
             own = {
-                answers.word(told, "id"): told
-                for told in item.get("region_prices") or ()
-                if isinstance(told, dict)
+                answers.word(entry, "id"): entry
+                for entry in item.get("region_prices") or ()
+                if isinstance(entry, dict)
             }
             for region in regions or (EVERYWHERE, *own):
                 yield from _priced(
