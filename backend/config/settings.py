@@ -56,8 +56,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django_filters",
-    "django_tables2",
     "django_htmx",
     "backend.common",
     "backend.accounts",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import django_tables2 as tables
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -16,13 +15,8 @@ from backend.web.shared import columns, figures, state
 MAY_HIDE = ("region", "cup", "flags")
 
 
-class RankingTable(tables.Table):  # type: ignore[misc]
-    """Rows of `rankings.selectors.Ranking`, already sorted and cut to one page."""
-
-    class Meta:
-        template_name = "ranking/table.html"
-        attrs = {"class": "figures wide"}
-        orderable = False
+class RankingTable:
+    """Rows of a `Ranking`, already sorted and cut to one page, for `ranking/table.html`."""
 
     def __init__(
         self,
@@ -38,12 +32,8 @@ class RankingTable(tables.Table):  # type: ignore[misc]
         self.cells = Cells(ranking, params, scale, rows, sources)
         self.units = self.cells.units
         self.picked = set(state.values(params, "o"))
-        super().__init__(
-            rows,
-            extra_columns=[
-                (name, tables.Column(verbose_name=COLUMN[name].label)) for name in self.names
-            ],
-        )
+        self.rows = rows
+        self.columns = [COLUMN[name] for name in self.names]
         self.numbers = {name for name in self.names if COLUMN[name].kind.is_numeric}
         self.headings = {
             name: address.heading(name) for name in self.names if COLUMN[name].is_sortable
@@ -52,7 +42,7 @@ class RankingTable(tables.Table):  # type: ignore[misc]
     def body(self) -> Iterator[SafeString]:
         """A line for each row. Cells are made here and not by the template: there are hundreds."""
         made = [(self._frame(name), self.cells.of(name)) for name in self.names]
-        for row in self.data.data:
+        for row in self.rows:
             drawn = (format_html(frame, render(row)) for frame, render in made)
             yield format_html(
                 "<tr{}>{}{}</tr>\n",
