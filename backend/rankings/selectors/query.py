@@ -1,9 +1,11 @@
 """The one parameter vocabulary of pages, API and exports, parsed into a RankingQuery."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 from backend.catalog.selectors.current_prices import MACHINE, ON_DEMAND, SUSTAINED_USE, TERMS
@@ -30,11 +32,17 @@ from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
 from backend.rankings.selectors.columns import COLUMN, COLUMNS_V1, RankingColumn
 
 __all__ = [
+    "DEFAULTS",
     "DEFAULT_SORT",
+    "PARAMETER",
+    "PARAMETERS",
     "Filter",
     "InvalidParameters",
+    "Parameter",
     "RankingQuery",
+    "Role",
     "described_parameters",
+    "idle_parameters",
     "query_from",
 ]
 
@@ -42,8 +50,6 @@ DEFAULT_SORT = (("value_per_cost", True),)
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
 """What a price may hold, in the order in which its cell names them; the machine is always in."""
-LISTS = frozenset({"basis", "weights", "cols"})
-"""Lists that a form may also send as several values of one name."""
 MOST_METRICS = 12
 MOST_SORT_KEYS = 10
 MOST_WEIGHT = Decimal(1000)
@@ -131,15 +137,16 @@ def query_from(
         if name in also_known or (name, values[-1]) == ("measured", "any"):
             continue
         try:
-            if name in _FIELDS:
-                fields[name] = _FIELDS[name](",".join(values) if name in LISTS else values[-1])
+            if reader := _READERS.get(name):
+                is_list = name in PARAMETER and PARAMETER[name].is_list
+                fields[name] = reader(",".join(values) if is_list else values[-1])
             elif condition := _filter(name, values):
                 filters.append(condition)
             else:
                 warnings.append(unknown_warning(name))
         except ValueError as error:
             errors.append((name, str(error)))
-    if fields.get("currency", "USD") not in currencies:
+    if fields.get("currency", DEFAULTS["currency"]) not in currencies:
         errors.append(("currency", f"no exchange rate is known for {fields['currency'][:9]!r}"))
     if errors:
         raise InvalidParameters(errors)
@@ -150,13 +157,8 @@ def query_from(
 def _without_idle(query: RankingQuery) -> RankingQuery:
     """The query without what it does not use, so that equal rankings are computed once."""
     plain = RankingQuery()
-    return replace(
-        query,
-        base=query.base if query.weights else plain.base,
-        basis_disk_gb=(query if DISK in query.basis else plain).basis_disk_gb,
-        basis_ipv4=(query if IP in query.basis else plain).basis_ipv4,
-        basis_egress_gb=(query if EGRESS in query.basis else plain).basis_egress_gb,
-    )
+    idle = idle_parameters(lambda name: getattr(query, name))
+    return replace(query, **{name: getattr(plain, name) for name in idle})
 
 
 # --- single values ----------------------------------------------------------------------------
@@ -218,56 +220,204 @@ def _column_name(name: str) -> str:
     return name
 
 
-_FIELDS: Mapping[str, Reader] = {
+# --- the parameters ---------------------------------------------------------------------------
+
+
+class Role(Enum):
+    """What a parameter decides, and with it where pages show it."""
+
+    SELECTOR = "what the figures are, chosen above every table"
+    QUESTION = "what the figures are, shown as a chip where it is stated"
+    FILTER = "which rows are listed, shown as a chip"
+    ARRANGEMENT = "order, columns and page"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a ranking; those that are filters on a column follow from the columns.
+
+    Its default is that of the field of RankingQuery with its name.
+    """
+
+    name: str
+    reader: Reader | None
+    """None where it is short for a filter."""
+    role: Role
+    description: str
+    label: str = ""
+    """Words of its chip."""
+    is_list: bool = False
+    """Whether a form may send it as several values."""
+    owner: str = ""
+    """The parameter that it belongs to: without that it says nothing, and they share a chip."""
+    part: str = ""
+    """What of its owner's list it is the amount of; empty: of all."""
+
+    @property
+    def default(self) -> str:
+        """What it says when it is not given, as text; empty for nothing."""
+        return DEFAULTS.get(self.name, "")
+
+
+def _default_text(name: str, value: Any) -> str:
+    if name == "sort":
+        return ",".join(
+            f"{'-' if is_descending else ''}{column}" for column, is_descending in value
+        )
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None else str(value)
+
+
+DEFAULTS: Mapping[str, str] = {
+    field.name: stated
+    for field in dataclass_fields(RankingQuery)
+    if (stated := _default_text(field.name, field.default))
+}
+"""Values of RankingQuery as a URL states them; what is empty is left out."""
+PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "metric",
+        one_of(tuple(METRICS)),
+        Role.SELECTOR,
+        f"Key of the metric (default {DEFAULTS['metric']}): {', '.join(METRICS)}",
+    ),
+    Parameter(
+        "weights",
+        _weights,
+        Role.QUESTION,
+        "Several metrics in one score, as metric:weight, comma-separated: the weighted "
+        "geometric mean of the ratios to the offer `base`; the metric column then says mix",
+        label="Weights",
+        is_list=True,
+    ),
+    Parameter(
+        "base",
+        text,
+        Role.QUESTION,
+        "Slug of that offer (default: the first that has all the metrics); no order depends on it",
+        label="Baseline",
+        owner="weights",
+    ),
+    Parameter("period", one_of(PERIODS), Role.SELECTOR, "hour (default), month or year"),
+    Parameter(
+        "currency",
+        str.upper,
+        Role.SELECTOR,
+        f"Three-letter code (default {DEFAULTS['currency']})",
+    ),
+    Parameter(
+        "hours_per_month",
+        _hours,
+        Role.SELECTOR,
+        f"Hours that stand for a month (default {DEFAULTS['hours_per_month']}), up to "
+        f"{HOURS_IN_LONGEST_MONTH}",
+    ),
+    Parameter(
+        "term",
+        one_of(tuple(TERMS)),
+        Role.SELECTOR,
+        f"How it is bought (default {DEFAULTS['term']}, else monthly): {', '.join(TERMS)}",
+    ),
+    Parameter(
+        "basis",
+        _basis,
+        Role.QUESTION,
+        "What the price holds beside the machine, comma-separated: disk, ip, egress; and "
+        "sustained_use for the discount on whole months",
+        label="Price basis",
+        is_list=True,
+    ),
+    Parameter(
+        "basis_disk_gb",
+        _between(Decimal(0), MOST_GB),
+        Role.QUESTION,
+        "With disk: GB wanted in all, those included counted "
+        f"(default {DEFAULTS['basis_disk_gb']})",
+        label="Disk (GB)",
+        owner="basis",
+        part=DISK,
+    ),
+    Parameter(
+        "basis_ipv4",
+        whole(0, MOST_ADDRESSES),
+        Role.QUESTION,
+        f"With ip: public IPv4 addresses (default {DEFAULTS['basis_ipv4']})",
+        label="Public IPv4 addresses",
+        owner="basis",
+        part=IP,
+    ),
+    Parameter(
+        "basis_egress_gb",
+        _between(Decimal(0), MOST_GB),
+        Role.QUESTION,
+        "With egress: GB to the internet in a month, those included counted "
+        f"(default {DEFAULTS['basis_egress_gb']})",
+        label="Traffic (GB/month)",
+        owner="basis",
+        part=EGRESS,
+    ),
+    Parameter(
+        "tax_rate",
+        _between(Decimal(0), Decimal(1)),
+        Role.QUESTION,
+        "Ratio, such as 0.19: prices with that tax (default: net)",
+        label="Tax",
+    ),
+    Parameter(
+        "as_of",
+        day,
+        Role.QUESTION,
+        "Prices and exchange rates known on that day",
+        label="As of",
+    ),
+    Parameter(
+        "q",
+        text,
+        Role.FILTER,
+        "Words that identifier, name, provider, region or processor hold",
+        label="Search",
+    ),
+    Parameter(
+        "measured",
+        None,
+        Role.FILTER,
+        "1: measured only; 0: all others",
+        label="Measured",
+    ),
+    Parameter(
+        "sort",
+        _sort,
+        Role.ARRANGEMENT,
+        f"Up to {MOST_SORT_KEYS} columns, comma-separated, - for descending "
+        f"(default {DEFAULTS['sort']})",
+    ),
+    Parameter("cols", _cols, Role.ARRANGEMENT, "Columns to show, comma-separated", is_list=True),
+)
+PARAMETER = {parameter.name: parameter for parameter in PARAMETERS}
+_READERS: Mapping[str, Reader] = {
     **PAGING,
-    "metric": one_of(tuple(METRICS)),
-    "weights": _weights,
-    "base": text,
-    "period": one_of(PERIODS),
-    "currency": str.upper,
-    "hours_per_month": _hours,
-    "term": one_of(tuple(TERMS)),
-    "basis": _basis,
-    "basis_disk_gb": _between(Decimal(0), MOST_GB),
-    "basis_ipv4": whole(0, MOST_ADDRESSES),
-    "basis_egress_gb": _between(Decimal(0), MOST_GB),
-    "tax_rate": _between(Decimal(0), Decimal(1)),
-    "as_of": day,
-    "q": text,
-    "sort": _sort,
-    "cols": _cols,
+    **{parameter.name: parameter.reader for parameter in PARAMETERS if parameter.reader},
 }
-_DESCRIBED = {
-    "metric": f"Key of the metric (default cmips_score): {', '.join(METRICS)}",
-    "weights": "Several metrics in one score, as metric:weight, comma-separated: the weighted "
-    "geometric mean of the ratios to the offer `base`; the metric column then says mix",
-    "base": "Slug of that offer (default: the first that has all the metrics); no order depends "
-    "on it",
-    "period": "hour (default), month or year",
-    "currency": "Three-letter code (default USD)",
-    "hours_per_month": "Hours that stand for a month (default 730), up to 744",
-    "term": f"How it is bought (default on_demand, else monthly): {', '.join(TERMS)}",
-    "basis": "What the price holds beside the machine, comma-separated: disk, ip, egress; and "
-    "sustained_use for the discount on whole months",
-    "basis_disk_gb": "With disk: GB wanted in all, those included counted (default 100)",
-    "basis_ipv4": "With ip: public IPv4 addresses (default 1)",
-    "basis_egress_gb": "With egress: GB to the internet in a month, those included counted "
-    "(default 1000)",
-    "tax_rate": "Ratio, such as 0.19: prices with that tax (default: net)",
-    "as_of": "Prices and exchange rates known on that day",
-    "q": "Words that identifier, name, provider, region or processor hold",
-    "measured": "1: measured only; 0: all others",
-    "sort": f"Up to {MOST_SORT_KEYS} columns, comma-separated, - for descending "
-    "(default -value_per_cost)",
-    "cols": "Columns to show, comma-separated",
-}
+
+
+def idle_parameters(value_of: Callable[[str], Collection[Any]]) -> set[str]:
+    """Parameters that say nothing: an amount without its part, a baseline without weights.
+
+    `value_of` gives what is stated of a list of the parameters.
+    """
+    return {
+        one.name
+        for one in PARAMETERS
+        if one.owner and not (one.part in value_of(one.owner) if one.part else value_of(one.owner))
+    }
 
 
 def described_parameters() -> dict[str, str]:
     """Names and meanings of the parameters; those of paging left out."""
     filters: dict[str, str] = {}
     for column in COLUMN.values():
-        if column.name not in _FIELDS:
+        if column.name not in _READERS:
             filters[column.name] = f"Alternatives, comma-separated. {column.description}"
         filters[f"{column.name}!"] = "None of these, comma-separated"
         if column.kind.is_ordered:
@@ -275,7 +425,7 @@ def described_parameters() -> dict[str, str]:
             filters[f"{column.name}__lte"] = "At most"
             filters[f"{column.name}__gt"] = "More than"
             filters[f"{column.name}__lt"] = "Less than"
-    return {**_DESCRIBED, **filters}
+    return {**{one.name: one.description for one in PARAMETERS}, **filters}
 
 
 # --- filters ----------------------------------------------------------------------------------

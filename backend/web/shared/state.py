@@ -5,41 +5,32 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from backend.common.rest.table import Kind
+from backend.rankings.selectors import query as ranking_query
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.query import PARAMETER, PARAMETERS, Role, idle_parameters
 from backend.rankings.services.views import shortened
 from backend.web.shared import columns, words
 
 Params = dict[str, list[str]]
 
 # Choices of the form above the table; of the other parameters each has a chip.
-SELECTORS = {"metric", "period", "currency", "term", "hours_per_month"}
-ARRANGEMENT = {"sort", "page", "per_page", "cols", "view", "format", "dialect", "o"}
-# What ranks and what a price holds. The parts of one choice share a chip.
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "weights": ("base",),
-    "basis": ("basis_disk_gb", "basis_ipv4", "basis_egress_gb"),
+SELECTORS = {one.name for one in PARAMETERS if one.role is Role.SELECTOR}
+QUESTION = {one.name for one in PARAMETERS if one.role is Role.QUESTION}
+ARRANGEMENT = {
+    *(one.name for one in PARAMETERS if one.role is Role.ARRANGEMENT),
+    *("page", "per_page", "view", "format", "dialect", "o"),
 }
-QUESTION = {"tax_rate", "as_of", *PARTS, *(part for parts in PARTS.values() for part in parts)}
-DEFAULTS = {
-    "metric": "cmips_score",
-    "period": "hour",
-    "currency": "USD",
-    "term": "on_demand",
-    "hours_per_month": "730",
-    "basis": "machine",
-    "basis_disk_gb": "100",
-    "basis_ipv4": "1",
-    "basis_egress_gb": "1000",
-    "cols": ",".join(columns.STANDARD),
-    "measured": "any",
-    "sort": "-value_per_cost",
-    "page": "1",
-    "per_page": "50",
-}
-AMOUNTS = {"disk": "basis_disk_gb", "ip": "basis_ipv4", "egress": "basis_egress_gb"}
+DEFAULTS = {**ranking_query.DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": "any"}
+# The parameter that states how much of a part of the basis there is.
+AMOUNTS = {one.part: one.name for one in PARAMETERS if one.part}
 # Columns whose values are words and not a choice of the form above.
 CATEGORIES = {column.name for column in COLUMNS if column.is_category} - SELECTORS
-LISTS = {"o", "basis", "cols", "weights", *CATEGORIES, *(f"{name}!" for name in CATEGORIES)}
+LISTS = {
+    "o",
+    *(one.name for one in PARAMETERS if one.is_list),
+    *CATEGORIES,
+    *(f"{name}!" for name in CATEGORIES),
+}
 BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
 
 
@@ -71,11 +62,8 @@ def _ordered(sort: str) -> str:
 
 
 def _without_idle_parts(params: Params) -> Params:
-    """An amount without its part of the basis, or a baseline without weights, says nothing."""
-    held = params.get("basis", [""])[0].split(",")
-    idle = {amount for part, amount in AMOUNTS.items() if part not in held}
-    idle |= {"base"} if "weights" not in params else set()
-    return {name: values for name, values in params.items() if name not in idle}
+    idle = idle_parameters(lambda name: values(params, name))
+    return {name: given for name, given in params.items() if name not in idle}
 
 
 def known(params: Params) -> Params:
@@ -83,8 +71,7 @@ def known(params: Params) -> Params:
     return {
         name: values
         for name, values in params.items()
-        if name in SELECTORS | ARRANGEMENT | QUESTION | {"q", "measured"}
-        or words.parameter(name)[0] in COLUMN
+        if name in PARAMETER or name in ARRANGEMENT or words.parameter(name)[0] in COLUMN
     }
 
 
@@ -218,14 +205,14 @@ class Address:
 
     def chips(self) -> list[Chip]:
         """The filters in force, each with the link that takes it away."""
-        grouped = {part for parts in PARTS.values() for part in parts}
         found = []
         for name in self.params:
-            if name in SELECTORS | ARRANGEMENT | grouped:
+            if name in SELECTORS | ARRANGEMENT or (name in PARAMETER and PARAMETER[name].owner):
                 continue
             column, label, sign = words.parameter(name)
             text = _chip_text(self.params, name, column)
-            gone = dict.fromkeys([name, *PARTS.get(name, ()), "page"])
+            parts = [one.name for one in PARAMETERS if one.owner == name]
+            gone = dict.fromkeys([name, *parts, "page"])
             found.append(Chip(label, f"{sign}{text}", self.url(**gone)))
         return found
 

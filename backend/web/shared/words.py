@@ -7,6 +7,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
 from backend.providers import registry
 from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.query import PARAMETER
 from backend.web.shared import figures
 
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
@@ -82,18 +83,6 @@ REASONS = {
     "rebooted": "The host restarted in the middle of the run.",
     "bug": "Rackrate met something it did not expect.",
 }
-PARAMETERS = {
-    "q": "Search",
-    "measured": "Measured",
-    "as_of": "As of",
-    "basis": "Price basis",
-    "basis_disk_gb": "Disk (GB)",
-    "basis_ipv4": "Public IPv4 addresses",
-    "basis_egress_gb": "Traffic (GB/month)",
-    "tax_rate": "Tax",
-    "weights": "Weights",
-    "base": "Baseline",
-}
 
 
 def provider(slug: str) -> str:
@@ -143,8 +132,11 @@ def parameter(name: str) -> tuple[str, str, str]:
     """Column or parameter that a name of the URL is about, its words, and the sign it bears."""
     suffix, sign = next((pair for pair in OPERATORS if name.endswith(pair[0])), ("", ""))
     subject = name.removesuffix(suffix)
-    column = COLUMN.get(subject)
-    label = column.filter_label if column else PARAMETERS.get(subject, subject.replace("_", " "))
+    label = subject.replace("_", " ")
+    if subject in COLUMN:
+        label = COLUMN[subject].filter_label
+    elif subject in PARAMETER:
+        label = PARAMETER[subject].label or label
     return subject, label, sign
 
 
