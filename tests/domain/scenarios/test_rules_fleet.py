@@ -176,9 +176,10 @@ def test_rule_13_warm_up_delays_service_and_neither_bill_nor_policy() -> None:
 
 
 def test_rule_14_the_newest_server_ends_first_and_the_horizon_cuts_its_life() -> None:
-    lives = ran(steps([1.0, 3, 2, 3])).fleet.lives.told()
+    lives = ran(steps([1.0, 3, 2, 3])).fleet.lives
     start = int(JANUARY.timestamp())
-    assert [(one.slot, one.start_s - start, one.end_s - start) for one in lives] == [
+    begins, ends = (lives.start_s - start).tolist(), (lives.end_s - start).tolist()
+    assert list(zip(lives.slot.tolist(), begins, ends, strict=True)) == [
         (1, 0, 240), (2, 60, 240), (3, 60, 120), (3, 180, 240),
     ]  # fmt: skip
     # the third server ends while it warms up, the first two go on warming
