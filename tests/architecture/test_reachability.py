@@ -45,8 +45,6 @@ REACHED = {
     ("backend/*/admin.py", "get_readonly_fields"): HOOK,
     ("backend/web/*forms.py", "*_value"): HOOK,
     ("backend/web/shared/provider_styles.py", "ignore_patterns"): HOOK,
-    ("backend/web/ranking/tables.py", "template_name"): HOOK,
-    ("backend/web/ranking/tables.py", "orderable"): HOOK,
     ("workers/remote/ssh.py", "validate_host_public_key"): HOOK,
     ("workers/remote/ssh.py", "addr"): "asyncssh passes it by position",
     ("backend/providers/ecb/rates.py", "Start*Handler"): "expat calls it",
