@@ -48,14 +48,14 @@ def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) ->
 
 def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[Result]:
     answer = answers.mapping(answers.document(pricing, where="pricing"), where="pricing")
-    pricing = answers.mapping(answer.get("pricing"), where="pricing.pricing")
-    percent = answers.number(pricing.get("vat_rate"))
+    common = answers.mapping(answer.get("pricing"), where="pricing.pricing")
+    percent = answers.number(common.get("vat_rate"))
     basis = _Basis(
-        currency=pricing.get("currency"),
+        currency=common.get("currency"),
         tax_rate=None if percent is None else EXACT.divide(percent, PERCENT),
         source=source,
     )
-    yield from _addresses(pricing, basis)
+    yield from _addresses(common, basis)
     for number, page in enumerate(server_types):
         where = f"page {number + 1}"
         listed = answers.mapping(answers.document(page, where=where), where=where)
