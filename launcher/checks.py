@@ -6,6 +6,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from launcher import browser, node
 from launcher.console import say
@@ -118,7 +119,9 @@ def test(state: State, arguments: list[str], *, is_fast: bool, is_deep: bool) ->
                 COVERAGE_FILE=str(own.directory / "coverage"),
             )
             if is_fast:
-                return stack.run([*PYTEST, "--fast", *SIDE_BY_SIDE, *(arguments or FAST)])
+                has_path = any(Path(word.partition("::")[0]).exists() for word in arguments)
+                folders = [] if has_path else FAST
+                return stack.run([*PYTEST, "--fast", *SIDE_BY_SIDE, *folders, *arguments])
             if not arguments:
                 _prepare(stack, {"browser", "build", "services"})
                 return _whole_suite(stack)

@@ -50,6 +50,7 @@ def needs(item: pytest.Item) -> set[str]:
     if (
         fixtures & DATABASE_FIXTURES
         or item.get_closest_marker("django_db")
+        or item.get_closest_marker("services")
         or issubclass(cls, TransactionTestCase)
     ):
         found.add("services")

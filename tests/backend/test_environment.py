@@ -49,6 +49,7 @@ def test_libpq_gets_the_options_when_django_connects(entry):
     assert parameters["connect_timeout"] == 5
 
 
+@pytest.mark.services
 def test_server_without_tls_is_refused_when_tls_is_asked_for(entry):
     here = settings.DATABASES["default"]
     made = entry("postgresql://u@h/n?sslmode=require")
