@@ -105,6 +105,9 @@ CASES = [
     ),
     ("/hazard_per_month", "2", "/hazard_per_month", "2 is above 1"),
     ("/uncertainty", {"draws": 0}, "/uncertainty/draws", "from 1"),
+    ("/capacity/metric", "cmips_score", "/capacity/metric", "catalog of offers"),
+    ("/capacity/units_per_score", "2", "/capacity/units_per_score", "catalog of offers"),
+    (f"{ONE}/price/offer", "aws-m5", f"{ONE}/price/offer", "catalog of offers"),
 ]
 
 
