@@ -20,7 +20,6 @@ HOOK = "the framework calls it by name"
 FORM = "field of a form: pages and cleaned_data name it by its position or by a string"
 ANNOTATION = "in a quoted annotation: the class takes no parameter while the program runs"
 RESULT = "asdict writes it into the document of the answer"
-RESOLVED = "replaced by its value, by name, before the document is calculated"
 REACHED = {
     ("backend/config/settings.py", "[A-Z]*"): "Django, Celery and DRF read settings by name",
     ("backend/urls.py", "handler500"): HOOK,
@@ -39,8 +38,6 @@ REACHED = {
     ("backend/api/openapi.py", "get_name"): HOOK,
     ("backend/api/openapi.py", "map_serializer"): HOOK,
     ("backend/domain/documents/model.py", "model_config"): "pydantic reads it",
-    ("backend/domain/scenarios/document.py", "units_per_score"): RESOLVED,
-    ("backend/domain/scenarios/price_document.py", "price_observation"): RESOLVED,
     ("backend/benchmarks/api/documents.py", "validate"): HOOK,
     ("backend/*/admin.py", "get_readonly_fields"): HOOK,
     ("backend/web/*forms.py", "*_value"): HOOK,
