@@ -83,8 +83,6 @@ class Document(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _checked(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if isinstance(document, cls):
-            return document
         if not isinstance(document, Mapping):
             raise fault("an object is needed")
         stated, wrong = cls._stated(document)
@@ -255,10 +253,8 @@ def _or_null(schema: JsonSchema) -> JsonSchema:
         return {**schema, "type": [kinds, "null"]}
     if kinds is not None:
         return {**schema, "type": [*kinds, "null"]}
-    if "anyOf" in schema:
-        variants = schema["anyOf"]
-        return {**schema, "anyOf": [*variants, *([] if _NULL in variants else [_NULL])]}
-    return schema if "$ref" not in schema else {"anyOf": [schema, _NULL]}
+    variants = schema["anyOf"]
+    return {**schema, "anyOf": [*variants, *([] if _NULL in variants else [_NULL])]}
 
 
 _NULL: JsonSchema = {"type": "null"}

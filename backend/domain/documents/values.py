@@ -84,11 +84,11 @@ class Value:
 
     def read(self, value: Any) -> Any:
         """The value, or a fault."""
-        return value
+        raise AssertionError
 
     def schema(self) -> JsonSchema:
         """Its JSON Schema, without words."""
-        return {}
+        raise AssertionError
 
     def written(self, default: Any) -> Any:
         """A default as the document would state it; None where there is no short way."""
@@ -176,7 +176,7 @@ class Version(Value):
 class Number(Value):
     """A decimal string or JSON number, read as an exact fraction."""
 
-    low: str | None = "0"
+    low: str = "0"
     high: str | None = None
     is_above: bool = False
     """Whether `low` itself is too little."""
@@ -186,12 +186,11 @@ class Number(Value):
         number = exact(value)
         if number is None:
             raise fault(f"{shown(value)} is not a decimal number below 10^18")
-        if self.low is not None:
-            least = Fraction(self.low)
-            if number < least:
-                raise fault(f"{value} is below {self.low}")
-            if self.is_above and number == least:
-                raise fault(f"{value} is not above {self.low}")
+        least = Fraction(self.low)
+        if number < least:
+            raise fault(f"{value} is below {self.low}")
+        if self.is_above and number == least:
+            raise fault(f"{value} is not above {self.low}")
         if self.high is not None and number > Fraction(self.high):
             raise fault(f"{value} is above {self.high}")
         return number

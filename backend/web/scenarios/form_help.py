@@ -50,7 +50,7 @@ def glossary(entries: Iterable[Entry]) -> list[tuple[Entry, str]]:
 
 def bounds(value: Value) -> str:
     """`0 to 1`, `above 0`, or nothing where there is no bound."""
-    if not isinstance(value, Number | WholeNumber) or value.low is None:
+    if not isinstance(value, Number | WholeNumber):
         return ""
     is_above = isinstance(value, Number) and value.is_above
     low = figures.quantity(Decimal(value.low))

@@ -180,7 +180,7 @@ def bounds(field: Described) -> list[float]:
     """What is just beyond the range of a number."""
     value = field.value
     if isinstance(value, Number):
-        low = [] if value.low is None else [float(value.low) - (0 if value.is_above else 1)]
+        low = [float(value.low) - (0 if value.is_above else 1)]
         return [*low, *([] if value.high is None else [float(value.high) + 1])]
     return [value.low - 1, value.high + 1] if isinstance(value, WholeNumber) else []
 
