@@ -10,6 +10,7 @@ from django.db.models import Model, QuerySet
 from backend.common.crypto import SealBroken, is_current, rewrapped
 
 CHUNK = 500
+PREFIX = "sealed_"
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,14 @@ class SealedColumn:
         return f"{self.model}.{self.column}"
 
 
-SEALED_COLUMNS = (
-    SealedColumn("accounts.CloudAccount", "sealed_secret"),
-    SealedColumn("benchmarks.Host", "sealed_private_key"),
-    SealedColumn("benchmarks.Subscription", "sealed_secret"),
-)
+def sealed_columns() -> list[SealedColumn]:
+    """The columns of all models whose name says it, so that no app has to be listed here."""
+    return [
+        SealedColumn(model._meta.label, field.name)
+        for model in apps.get_models()
+        for field in model._meta.local_fields
+        if field.name.startswith(PREFIX)
+    ]
 
 
 @dataclass
@@ -49,7 +53,7 @@ def keys_rotate(*, seen: Callable[[Rotated], None]) -> list[Rotated]:
     Each row is one statement that holds only for the value that was read, so the rotation may be
     ended and begun again at any time, beside workers. `seen` hears of every CHUNK rows.
     """
-    return [_column_rotated(column, seen) for column in SEALED_COLUMNS]
+    return [_column_rotated(column, seen) for column in sealed_columns()]
 
 
 def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Rotated:
