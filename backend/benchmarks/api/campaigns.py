@@ -18,7 +18,6 @@ from backend.benchmarks.api.campaign_documents import (
     CampaignDocument,
     CampaignState,
 )
-from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
@@ -36,11 +35,11 @@ from backend.common.rest.parameters import one_of
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing, View
+from backend.common.rest.views import FilteredListView, Listing, View
 from backend.domain.rentals import Budget
 
 
-class CampaignsView(RunsListView):
+class CampaignsView(FilteredListView):
     """Campaigns of the workspace, newest first."""
 
     name = "campaigns"

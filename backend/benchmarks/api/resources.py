@@ -7,17 +7,16 @@ from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
 from backend.accounts.api import workspace_of
-from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.costs import resource_cost
 from backend.benchmarks.selectors.resources import resources_visible
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing
+from backend.common.rest.views import FilteredListView, Listing
 
 
-class ResourcesView(RunsListView):
+class ResourcesView(FilteredListView):
     """Rented machines of the workspace, newest first; for callers who are known."""
 
     name = "resources"

@@ -31,39 +31,18 @@ from backend.benchmarks.services.resources import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, Reader, identifier, one_of, read, text
+from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.views import FilteredListView, Listing, View
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
 from backend.domain.rentals import Budget
 
 
-class RunsListView(ListView):
-    """What the lists of runs, samples and evidence share."""
-
-    lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
-
-    def parameter_readers(self) -> Mapping[str, Reader]:
-        readers = {name: reader for name, (_, reader) in self.lookups.items()}
-        return {**readers, **super().parameter_readers()}
-
-    def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Conditions for the query; and paging and warnings for the Listing."""
-        readers = {name: reader for name, (_, reader) in self.lookups.items()}
-        params = dict(request.query_params.lists())
-        values, warnings = read(params, {**PAGING, **DIALECT, **readers})
-        conditions = {
-            lookup: values[name] for name, (lookup, _) in self.lookups.items() if name in values
-        }
-        paging = {name: value for name, value in values.items() if name in PAGING}
-        return conditions, {**paging, "warnings": warnings}
-
-
-class RunsView(RunsListView):
+class RunsView(FilteredListView):
     """Runs of the workspace, newest first."""
 
     name = "runs"
@@ -265,7 +244,7 @@ class RunEvidenceSeriesView(View):
         return Response(series)
 
 
-class SamplesView(RunsListView):
+class SamplesView(FilteredListView):
     """Every number with where it came from."""
 
     name = "samples"
@@ -326,7 +305,7 @@ def _sample_cells(sample: Sample) -> dict[str, Any]:
     }
 
 
-class EvidenceView(RunsListView):
+class EvidenceView(FilteredListView):
     """Every command that was run, with the checksum of its raw output."""
 
     name = "evidence"

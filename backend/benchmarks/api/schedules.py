@@ -15,7 +15,6 @@ from backend.benchmarks.api.campaign_documents import (
     ScheduleDocument,
     SchedulePatch,
 )
-from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.schedules import (
     Recurrence,
@@ -28,13 +27,13 @@ from backend.benchmarks.services.schedules import schedule_create, schedule_dele
 from backend.common.rest.parameters import boolean, identifier
 from backend.common.rest.permissions import RUN
 from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing, View
+from backend.common.rest.views import FilteredListView, Listing, View
 from backend.domain.errors import InvalidValue
 
 WHEN = ("cron", "every_s", "time_zone", "window")
 
 
-class SchedulesView(RunsListView):
+class SchedulesView(FilteredListView):
     """Schedules of the workspace."""
 
     name = "schedules"

@@ -15,7 +15,6 @@ from backend.benchmarks.api.campaign_documents import (
     SubscriptionDocument,
     SubscriptionPatch,
 )
-from backend.benchmarks.api.runs import RunsListView
 from backend.benchmarks.models import Channel, Subscription
 from backend.benchmarks.selectors.notices import subscriptions_visible
 from backend.benchmarks.services.notices import (
@@ -26,10 +25,10 @@ from backend.benchmarks.services.notices import (
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing, View
+from backend.common.rest.views import FilteredListView, Listing, View
 
 
-class SubscriptionsView(RunsListView):
+class SubscriptionsView(FilteredListView):
     """Subscriptions of the workspace, without their secrets."""
 
     name = "subscriptions"

@@ -266,3 +266,25 @@ def _previous(address: str, page: int) -> str | None:
     if page == 2:
         return remove_query_param(address, "page")
     return replace_query_param(address, "page", page - 1)
+
+
+class FilteredListView(ListView):
+    """A list whose parameters are conditions of its query."""
+
+    lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
+    """Parameter → lookup of the query, and the reader of its value."""
+
+    def parameter_readers(self) -> Mapping[str, Reader]:
+        readers = {name: reader for name, (_, reader) in self.lookups.items()}
+        return {**readers, **super().parameter_readers()}
+
+    def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Conditions for the query; and paging and warnings for the Listing."""
+        readers = {name: reader for name, (_, reader) in self.lookups.items()}
+        params = dict(request.query_params.lists())
+        values, warnings = read(params, {**PAGING, **DIALECT, **readers})
+        conditions = {
+            lookup: values[name] for name, (lookup, _) in self.lookups.items() if name in values
+        }
+        paging = {name: value for name, value in values.items() if name in PAGING}
+        return conditions, {**paging, "warnings": warnings}
