@@ -23,6 +23,7 @@ from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
+from backend.notifications.api import documents as subscription_documents
 from backend.rankings.api import requirements, views
 from backend.scenarios.api import documents as scenario_documents
 
@@ -47,6 +48,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "run": documents.RunDocument,
     "run-detail": documents.RunDetail,
     **campaign_documents.DOCUMENTS,
+    **subscription_documents.DOCUMENTS,
     **results.DOCUMENTS,
     "token": TokenDocument,
     **cloud_accounts.DOCUMENTS,

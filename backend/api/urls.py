@@ -38,7 +38,6 @@ from backend.benchmarks.api.runs import (
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
-from backend.benchmarks.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
@@ -50,6 +49,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
+from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.rankings.api.compare import CompareView
 from backend.rankings.api.rankings import (
     ColumnsView,

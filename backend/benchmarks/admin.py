@@ -11,12 +11,10 @@ from backend.benchmarks.models import (
     Campaign,
     Evidence,
     Host,
-    Notice,
     Run,
     Sample,
     Schedule,
     Step,
-    Subscription,
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.common.admin import AnyAdmin, ReadOnlyAdmin
@@ -45,22 +43,6 @@ class ScheduleAdmin(ReadOnlyAdmin):
     list_display = ("campaign", "__str__", "time_zone", "is_enabled", "next_at", "last_outcome")
     list_filter = ("is_enabled",)
     list_select_related = ("campaign",)
-
-
-@admin.register(Subscription)
-class SubscriptionAdmin(ReadOnlyAdmin):
-    """Who is told, without the secrets."""
-
-    list_display = ("address", "channel", "kinds", "is_enabled")
-    exclude = ("sealed_secret",)
-
-
-@admin.register(Notice)
-class NoticeAdmin(ReadOnlyAdmin):
-    """What was told, or still is to be."""
-
-    list_display = ("key", "subscription", "attempt", "next_due_at", "sent_at", "last_error")
-    list_select_related = ("subscription",)
 
 
 @admin.register(Run)

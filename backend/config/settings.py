@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "backend.common",
     "backend.accounts",
+    "backend.notifications",
     "backend.catalog",
     "backend.benchmarks",
     "backend.rankings",
@@ -208,7 +209,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {
-        "NoticeKindEnum": "backend.benchmarks.models.NoticeKind.values",
+        "NoticeKindEnum": "backend.notifications.models.NoticeKind.values",
         "OfferKindEnum": "backend.catalog.models.Kind.values",
     },
     "SWAGGER_UI_DIST": "SIDECAR",

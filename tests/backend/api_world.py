@@ -16,12 +16,12 @@ from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.demo import demo_load
 from backend.benchmarks.services.imports import result_import
-from backend.benchmarks.services.notices import subscription_create
 from backend.benchmarks.services.schedules import schedule_create
 from backend.catalog.models import Offer
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.scenarios.templates import TEMPLATES
+from backend.notifications.services.subscriptions import subscription_create
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.scenarios.services.scenarios import scenario_create

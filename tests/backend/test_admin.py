@@ -15,7 +15,7 @@ from tests import factories
 from tests.backend.clouds import account
 
 pytestmark = pytest.mark.django_db
-APPS = ("accounts", "catalog", "benchmarks")
+APPS = ("accounts", "notifications", "catalog", "benchmarks")
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ from django.core.management import CommandError, call_command
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.cloud_accounts import account_secret
-from backend.benchmarks.models import Host, Subscription
+from backend.benchmarks.models import Host
 from backend.benchmarks.services.hosts import host_private_key
-from backend.benchmarks.services.notices import subscription_secret
 from backend.common import crypto, sealing
 from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrapped, sealed
 from backend.config import environment
+from backend.notifications.models import Subscription
+from backend.notifications.services.subscriptions import subscription_secret
 from tests import factories
 
 OLD, NEW, OTHER = (bytes([number]) * 32 for number in (1, 2, 3))
@@ -122,7 +123,7 @@ def test_sealed_columns_of_all_apps_are_listed():
     assert {str(column) for column in sealing.sealed_columns()} == {
         "accounts.CloudAccount.sealed_secret",
         "benchmarks.Host.sealed_private_key",
-        "benchmarks.Subscription.sealed_secret",
+        "notifications.Subscription.sealed_secret",
     }
 
 

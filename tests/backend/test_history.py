@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from backend.benchmarks.models import Notice, Run, Sample
+from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.selectors.history import COMPARED_RUNS, history, run_notes
-from backend.benchmarks.services.notices import subscription_create
 from backend.common import clock
+from backend.notifications.models import Notice
+from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.backend.campaigns import ended, measured
 

@@ -6,20 +6,20 @@ import jsonschema
 import pytest
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.models import Notice, NoticeKind, Run, Subscription
+from backend.benchmarks.models import Run
 from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
-from backend.benchmarks.services.notices import (
+from backend.common import clock
+from backend.notifications.models import Notice, NoticeKind, Subscription
+from backend.notifications.selectors.notices import has_due_notices
+from backend.notifications.services.notices import (
     LEASE,
     MAX_ATTEMPTS,
-    has_due_notices,
     notice_claim,
     notice_failed,
     notice_queue,
     notice_sent,
-    subscription_create,
-    subscription_secret,
 )
-from backend.common import clock
+from backend.notifications.services.subscriptions import subscription_create, subscription_secret
 from tests import factories
 from tests.backend.campaigns import campaign, ended
 from tests.backend.conftest import API, fields, rows

@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from backend.accounts.models import User
 from backend.accounts.services.people import sign_in_link_create
-from backend.benchmarks.models import Evidence, Subscription
+from backend.benchmarks.models import Evidence
 from backend.catalog.models import (
     HardwareModel,
     PriceFeed,
@@ -21,6 +21,7 @@ from backend.catalog.models import (
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.scenarios.templates import TEMPLATES
+from backend.notifications.models import Subscription
 from backend.rankings.models import Report
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create

@@ -24,8 +24,15 @@ from django.conf import settings
 from backend.accounts.models import User
 from backend.accounts.services.tokens import token_create
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Notice, Resource, Run
+from backend.benchmarks.models import (
+    TERMINAL_STATES,
+    Host,
+    HostState,
+    Resource,
+    Run,
+)
 from backend.benchmarks.services.hosts import host_private_key
+from backend.notifications.models import Notice
 from launcher.paths import MANAGE
 from tests import factories
 from tests.e2e.canaries import (

@@ -11,8 +11,8 @@ from backend.benchmarks.models import (
     Run,
     RunState,
     Schedule,
-    Subscription,
 )
+from backend.notifications.models import Subscription
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine

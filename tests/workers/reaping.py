@@ -6,15 +6,7 @@ import time
 from typing import Any
 
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.models import (
-    Channel,
-    Notice,
-    NoticeKind,
-    Resource,
-    Run,
-    RunState,
-    Subscription,
-)
+from backend.benchmarks.models import Resource, Run, RunState
 from backend.benchmarks.services.resources import (
     rented_key_create,
     resource_called,
@@ -22,6 +14,7 @@ from backend.benchmarks.services.resources import (
     resource_reserve,
 )
 from backend.catalog.models import Offer
+from backend.notifications.models import Channel, Notice, NoticeKind, Subscription
 from backend.providers.machines import LaunchSpec
 from backend.providers.machines import Resource as Found
 from tests import factories

@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.models import Notice, Subscription
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services import feeds
@@ -21,6 +20,7 @@ from backend.catalog.services.feeds import (
     feed_failed,
 )
 from backend.common import clock
+from backend.notifications.models import Notice, Subscription
 from backend.providers import http
 from backend.providers.http import FetchError
 from tests import factories

@@ -17,10 +17,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import call_command
 
-from backend.benchmarks.models import Notice, NoticeKind, Subscription
-from backend.benchmarks.services.notices import notice_queue, subscription_create
 from backend.common import clock
 from backend.config.environment import Mail, mail
+from backend.notifications.models import Notice, NoticeKind, Subscription
+from backend.notifications.services.notices import notice_queue
+from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.fakes.receivers import mail_server, web_server
 from workers import tasks

@@ -14,8 +14,9 @@ from django.db import connection
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.accounts.services.cloud_accounts import account_check
-from backend.benchmarks.models import Notice, RunState, Step
+from backend.benchmarks.models import RunState, Step
 from backend.benchmarks.services.leaks import look_done, resource_alarm
+from backend.notifications.models import Notice
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.frontend.cloud_rows import clouds

@@ -19,13 +19,6 @@ import httpx
 from django.conf import settings
 from django.core.mail import EmailMessage
 
-from backend.benchmarks.models import Channel, Notice
-from backend.benchmarks.services.notices import (
-    notice_claim,
-    notice_failed,
-    notice_sent,
-    subscription_secret,
-)
 from backend.common import clock
 from backend.domain.addresses import is_public
 from backend.domain.errors import InvalidValue
@@ -36,6 +29,9 @@ from backend.domain.webhooks import (
     endpoint,
     signature,
 )
+from backend.notifications.models import Channel, Notice
+from backend.notifications.services.notices import notice_claim, notice_failed, notice_sent
+from backend.notifications.services.subscriptions import subscription_secret
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,6 @@ from django.db import connection
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import NoticeKind
-from backend.benchmarks.services.notices import notice_queue
 from backend.catalog.models import PriceFeed
 from backend.catalog.services.feeds import (
     ClaimLost,
@@ -43,6 +41,8 @@ from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FeedKind
 from backend.domain.redaction import redacted
+from backend.notifications.models import NoticeKind
+from backend.notifications.services.notices import notice_queue
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Cancelled, FetchError, NotModified, Patience, Validators
 from backend.providers.machines import Access

@@ -1,4 +1,4 @@
-"""Documents of campaigns, schedules and subscriptions as they go over the wire (schema 1)."""
+"""Documents of campaigns and schedules as they go over the wire (schema 1)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.benchmarks.api.documents import PROFILES, BudgetDocument
-from backend.benchmarks.models import Channel, NetworkPairs, NoticeKind
+from backend.benchmarks.models import NetworkPairs
 from backend.benchmarks.selectors.campaigns import CELL_STATES
 from backend.benchmarks.services.campaigns import MAX_CONCURRENCY, MAX_REPEATS
-from backend.benchmarks.services.notices import MAX_SECRET_CHARACTERS, MIN_SECRET_CHARACTERS
 from backend.common.rest.documents import (
     FlagField,
     Strict,
@@ -164,61 +163,9 @@ class ScheduleDetail(serializers.Serializer[Any]):
     last_outcome = serializers.CharField(allow_null=True)
 
 
-# --- subscriptions ----------------------------------------------------------------------------------
-
-
-def _secret() -> TextField:
-    return TextField(
-        min_length=MIN_SECRET_CHARACTERS,
-        max_length=MAX_SECRET_CHARACTERS,
-        trim_whitespace=False,
-        allow_null=True,
-        required=False,
-        write_only=True,
-    )
-
-
-class SubscriptionDocument(Strict):
-    """Who is told of what; the secret that signs a webhook is kept encrypted and never shown."""
-
-    channel = serializers.ChoiceField(choices=Channel.values)
-    address = TextField(max_length=500)
-    secret = _secret()
-    kinds = serializers.ListField(child=serializers.ChoiceField(choices=NoticeKind.values))
-    enabled = FlagField(required=False, default=True)
-
-
-class SubscriptionPatch(Strict):
-    """What is to change of a subscription."""
-
-    address = TextField(max_length=500, required=False)
-    secret = _secret()
-    kinds = serializers.ListField(
-        child=serializers.ChoiceField(choices=NoticeKind.values), required=False
-    )
-    enabled = FlagField(required=False)
-
-
-class SubscriptionDetail(serializers.Serializer[Any]):
-    """A subscription without its secret; counts are of its notices."""
-
-    id = serializers.UUIDField()
-    channel = serializers.CharField()
-    address = serializers.CharField()
-    kinds = serializers.ListField(child=serializers.CharField())
-    enabled = serializers.BooleanField()
-    has_secret = serializers.BooleanField()
-    sent = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-    given_up = serializers.IntegerField()
-    last_sent_at = serializers.DateTimeField(allow_null=True)
-    last_error = serializers.CharField(allow_null=True)
-
-
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "campaign": CampaignDocument,
     "campaign-detail": CampaignDetail,
     "schedule": ScheduleDocument,
     "schedule-detail": ScheduleDetail,
-    "subscription": SubscriptionDocument,
 }

@@ -3,7 +3,6 @@
 
 from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
 from backend.benchmarks.models.hosts import Host, HostState, Worker
-from backend.benchmarks.models.notices import Channel, Notice, NoticeKind, Subscription
 from backend.benchmarks.models.resources import (
     LedgerEntry,
     Resource,
@@ -18,15 +17,12 @@ __all__ = [
     "TERMINAL_STATES",
     "Campaign",
     "CampaignState",
-    "Channel",
     "Event",
     "Evidence",
     "Host",
     "HostState",
     "LedgerEntry",
     "NetworkPairs",
-    "Notice",
-    "NoticeKind",
     "Resource",
     "ResourcePurchase",
     "ResourceState",
@@ -37,7 +33,6 @@ __all__ = [
     "Source",
     "Step",
     "StoredSummary",
-    "Subscription",
     "Tick",
     "Worker",
 ]

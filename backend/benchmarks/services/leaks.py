@@ -13,15 +13,15 @@ from backend.accounts.models import AccessKind, CloudAccount
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import (
     TERMINAL_STATES,
-    NoticeKind,
     Resource,
     ResourceState,
     RunState,
     Step,
 )
-from backend.benchmarks.services.notices import notice_queue
 from backend.benchmarks.services.run_completion import page_url
 from backend.common import clock
+from backend.notifications.models import NoticeKind
+from backend.notifications.services.notices import notice_queue
 
 REAPER = "reaper"
 """Who ends machines, in the audit trail."""

@@ -11,7 +11,6 @@ from backend.benchmarks.models import (
     CampaignState,
     Host,
     HostState,
-    NoticeKind,
     Resource,
     ResourceState,
     Run,
@@ -19,10 +18,11 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.selectors.history import run_notes
 from backend.benchmarks.services.imports import outliers_mark
-from backend.benchmarks.services.notices import notice_queue
 from backend.benchmarks.services.run_notes import notes_record
 from backend.common import clock
 from backend.domain.regression import environment
+from backend.notifications.models import NoticeKind
+from backend.notifications.services.notices import notice_queue
 
 INVENTORY = "inventory"
 

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from backend.benchmarks.models import Channel, NoticeKind
+from backend.notifications.models import Channel, NoticeKind
 from backend.web.shared.forms import WriteForm
 
 

@@ -13,17 +13,18 @@ from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Campaign, NoticeKind, Subscription
-from backend.benchmarks.selectors.notices import subscriptions_visible
+from backend.benchmarks.models import Campaign
 from backend.benchmarks.selectors.schedules import (
     preview,
     schedule_recurrence,
     schedule_times,
     schedules_visible,
 )
-from backend.benchmarks.services.notices import subscription_create, subscription_delete
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.domain.errors import InvalidValue
+from backend.notifications.models import NoticeKind, Subscription
+from backend.notifications.selectors.subscriptions import subscriptions_visible
+from backend.notifications.services.subscriptions import subscription_create, subscription_delete
 from backend.web.schedules.forms import ScheduleForm, time_zones
 from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable

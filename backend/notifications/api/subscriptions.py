@@ -10,22 +10,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api import actor, workspace_of
-from backend.benchmarks.api.campaign_documents import (
-    SubscriptionDetail,
-    SubscriptionDocument,
-    SubscriptionPatch,
-)
-from backend.benchmarks.models import Channel, Subscription
-from backend.benchmarks.selectors.notices import subscriptions_visible
-from backend.benchmarks.services.notices import (
-    subscription_create,
-    subscription_delete,
-    subscription_update,
-)
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import FilteredListView, Listing, View
+from backend.notifications.api.documents import (
+    SubscriptionDetail,
+    SubscriptionDocument,
+    SubscriptionPatch,
+)
+from backend.notifications.models import Channel, Subscription
+from backend.notifications.selectors.subscriptions import subscriptions_visible
+from backend.notifications.services.subscriptions import (
+    subscription_create,
+    subscription_delete,
+    subscription_update,
+)
 
 
 class SubscriptionsView(FilteredListView):

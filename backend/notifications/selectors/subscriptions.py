@@ -3,7 +3,7 @@
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Notice, Subscription
+from backend.notifications.models import Notice, Subscription
 
 
 def subscriptions_visible(workspace: Workspace) -> QuerySet[Subscription]:

@@ -1,0 +1,84 @@
+"""The notices that wait to be delivered.
+
+A notice is queued once for each subscription (its key is unique there) and its row says whether it
+was sent. Whoever delivers it claims it first, so that two workers never send one notice side by
+side; after the lease of a worker that dies between sending and saying so, it is sent again, and its
+identifier, which stays the same, lets the receiver see that.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from backend.accounts.models import Workspace
+from backend.common import clock
+from backend.common.queue import Task, enqueue
+from backend.notifications.models import Notice, NoticeKind, Subscription
+
+MAX_ATTEMPTS = 10
+FIRST_BACKOFF_S = 60
+MAX_BACKOFF_S = 6 * 3600
+LEASE = dt.timedelta(minutes=2)
+"""Longer than a delivery may take (workers.notifications.delivery)."""
+
+
+@transaction.atomic
+def notice_queue(
+    *, workspace: Workspace, kind: NoticeKind, key: str, document: Mapping[str, object]
+) -> None:
+    """Tell every subscription to the kind, each once for this key.
+
+    `document` holds title, detail and url; kind and time are added.
+    """
+    receivers = Subscription.objects.filter(
+        workspace=workspace, is_enabled=True, kinds__contains=[kind]
+    )
+    told = {"kind": kind.value, "at": clock.now().isoformat(), **document}
+    notices = [
+        Notice(subscription=receiver, key=key, document=told, next_due_at=clock.now())
+        for receiver in receivers
+    ]
+    if notices:
+        Notice.objects.bulk_create(notices, ignore_conflicts=True)
+        enqueue(Task.SEND_NOTICES)
+
+
+@transaction.atomic
+def notice_claim() -> Notice | None:
+    """The notice that is due first, held for LEASE; None when nothing is due."""
+    notice = (
+        Notice.objects.select_for_update(skip_locked=True, of=("self",))
+        .select_related("subscription")
+        .filter(sent_at=None, next_due_at__lte=Now())
+        .order_by("next_due_at", "id")
+        .first()
+    )
+    if notice is not None:
+        notice.attempt += 1
+        notice.next_due_at = clock.now() + LEASE
+        notice.save(update_fields=["attempt", "next_due_at"])
+    return notice
+
+
+def notice_sent(*, notice: Notice) -> None:
+    """The claimed notice is out."""
+    _held(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
+
+
+def notice_failed(*, notice: Notice, error: str) -> None:
+    """Try the claimed notice again later: after 1 minute, then twice as long each time, 6 hours
+    at most; after MAX_ATTEMPTS it is given up, which its subscription shows."""
+    if notice.attempt >= MAX_ATTEMPTS:
+        error, due = f"given up after {notice.attempt} attempts: {error}", None
+    else:
+        wait_s = min(FIRST_BACKOFF_S * 2 ** (notice.attempt - 1), MAX_BACKOFF_S)
+        due = clock.now() + dt.timedelta(seconds=wait_s)
+    _held(notice).update(next_due_at=due, last_error=error[:500])
+
+
+def _held(notice: Notice) -> QuerySet[Notice]:
+    """The row while our claim is the newest one."""
+    return Notice.objects.filter(pk=notice.pk, attempt=notice.attempt, sent_at=None)

@@ -1,0 +1,82 @@
+"""Subscriptions and notices of an existing database when they move to an app of their own."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.apps.registry import Apps
+from django.db import IntegrityError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from backend.notifications.models import Notice, Subscription
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BEFORE = [("benchmarks", "0006_workers"), ("notifications", None)]
+
+
+def migrated(targets: list[tuple[str, str | None]]) -> Apps:
+    return MigrationExecutor(connection).migrate(targets).apps
+
+
+@pytest.fixture
+def before() -> Iterator[Apps]:
+    """The models before the move; afterwards the database is as new as the code."""
+    newest = [node for node in MigrationExecutor(connection).loader.graph.leaf_nodes() if node[1]]
+    try:
+        yield migrated(BEFORE)
+    finally:
+        migrated(newest)
+
+
+def queried(query: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return sorted(row[0] for row in cursor.fetchall())
+
+
+def names() -> list[str]:
+    """Tables, indexes, sequences and constraints that bear the name of a subscription or notice."""
+    relations = queried("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+    constraints = queried("SELECT conname FROM pg_constraint WHERE conrelid <> 0")
+    return [
+        name for name in {*relations, *constraints} if "notice" in name or "subscription" in name
+    ]
+
+
+def test_rows_keep_their_values_and_keys_when_moved(before: Apps) -> None:
+    workspace = before.get_model("accounts", "Workspace").objects.create(slug="w", name="W")
+    old = before.get_model("benchmarks", "Subscription").objects.create(
+        workspace=workspace, channel="email", address="a@example.org", kinds=["leak"],
+        sealed_secret=b"sealed",
+    )  # fmt: skip
+    before.get_model("benchmarks", "Notice").objects.create(
+        subscription=old, key="leak:1", document={"title": "x"}, attempt=3
+    )
+
+    migrated([("benchmarks", "0007_notifications_moved")])
+
+    new = Subscription.objects.get()
+    assert (new.pk, new.workspace_id, bytes(new.sealed_secret or b"")) == (
+        old.pk, workspace.pk, b"sealed",
+    )  # fmt: skip
+    assert (new.channel, new.address, new.kinds) == ("email", "a@example.org", ["leak"])
+    notice = new.notices.get()
+    assert (notice.key, notice.document, notice.attempt) == ("leak:1", {"title": "x"}, 3)
+    later = Notice.objects.create(subscription=new, key="leak:2", document={})
+    assert later.pk > notice.pk
+    with pytest.raises(IntegrityError, match="notice_once"):
+        Notice.objects.create(subscription=new, key="leak:2", document={})
+    new.delete()
+    assert not Notice.objects.exists()
+
+
+def test_names_and_content_types_follow_when_moved(before: Apps) -> None:
+    types = "SELECT app_label FROM django_content_type WHERE model IN ('subscription', 'notice')"
+    assert queried(types) == ["benchmarks", "benchmarks"]
+    assert not any(name.startswith("notifications_") for name in names())
+
+    migrated([("benchmarks", "0007_notifications_moved")])
+
+    assert queried(types) == ["notifications", "notifications"]
+    assert not any("benchmarks" in name for name in names())
+    assert {"notifications_notice", "notifications_subscription", "notice_due_open"} <= set(names())
