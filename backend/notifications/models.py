@@ -1,4 +1,4 @@
-"""Who is told of what, and what was told."""
+"""Who is notified of what, and the notices that they get."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -6,11 +6,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Workspace
 from backend.common.models import Identified
-
-
-class Channel(models.TextChoices):
-    EMAIL = "email", "e-mail"
-    WEBHOOK = "webhook", "webhook"
+from backend.notifications.channels import channel_choices
 
 
 class NoticeKind(models.TextChoices):
@@ -22,14 +18,14 @@ class NoticeKind(models.TextChoices):
 
 
 class Subscription(Identified):
-    """Who is told of failures, ends of campaigns and regressions, and how."""
+    """A recipient of notices: of which kinds, and by which channel."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="subscriptions")
-    channel = models.CharField(max_length=8, choices=Channel)
+    channel = models.CharField(max_length=20, choices=channel_choices)
     address = models.CharField(max_length=500)
-    """An e-mail address or an https URL."""
+    """Checked by the channel."""
     sealed_secret = models.BinaryField(null=True, editable=False)
-    """Key of the webhook's signature."""
+    """Key of the signature, where the channel signs."""
     kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
     is_enabled = models.BooleanField(default=True)
 
@@ -46,10 +42,10 @@ class Notice(models.Model):
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="notices")
     key = models.CharField(max_length=150)
     document = models.JSONField()
-    """What is told: kind, title, detail, url, at."""
+    """kind, title, detail, url, at."""
     created_at = models.DateTimeField(auto_now_add=True)
     next_due_at = models.DateTimeField(null=True)
-    """None once sent or given up."""
+    """None once sent, and after the last attempt."""
     attempt = models.PositiveIntegerField(default=0)
     sent_at = models.DateTimeField(null=True)
     last_error = models.TextField(blank=True)

@@ -17,9 +17,9 @@ print(" ".join(name for name in sys.argv[1:] if name in sys.modules))
 """
 
 
-def loaded(program: str) -> str:
+def loaded(program: str, *libraries: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program + "\n" + REPORT, *LIBRARIES],
+        [sys.executable, "-c", program + "\n" + REPORT, *libraries],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -44,8 +44,12 @@ def loaded(program: str) -> str:
     ],
 )
 def test_process_loads_no_library_of_a_provider_when_it_calls_none(program):
-    assert loaded(program) == ""
+    assert loaded(program, *LIBRARIES) == ""
+
+
+def test_web_process_loads_no_http_client_to_check_addresses():
+    assert loaded(f"{DJANGO}; import backend.urls", "httpx") == ""
 
 
 def test_report_tells_a_loaded_library_when_there_is_one():
-    assert loaded("import botocore") == "botocore"
+    assert loaded("import botocore", *LIBRARIES) == "botocore"

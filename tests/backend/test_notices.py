@@ -20,6 +20,7 @@ from backend.notifications.services.notices import (
     notice_sent,
 )
 from backend.notifications.services.subscriptions import subscription_create, subscription_secret
+from backend.web.schedules.subscription_form import SubscriptionForm
 from tests import factories
 from tests.backend.campaigns import campaign, ended
 from tests.backend.conftest import API, fields, rows
@@ -135,6 +136,13 @@ def test_subscription_by_email_needs_a_mail_server(caller, settings):
     assert fields(patched(client, made.pk, {"secret": SECRET})) == ["/secret"]
 
 
+def test_form_of_a_recipient_shows_the_hints_of_every_channel():
+    form = SubscriptionForm()
+    assert form.fields["address"].help_text == "An e-mail address or an https URL."
+    assert form.fields["secret"].help_text.endswith("Only for: webhook.")
+    assert list(form.fields["channel"].choices) == [("email", "e-mail"), ("webhook", "webhook")]
+
+
 def test_subscription_needs_its_secret_anew_for_another_address(caller):
     client = caller("admin")
     made = posted(client, document()).json()
@@ -230,10 +238,10 @@ def test_notice_is_tried_later_and_later_and_given_up_visibly(caller):
     assert listed[0]["kinds"] == "run_failed campaign_done regression leak prices"
 
 
-# --- what is told ---------------------------------------------------------------------------------
+# --- what people are notified of ------------------------------------------------------------------
 
 
-def told(kind):
+def queued_notices(kind):
     return [
         (notice.key, notice.document["title"])
         for notice in Notice.objects.order_by("id")
@@ -241,14 +249,14 @@ def told(kind):
     ]
 
 
-def test_failed_and_lost_runs_are_told_and_others_are_not(settings):
+def test_failed_and_lost_runs_are_notified_and_others_are_not(settings):
     settings.PUBLIC_URL = "https://rackrate.example/"
     subscription()
     host = factories.host(name="db1")
     runs = {state: factories.run(host) for state in ("failed", "lost", "done", "cancelled")}
     for state, run in runs.items():
         ended(run, state, failure_reason="timeout" if state != "done" else "")
-    assert told("run_failed") == [
+    assert queued_notices("run_failed") == [
         (f"run_failed:{runs['failed'].pk}", "db1: the run failed (timeout)"),
         (f"run_failed:{runs['lost'].pk}", "db1: the run lost (timeout)"),
     ]
@@ -256,17 +264,17 @@ def test_failed_and_lost_runs_are_told_and_others_are_not(settings):
     assert url == f"https://rackrate.example/runs/{runs['failed'].pk}/"
 
 
-def test_end_of_a_campaign_is_told_once_an_end():
+def test_each_end_of_a_campaign_is_notified_once():
     subscription(kinds=["campaign_done"])
     made = campaign(name="Nightly")
     campaign_start(campaign=made, actor="tester")
     first, second = Run.objects.filter(campaign=made)
     ended(first, "failed")
-    assert told("campaign_done") == []
+    assert queued_notices("campaign_done") == []
     ended(second)
     (campaign_retry_failed(campaign=made, actor="tester"),)
     ended(Run.objects.get(state="queued"))
-    assert told("campaign_done") == [
+    assert queued_notices("campaign_done") == [
         (f"campaign_done:{made.pk}:1:2", "Campaign Nightly, round 1, has ended"),
         (f"campaign_done:{made.pk}:1:3", "Campaign Nightly, round 1, has ended"),
     ]

@@ -11,7 +11,8 @@ from backend.notifications.models import Notice, Subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BEFORE = [("benchmarks", "0006_workers"), ("notifications", None)]
+AFTER = [("benchmarks", "0008_notifications_moved")]
+BEFORE = [("benchmarks", "0007_evidence_file_hashes"), ("notifications", None)]
 
 
 def migrated(targets: list[tuple[str, str | None]]) -> Apps:
@@ -53,7 +54,7 @@ def test_rows_keep_their_values_and_keys_when_moved(before: Apps) -> None:
         subscription=old, key="leak:1", document={"title": "x"}, attempt=3
     )
 
-    migrated([("benchmarks", "0007_notifications_moved")])
+    migrated(AFTER)
 
     new = Subscription.objects.get()
     assert (new.pk, new.workspace_id, bytes(new.sealed_secret or b"")) == (
@@ -75,7 +76,7 @@ def test_names_and_content_types_follow_when_moved(before: Apps) -> None:
     assert queried(types) == ["benchmarks", "benchmarks"]
     assert not any(name.startswith("notifications_") for name in names())
 
-    migrated([("benchmarks", "0007_notifications_moved")])
+    migrated(AFTER)
 
     assert queried(types) == ["notifications", "notifications"]
     assert not any("benchmarks" in name for name in names())

@@ -369,10 +369,10 @@ def test_schedules_list_tells_the_last_outcome_and_the_next_start(client, rows):
     assert 'id="schedule-form"' not in text
 
 
-# --- who is told ----------------------------------------------------------------------------------
+# --- notifications --------------------------------------------------------------------------------
 
 
-def test_admins_say_who_is_told(client, rows):
+def test_admins_add_and_remove_recipients(client, rows):
     client.force_login(factories.user(role="admin"))
     given = {
         "channel": "webhook",

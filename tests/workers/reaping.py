@@ -14,7 +14,7 @@ from backend.benchmarks.services.resources import (
     resource_reserve,
 )
 from backend.catalog.models import Offer
-from backend.notifications.models import Channel, Notice, NoticeKind, Subscription
+from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.providers.machines import LaunchSpec
 from backend.providers.machines import Resource as Found
 from tests import factories
@@ -32,7 +32,7 @@ def leaks_are_told() -> None:
     """Somebody wants to know of them."""
     Subscription.objects.create(
         workspace=factories.workspace(),
-        channel=Channel.EMAIL,
+        channel="email",
         address="ops@example.org",
         kinds=[NoticeKind.LEAK],
     )

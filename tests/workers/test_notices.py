@@ -19,13 +19,16 @@ from django.core.management import call_command
 
 from backend.common import clock
 from backend.config.environment import Mail, mail
+from backend.domain.errors import InvalidValue
+from backend.notifications.channels import CHANNELS, posting
+from backend.notifications.channels.channel import Channel, Message
 from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.notifications.services.notices import notice_queue
 from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.fakes.receivers import mail_server, web_server
 from workers import tasks
-from workers.notifications import delivery as notices
+from workers.notifications import delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 
@@ -80,7 +83,7 @@ def resolving(monkeypatch, *addresses):
         family = socket.AF_INET
         return [(family, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr(notices.socket, "getaddrinfo", found)
+    monkeypatch.setattr(posting.socket, "getaddrinfo", found)
     return asked
 
 
@@ -91,8 +94,8 @@ def test_webhook_is_delivered_once_and_signed(hooks):
     subscribed(hooks.url)
     queue()
     queue()
-    assert notices.deliver_due() == 1
-    assert notices.deliver_due() == 0
+    assert delivery.deliver_due() == 1
+    assert delivery.deliver_due() == 0
     (request,) = hooks.requests
     assert request.path == "/hook?x=1"
     assert request.headers["content-type"] == "application/json"
@@ -114,12 +117,12 @@ def test_webhook_is_tried_again_with_the_same_identity(hooks):
     subscribed(hooks.url)
     queue()
     hooks.status = 500
-    assert notices.deliver_due() == 0
+    assert delivery.deliver_due() == 0
     assert Notice.objects.get().last_error == "answered 500"
-    assert notices.deliver_due() == 0  # not before its time
+    assert delivery.deliver_due() == 0  # not before its time
     due_again()
     hooks.status = 204
-    assert notices.deliver_due() == 1
+    assert delivery.deliver_due() == 1
     assert Notice.objects.get().last_error == ""
     first, second = hooks.requests
     assert first.body == second.body
@@ -131,17 +134,17 @@ def test_redirect_is_not_followed(hooks):
         hooks.status, hooks.location = 307, other.url
         subscribed(hooks.url)
         queue()
-        assert notices.deliver_due() == 0
+        assert delivery.deliver_due() == 0
         assert other.requests == []
     assert Notice.objects.get().last_error == "answered 307: redirects are not followed"
 
 
 def test_receiver_that_does_not_answer_is_left_after_the_deadline(hooks, monkeypatch):
-    monkeypatch.setattr(notices, "POST_S", 0.3)
+    monkeypatch.setattr(posting, "POST_S", 0.3)
     hooks.pause = threading.Event()
     subscribed(hooks.url)
     queue()
-    notices.deliver_due()
+    delivery.deliver_due()
     hooks.pause.set()
     assert Notice.objects.get().last_error in {"no answer within 0.3 s", "ReadTimeout: "}
 
@@ -151,7 +154,7 @@ def test_receiver_that_refuses_the_connection_is_tried_again(hooks):
         unused.bind(("127.0.0.1", 0))
         subscribed(f"http://127.0.0.1:{unused.getsockname()[1]}/")
         queue()
-        notices.deliver_due()
+        delivery.deliver_due()
     assert Notice.objects.get().last_error.startswith("cannot connect to 127.0.0.1")
 
 
@@ -159,7 +162,7 @@ def test_notices_of_a_disabled_subscription_stay(hooks):
     made = subscribed(hooks.url)
     queue()
     Subscription.objects.filter(pk=made.pk).update(is_enabled=False)
-    notices.deliver_due()
+    delivery.deliver_due()
     assert hooks.requests == []
     assert Notice.objects.get().last_error == "the subscription is disabled"
 
@@ -169,10 +172,10 @@ def test_log_names_neither_secret_nor_address(hooks, caplog):
     queue()
     hooks.status = 500
     with caplog.at_level(logging.INFO):
-        notices.deliver_due()
+        delivery.deliver_due()
         due_again()
         hooks.status = 200
-        notices.deliver_due()
+        delivery.deliver_due()
     assert "answered 500" in caplog.text
     assert "abcdef" not in caplog.text
     assert SECRET not in caplog.text
@@ -181,7 +184,7 @@ def test_log_names_neither_secret_nor_address(hooks, caplog):
 def test_delivery_ends_when_it_is_not_wanted_any_more(hooks):
     subscribed(hooks.url)
     queue()
-    assert notices.deliver_due(is_wanted=lambda: False) == 0
+    assert delivery.deliver_due(is_wanted=lambda: False) == 0
     assert Notice.objects.get().attempt == 0
 
 
@@ -207,7 +210,7 @@ def test_name_that_leads_into_our_network_is_not_reached(settings, monkeypatch, 
         subscribed(f"https://hooks.example:{server.port}/")
         queue()
         resolving(monkeypatch, *addresses)
-        notices.deliver_due()
+        delivery.deliver_due()
         assert server.requests == []
     assert "is not a public address" in Notice.objects.get().last_error
 
@@ -216,15 +219,15 @@ def test_name_is_looked_up_once_and_that_address_is_connected_to(settings, monke
     settings.WEBHOOK_ALLOW_PRIVATE = False
     reached = []
 
-    async def posted(place, address, body, headers):
-        reached.append((place.host, address))
+    async def posted(target, address, body, headers):
+        reached.append((target.host, address))
         return 200
 
-    monkeypatch.setattr(notices, "_post", posted)
+    monkeypatch.setattr(posting, "_post", posted)
     asked = resolving(monkeypatch, "93.184.215.14")
     subscribed("https://hooks.example/")
     queue()
-    assert notices.deliver_due() == 1
+    assert delivery.deliver_due() == 1
     assert asked == ["hooks.example"]
     assert reached == [("hooks.example", "93.184.215.14")]
 
@@ -233,7 +236,7 @@ def test_address_stored_before_private_ones_were_forbidden_is_not_reached(hooks,
     subscribed(hooks.url)
     queue()
     settings.WEBHOOK_ALLOW_PRIVATE = False
-    notices.deliver_due()
+    delivery.deliver_due()
     assert hooks.requests == []
     assert Notice.objects.get().last_error == "an https address is needed"
 
@@ -244,10 +247,10 @@ def test_name_that_cannot_be_looked_up_is_said(settings, monkeypatch):
     def missing(*args, **kwargs):
         raise socket.gaierror(-2, "Name or service not known")
 
-    monkeypatch.setattr(notices.socket, "getaddrinfo", missing)
+    monkeypatch.setattr(posting.socket, "getaddrinfo", missing)
     subscribed("https://hooks.example/")
     queue()
-    notices.deliver_due()
+    delivery.deliver_due()
     assert "hooks.example cannot be looked up" in Notice.objects.get().last_error
 
 
@@ -290,7 +293,7 @@ def test_certificate_must_be_that_of_the_name(settings, monkeypatch, tmp_path, n
         subscribed(f"https://hooks.example:{server.port}/")
         queue()
         resolving(monkeypatch, "127.0.0.1")
-        assert notices.deliver_due() == sent
+        assert delivery.deliver_due() == sent
         assert len(server.requests) == sent
         if sent:
             assert server.requests[0].headers["host"] == f"hooks.example:{server.port}"
@@ -304,8 +307,8 @@ def test_certificate_must_be_that_of_the_name(settings, monkeypatch, tmp_path, n
 def test_email_is_delivered_once_with_a_lasting_identity(mailbox):
     subscribed("ops@example.org", channel="email")
     queue()
-    assert notices.deliver_due() == 1
-    assert notices.deliver_due() == 0
+    assert delivery.deliver_due() == 1
+    assert delivery.deliver_due() == 0
     (text,) = mailbox.messages
     message = email.message_from_bytes(text.encode(), policy=email.policy.default)
     assert message["Subject"] == "[Rackrate] db1: the run failed (timeout)"
@@ -320,18 +323,18 @@ def test_email_is_tried_again_when_the_server_refuses(mailbox):
     subscribed("ops@example.org", channel="email")
     queue()
     mailbox.is_refusing = True
-    assert notices.deliver_due() == 0
+    assert delivery.deliver_due() == 0
     assert "no such mailbox" in Notice.objects.get().last_error
     due_again()
     mailbox.is_refusing = False
-    assert notices.deliver_due() == 1
+    assert delivery.deliver_due() == 1
 
 
 def test_email_waits_when_no_server_is_set_up_any_more(mailbox, settings):
     subscribed("ops@example.org", channel="email")
     queue()
     settings.EMAIL_HOST = ""
-    notices.deliver_due()
+    delivery.deliver_due()
     assert "EMAIL_URL" in Notice.objects.get().last_error
 
 
@@ -359,6 +362,55 @@ def test_mail_server_is_refused_when_its_address_is_none(monkeypatch, url):
     monkeypatch.setenv("EMAIL_URL", url)
     with pytest.raises(ImproperlyConfigured, match="EMAIL_URL must look like"):
         mail("EMAIL_URL")
+
+
+# --- any channel ----------------------------------------------------------------------------------
+
+
+class Pigeon(Channel):
+    slug = "pigeon"
+    label = "carrier pigeon"
+    address_hint = "a loft"
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def check_address(self, address: str) -> None:
+        if not address.startswith("loft "):
+            raise InvalidValue("/address", "not a loft")
+
+    def send(self, message: Message) -> None:
+        self.messages.append(message)
+
+
+def test_channel_of_one_class_delivers_when_it_is_registered(monkeypatch):
+    pigeon = Pigeon()
+    monkeypatch.setitem(CHANNELS, "pigeon", pigeon)
+    with pytest.raises(InvalidValue, match="not a loft"):
+        subscribed("ops@example.org", channel="pigeon")
+    with pytest.raises(InvalidValue, match="carrier pigeon are not signed"):
+        subscription_create(
+            workspace=factories.workspace(), channel="pigeon", address="loft 1", secret=SECRET,
+            kinds=["run_failed"], is_enabled=True, actor="tester",
+        )  # fmt: skip
+    made = subscribed("loft 1", channel="pigeon")
+    queue()
+    assert delivery.deliver_due() == 1
+    (message,) = pigeon.messages
+    assert (message.key, message.address, message.secret) == ("run_failed:1", "loft 1", b"")
+    assert message.document["title"].startswith("db1")
+    assert made.get_channel_display() == "carrier pigeon"
+
+
+def test_notice_of_a_channel_that_is_gone_stops_no_other(monkeypatch, hooks):
+    with monkeypatch.context() as patched:
+        patched.setitem(CHANNELS, "pigeon", Pigeon())
+        subscribed("loft 1", channel="pigeon")
+    subscribed(hooks.url)
+    queue()
+    assert delivery.deliver_due() == 1
+    waiting = Notice.objects.get(sent_at=None)
+    assert waiting.last_error == "'pigeon' is not one of email, webhook"
 
 
 # --- who delivers ---------------------------------------------------------------------------------

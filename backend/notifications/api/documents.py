@@ -6,7 +6,8 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.common.rest.documents import FlagField, Strict, TextField
-from backend.notifications.models import Channel, NoticeKind
+from backend.notifications.channels import CHANNELS
+from backend.notifications.models import NoticeKind
 from backend.notifications.services.subscriptions import (
     MAX_SECRET_CHARACTERS,
     MIN_SECRET_CHARACTERS,
@@ -27,7 +28,7 @@ def _secret() -> TextField:
 class SubscriptionDocument(Strict):
     """Who is notified of what; the secret that signs a webhook is kept encrypted and never shown."""
 
-    channel = serializers.ChoiceField(choices=Channel.values)
+    channel = serializers.ChoiceField(choices=list(CHANNELS))
     address = TextField(max_length=500)
     secret = _secret()
     kinds = serializers.ListField(child=serializers.ChoiceField(choices=NoticeKind.values))

@@ -1,4 +1,4 @@
-"""Subscriptions: who is told of failures, ends of campaigns and regressions; for admins."""
+"""Subscriptions: who is notified of what, and how; for admins."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -19,7 +19,8 @@ from backend.notifications.api.documents import (
     SubscriptionDocument,
     SubscriptionPatch,
 )
-from backend.notifications.models import Channel, Subscription
+from backend.notifications.channels import CHANNELS
+from backend.notifications.models import NoticeKind, Subscription
 from backend.notifications.selectors.subscriptions import subscriptions_visible
 from backend.notifications.services.subscriptions import (
     subscription_create,
@@ -34,14 +35,14 @@ class SubscriptionsView(FilteredListView):
     name = "subscriptions"
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
     lookups = {
-        "channel": ("channel", one_of(Channel.values)),
+        "channel": ("channel", one_of(list(CHANNELS))),
         "enabled": ("is_enabled", boolean),
     }
     columns = (
         Column("id", Kind.TEXT, "Identifier"),
-        Column("channel", Kind.TEXT, "email or webhook"),
+        Column("channel", Kind.TEXT, " or ".join(CHANNELS)),
         Column("address", Kind.TEXT, "E-mail address or URL"),
-        Column("kinds", Kind.WORDS, "run_failed, campaign_done, regression, leak"),
+        Column("kinds", Kind.WORDS, ", ".join(NoticeKind.values)),
         Column("enabled", Kind.BOOLEAN, "Whether anything is sent"),
         Column("has_secret", Kind.BOOLEAN, "Whether messages are signed"),
         Column("sent", Kind.INTEGER, "Notices that went out"),
@@ -59,20 +60,20 @@ class SubscriptionsView(FilteredListView):
 
     @extend_schema(request=SubscriptionDocument, responses={201: SubscriptionDetail})
     def post(self, request: Request, **_: Any) -> Response:
-        """Tell somebody from now on; a webhook needs a secret, which signs its messages."""
+        """Notify an address from now on; a webhook needs a secret, which signs its messages."""
         document = SubscriptionDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        made = subscription_create(
+        values = document.validated_data
+        subscription = subscription_create(
             workspace=workspace_of(request),
-            channel=wanted["channel"],
-            address=wanted["address"],
-            secret=wanted.get("secret"),
-            kinds=wanted["kinds"],
-            is_enabled=wanted["enabled"],
+            channel=values["channel"],
+            address=values["address"],
+            secret=values.get("secret"),
+            kinds=values["kinds"],
+            is_enabled=values["enabled"],
             actor=actor(request),
         )
-        return Response(_detail(request, made.pk), status=201)
+        return Response(_detail(request, subscription.pk), status=201)
 
 
 def _cells(subscription: Any) -> dict[str, Any]:
@@ -118,16 +119,16 @@ class SubscriptionView(View):
         """Another address of a webhook needs its secret anew."""
         document = SubscriptionPatch(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        if "enabled" in wanted:
-            wanted["is_enabled"] = wanted.pop("enabled")
+        values = document.validated_data
+        if "enabled" in values:
+            values["is_enabled"] = values.pop("enabled")
         subscription = _subscription(request, subscription_id)
-        subscription_update(subscription=subscription, actor=actor(request), **wanted)
+        subscription_update(subscription=subscription, actor=actor(request), **values)
         return Response(_detail(request, subscription_id))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, subscription_id: UUID) -> Response:
-        """What was still to be told is forgotten too."""
+        """Notices that wait are not sent any more."""
         subscription = _subscription(request, subscription_id)
         subscription_delete(subscription=subscription, actor=actor(request))
         return Response(status=204)

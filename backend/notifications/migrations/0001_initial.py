@@ -1,4 +1,4 @@
-"""Subscriptions and notices come from the app benchmarks with their rows, which 0007 there forgets."""
+"""Subscriptions and notices come from the app benchmarks with their rows, which 0008 there forgets."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
-        ('benchmarks', '0006_workers'),
+        ('benchmarks', '0007_evidence_file_hashes'),
         ('contenttypes', '0002_remove_content_type_name'),
     ]
 

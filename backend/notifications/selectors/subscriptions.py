@@ -7,7 +7,7 @@ from backend.notifications.models import Notice, Subscription
 
 
 def subscriptions_visible(workspace: Workspace) -> QuerySet[Subscription]:
-    """Subscriptions with counts of what went out and what was given up, and the newest error."""
+    """Subscriptions with counts of their notices, and the newest error."""
     newest = Notice.objects.filter(subscription=OuterRef("pk")).exclude(last_error="")
     return Subscription.objects.filter(workspace=workspace).annotate(
         sent_count=Count("notices", filter=Q(notices__sent_at__isnull=False)),

@@ -29,17 +29,17 @@ LEASE = dt.timedelta(minutes=2)
 def notice_queue(
     *, workspace: Workspace, kind: NoticeKind, key: str, document: Mapping[str, object]
 ) -> None:
-    """Tell every subscription to the kind, each once for this key.
+    """Notify every subscription to the kind, each once for this key.
 
     `document` holds title, detail and url; kind and time are added.
     """
-    receivers = Subscription.objects.filter(
+    recipients = Subscription.objects.filter(
         workspace=workspace, is_enabled=True, kinds__contains=[kind]
     )
-    told = {"kind": kind.value, "at": clock.now().isoformat(), **document}
+    complete = {"kind": kind.value, "at": clock.now().isoformat(), **document}
     notices = [
-        Notice(subscription=receiver, key=key, document=told, next_due_at=clock.now())
-        for receiver in receivers
+        Notice(subscription=recipient, key=key, document=complete, next_due_at=clock.now())
+        for recipient in recipients
     ]
     if notices:
         Notice.objects.bulk_create(notices, ignore_conflicts=True)
@@ -48,7 +48,7 @@ def notice_queue(
 
 @transaction.atomic
 def notice_claim() -> Notice | None:
-    """The notice that is due first, held for LEASE; None when nothing is due."""
+    """The notice that is due first, claimed for LEASE; None when nothing is due."""
     notice = (
         Notice.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("subscription")
@@ -64,21 +64,21 @@ def notice_claim() -> Notice | None:
 
 
 def notice_sent(*, notice: Notice) -> None:
-    """The claimed notice is out."""
-    _held(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
+    """The claimed notice was delivered."""
+    _claimed(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
 
 
 def notice_failed(*, notice: Notice, error: str) -> None:
     """Try the claimed notice again later: after 1 minute, then twice as long each time, 6 hours
-    at most; after MAX_ATTEMPTS it is given up, which its subscription shows."""
+    at most; after MAX_ATTEMPTS no more, which its subscription shows."""
     if notice.attempt >= MAX_ATTEMPTS:
         error, due = f"given up after {notice.attempt} attempts: {error}", None
     else:
         wait_s = min(FIRST_BACKOFF_S * 2 ** (notice.attempt - 1), MAX_BACKOFF_S)
         due = clock.now() + dt.timedelta(seconds=wait_s)
-    _held(notice).update(next_due_at=due, last_error=error[:500])
+    _claimed(notice).update(next_due_at=due, last_error=error[:500])
 
 
-def _held(notice: Notice) -> QuerySet[Notice]:
+def _claimed(notice: Notice) -> QuerySet[Notice]:
     """The row while our claim is the newest one."""
     return Notice.objects.filter(pk=notice.pk, attempt=notice.attempt, sent_at=None)

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common.crypto import opened, sealed
 from backend.domain.errors import InvalidValue
-from backend.domain.webhooks import endpoint
-from backend.notifications.models import Channel, NoticeKind, Subscription
+from backend.notifications.channels import channel_of
+from backend.notifications.models import NoticeKind, Subscription
 
 MIN_SECRET_CHARACTERS = 16
 MAX_SECRET_CHARACTERS = 200
@@ -29,22 +26,20 @@ def subscription_create(
     is_enabled: bool,
     actor: str,
 ) -> Subscription:
-    """Tell somebody of the kinds from now on; raises InvalidValue with a JSON pointer."""
+    """Notify the address of the kinds from now on; raises InvalidValue with a JSON pointer."""
+    sender = channel_of(channel)
+    sender.check_address(address)
     subscription = Subscription(
         workspace=workspace,
         channel=channel,
-        address=_checked_address(channel, address),
+        address=address,
         kinds=_checked_kinds(kinds),
         is_enabled=is_enabled,
     )
-    if Subscription.objects.filter(
-        workspace=workspace, channel=channel, address=subscription.address
-    ).exists():
+    if Subscription.objects.filter(workspace=workspace, channel=channel, address=address).exists():
         raise InvalidValue("/address", f"{address} is subscribed already")
-    if channel == Channel.WEBHOOK:
+    if sender.is_signed or secret is not None:
         _seal(subscription, secret)
-    elif secret is not None:
-        raise InvalidValue("/secret", "only webhooks are signed")
     subscription.save()
     _audit(subscription, "subscription_create", actor)
     return subscription
@@ -52,28 +47,28 @@ def subscription_create(
 
 @transaction.atomic
 def subscription_update(
-    *, subscription: Subscription, actor: str, **wanted: object
+    *, subscription: Subscription, actor: str, **changes: object
 ) -> Subscription:
     """Change address, secret, kinds or is_enabled; raises InvalidValue with a JSON pointer.
 
-    Another address of a webhook needs its secret anew: whoever may write addresses shall not
-    have messages signed for a receiver whose secret they do not know.
+    Another address of a channel that signs needs a secret with it: whoever may write addresses
+    shall not have messages signed for a receiver whose secret they do not know.
     """
     subscription = Subscription.objects.select_for_update().get(pk=subscription.pk)
-    address, secret = wanted.get("address"), wanted.get("secret")
+    address, secret = changes.get("address"), changes.get("secret")
     if isinstance(address, str) and address != subscription.address:
-        subscription.address = _checked_address(subscription.channel, address)
-        if subscription.channel == Channel.WEBHOOK and secret is None:
+        channel = channel_of(subscription.channel)
+        channel.check_address(address)
+        subscription.address = address
+        if channel.is_signed and secret is None:
             raise InvalidValue("/secret", "another address needs a secret of its own")
     if secret is not None:
-        if subscription.channel != Channel.WEBHOOK:
-            raise InvalidValue("/secret", "only webhooks are signed")
         _seal(subscription, str(secret))
-    kinds = wanted.get("kinds")
+    kinds = changes.get("kinds")
     if isinstance(kinds, list):
         subscription.kinds = _checked_kinds(kinds)
-    if "is_enabled" in wanted:
-        subscription.is_enabled = bool(wanted["is_enabled"])
+    if "is_enabled" in changes:
+        subscription.is_enabled = bool(changes["is_enabled"])
     subscription.save()
     _audit(subscription, "subscription_update", actor)
     return subscription
@@ -81,13 +76,13 @@ def subscription_update(
 
 @transaction.atomic
 def subscription_delete(*, subscription: Subscription, actor: str) -> None:
-    """Forget who was told, and what was still to be told to them."""
+    """Notify the address no more, not even of what waits."""
     _audit(subscription, "subscription_delete", actor)
     subscription.delete()
 
 
 def subscription_secret(*, subscription: Subscription) -> bytes:
-    """The key of a webhook's signature in the clear, for the worker that signs."""
+    """The key of the signatures in the clear, for the worker that signs; empty without one."""
     if subscription.sealed_secret is None:
         return b""
     return opened(bytes(subscription.sealed_secret), identity=_identity(subscription))
@@ -98,26 +93,14 @@ def _identity(subscription: Subscription) -> str:
 
 
 def _seal(subscription: Subscription, secret: str | None) -> None:
+    channel = channel_of(subscription.channel)
+    if not channel.is_signed:
+        raise InvalidValue("/secret", f"messages by {channel.label} are not signed")
     if secret is None or not MIN_SECRET_CHARACTERS <= len(secret) <= MAX_SECRET_CHARACTERS:
         raise InvalidValue(
             "/secret", f"{MIN_SECRET_CHARACTERS} to {MAX_SECRET_CHARACTERS} characters are needed"
         )
     subscription.sealed_secret = sealed(secret.encode(), identity=_identity(subscription))
-
-
-def _checked_address(channel: str, address: str) -> str:
-    if channel == Channel.WEBHOOK:
-        endpoint(address, is_private_allowed=settings.WEBHOOK_ALLOW_PRIVATE)
-        return address
-    if channel != Channel.EMAIL:
-        raise InvalidValue("/channel", f"{channel!r} is not one of {', '.join(Channel.values)}")
-    if not settings.EMAIL_HOST:
-        raise InvalidValue("/channel", "e-mail is not set up on this server (EMAIL_URL)")
-    try:
-        validate_email(address)
-    except ValidationError:
-        raise InvalidValue("/address", f"{address[:80]!r} is not an e-mail address") from None
-    return address
 
 
 def _checked_kinds(kinds: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""When a campaign starts by itself, and who is told of what happens."""
+"""When a campaign starts by itself."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,26 +1,35 @@
-"""Notifications of failures, ends of campaigns and regressions."""
+"""Who is notified of failures, ends of campaigns, regressions, leaks and implausible prices."""
 
 from django import forms
 
-from backend.notifications.models import Channel, NoticeKind
+from backend.notifications.channels import CHANNELS, channel_choices
+from backend.notifications.models import NoticeKind
 from backend.web.shared.forms import WriteForm
+
+SIGNED = ", ".join(channel.label for channel in CHANNELS.values() if channel.is_signed)
+
+
+def _addresses() -> str:
+    """What an address may be, as a sentence."""
+    text = " or ".join(channel.address_hint for channel in CHANNELS.values())
+    return f"{text[0].upper()}{text[1:]}."
 
 
 class SubscriptionForm(WriteForm):
-    """An e-mail address, or an https address with the key that signs."""
+    """Where notices go, and the key that signs them."""
 
-    channel = forms.ChoiceField(label="By", choices=Channel.choices, initial=Channel.EMAIL)
+    channel = forms.ChoiceField(label="By", choices=channel_choices)
     address = forms.CharField(
         label="Address",
         max_length=500,
-        help_text="An e-mail address or an https URL.",
+        help_text=_addresses(),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     secret = forms.CharField(
-        label="Secret of the webhook",
+        label="Secret",
         required=False,
         strip=False,
-        help_text="16 characters or more; signs each message. Empty for e-mail.",
+        help_text=f"16 characters or more; signs each message. Only for: {SIGNED}.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     kinds = forms.MultipleChoiceField(

@@ -1,4 +1,4 @@
-"""Schedules of campaigns, and who is told of what happens."""
+"""Schedules of campaigns, and who is notified of what happens."""
 
 import datetime as dt
 from typing import Any
@@ -142,13 +142,13 @@ def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("schedules"))
 
 
-# --- who is told ----------------------------------------------------------------------------------
+# --- notifications --------------------------------------------------------------------------------
 
 
 @readable
 @require_POST
 def subscription_new(request: HttpRequest) -> HttpResponse:
-    """Tells somebody from now on; errors come back beside their fields."""
+    """Notifies an address from now on; errors come back beside their fields."""
     demand(request, Scope.ADMIN)
     form = SubscriptionForm(request.POST)
     if form.is_valid():
@@ -174,7 +174,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
 @readable
 @require_POST
 def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
-    """Tells an address nothing more."""
+    """Notifies an address no more."""
     demand(request, Scope.ADMIN)
     visible = Subscription.objects.filter(workspace=default_workspace())
     subscription_delete(

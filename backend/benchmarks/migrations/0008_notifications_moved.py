@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0006_workers'),
+        ('benchmarks', '0007_evidence_file_hashes'),
         ('notifications', '0001_initial'),
     ]
 

@@ -1,0 +1,45 @@
+"""Notices by e-mail, through the mail server of the settings."""
+
+import hashlib
+import smtplib
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
+from django.core.validators import validate_email
+
+from backend.domain.errors import InvalidValue
+from backend.notifications.channels.channel import Channel, Message, NotDelivered
+
+
+class Email(Channel):
+    slug = "email"
+    label = "e-mail"
+    address_hint = "an e-mail address"
+
+    def check_address(self, address: str) -> None:
+        if not settings.EMAIL_HOST:
+            raise InvalidValue("/channel", "e-mail is not set up on this server (EMAIL_URL)")
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise InvalidValue("/address", f"{address[:80]!r} is not an e-mail address") from None
+
+    def send(self, message: Message) -> None:
+        document = message.document
+        sender_host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
+        unique = hashlib.sha256(f"{message.notice_id}:{message.key}".encode()).hexdigest()[:32]
+        mail = EmailMessage(
+            subject=" ".join(f"[Rackrate] {document['title']}".split())[:200],
+            body=f"{document['detail']}\n\n{document['url']}\n",
+            to=[message.address],
+            headers={
+                # The same at every attempt: a message that comes twice can be seen to be one.
+                "Message-ID": f"<{unique}@{sender_host}>",
+                "Auto-Submitted": "auto-generated",
+            },
+        )
+        try:
+            mail.send()
+        except (smtplib.SMTPException, OSError) as error:
+            raise NotDelivered(f"{type(error).__name__}: {error}") from error
