@@ -30,9 +30,18 @@ TINY = {"seconds": 0.2, "repeats": 2, "quiet_budget_s": 0}
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_tls_context() -> Iterator[None]:
-    """The system's certificates are read once: a client of a provider is made for every call."""
+    """The same certificates are read once: a client of a provider is made for every call."""
+    create = ssl.create_default_context
+
+    @functools.cache
+    def trusting(_certificates: str | None, *args: Any, **options: Any) -> ssl.SSLContext:
+        return create(*args, **options)
+
+    def cached(*args: Any, **options: Any) -> ssl.SSLContext:
+        return trusting(os.environ.get("SSL_CERT_FILE"), *args, **options)
+
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        patched.setattr(ssl, "create_default_context", cached)
         yield
 
 
