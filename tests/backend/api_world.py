@@ -26,9 +26,8 @@ from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
-from tests.backend import campaigns
+from tests.backend import campaigns, clouds
 from tests.backend.test_archive import finished_run, gone
-from tests.frontend.cloud_rows import clouds
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
 RAW = b"CMIPS 1\n"

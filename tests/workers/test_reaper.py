@@ -13,7 +13,7 @@ from backend.benchmarks.services.resources import resource_created
 from backend.domain.rentals import BY_HOUR, charges, stored
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
-from tests.frontend.cloud_rows import clouds
+from tests.workers import clouds
 from tests.workers.reaping import (
     HOUR,
     alive,

@@ -19,7 +19,7 @@ from backend.benchmarks.services.leaks import look_done, resource_alarm
 from backend.notifications.models import Notice
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
-from tests.frontend.cloud_rows import clouds
+from tests.workers import clouds
 from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
 from workers import tasks
 from workers.engine.pump import Pump
