@@ -208,6 +208,7 @@ def test_file_is_read_plain_or_from_the_one_file_in_an_archive():
         (_zipped("a", "b"), "an archive of 2 files instead of one"),
         (_zipped("Date,USD")[:30], "not an archive that can be read"),
     ],
+    ids=["not text", "two files", "cut archive"],  # an archive holds the time at which it was made
 )
 def test_file_is_refused_when_it_is_none_of_rates(content, detail):
     with pytest.raises(InvalidValue, match=detail):
