@@ -106,9 +106,10 @@ def looped(given: Scenario) -> list[int]:
     """The same servers step by step, on plain lists."""
     policy, each = given.policy, float(UNITS * given.target_utilisation)
     low, high = policy.min_servers, policy.max_servers or 10**9
-    widths = [
-        max(1, given.steps.of(length)) for length in (policy.out_window_s, policy.in_window_s)
-    ]
+    lengths = (policy.out_window_s, policy.in_window_s)
+    if policy.kind == "cluster_autoscaler":
+        lengths = (policy.out_delay_s, policy.in_delay_s)
+    widths = [max(1, given.steps.of(length)) for length in lengths]
     least: deque[tuple[int, int]] = deque()
     most: deque[tuple[int, int]] = deque()
     found, n = [], -1
