@@ -50,6 +50,7 @@ REACHED = {
     ("backend/benchmarks/selectors/archive.py", "external_attr"): "zipfile writes it",
     ("backend/*/models/*.py", "*"): "column that queries name as a keyword or a string",
     ("backend/accounts/models.py", "calls_*"): "column that SQL names",
+    ("backend/notifications/models.py", "sent_at"): "column that queries name as a keyword",
     ("backend/benchmarks/services/leaks.py", "*"): "asdict writes it into /readyz",
     ("backend/catalog/services/price_import.py", "new_types"): "SUMMARY and the command name it",
     ("backend/rankings/selectors/rows.py", "price_usd_hour"): "COLUMNS names it",
