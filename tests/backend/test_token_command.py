@@ -47,7 +47,7 @@ def test_revoke_ends_the_token_of_that_name() -> None:
         (("create", " "), "characters"),
         (("create", "x", "--expires-days", "0"), "between 1 and"),
         (("create", "x", "--scope", "root"), "invalid choice"),
-        (("revoke", "nobody"), "no token"),
+        (("revoke", "nobody"), "no active token"),
     ],
 )
 def test_wrong_use_is_one_clear_error(arguments: tuple[str, ...], message: str) -> None:

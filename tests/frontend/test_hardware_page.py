@@ -84,7 +84,7 @@ def test_hardware_form_stores_versions_when_saved_twice(analyst):
     [
         ("name", "", "required"),
         ("servers", "two", "whole number"),
-        ("currency", "EURO", "3 characters"),
+        ("currency", "EURO", "three-letter code"),
         ("pue", "0.5", "from 1 to 5"),
         ("items-2-count", "-1", "whole number"),
         ("items-2-unit_price", "8,5", "not a decimal number"),

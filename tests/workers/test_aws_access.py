@@ -75,7 +75,7 @@ async def test_what_a_role_lends_is_in_no_log_when_everything_is_logged(aws, cap
 def test_library_is_loaded_only_when_an_account_is_used():
     program = (
         "import sys, workers.remote.registry as r; assert 'boto3' not in sys.modules; "
-        "r._loaded(r.CLOUDS['aws']); assert 'boto3' in sys.modules"
+        "r._fetchers('aws'); assert 'boto3' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -180,8 +180,8 @@ async def test_calls_go_to_aws_and_nowhere_else_when_the_environment_names_an_ad
     assert client.meta.endpoint_url == f"https://ec2.{REGION}.amazonaws.com"
 
 
-async def test_unknown_way_in_is_refused(aws):
-    with pytest.raises(DriverError, match="no such way in") as caught:
+async def test_unknown_authentication_method_is_refused(aws):
+    with pytest.raises(DriverError, match="no such authentication method") as caught:
         await AwsDriver(Access("token", aws.access().settings)).whoami()
     assert caught.value.reason == Reason.AUTH
 
