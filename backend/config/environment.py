@@ -14,8 +14,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 _CONNECT_TIMEOUT_S = 5
 _DATABASE_OPTIONS = (
-    *("application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode"),
-    *("sslrootcert", "target_session_attrs"),
+    "application_name",
+    "connect_timeout",
+    "options",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "target_session_attrs",
 )
 _MAIL_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 

@@ -24,14 +24,24 @@ PROBE_SERIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dd": ("write", "read", "write_parallel", "read_parallel", "read_outer", "read_inner"),
         "small_files": ("create",),
         "fio": (
-            *("rand_read_qd1", "rand_read_qd32", "rand_write_qd1", "rand_write_qd32"),
-            *("mixed_qd32", "seq_read_qd8", "seq_write_qd8"),
+            "rand_read_qd1",
+            "rand_read_qd32",
+            "rand_write_qd1",
+            "rand_write_qd32",
+            "mixed_qd32",
+            "seq_read_qd8",
+            "seq_write_qd8",
         ),
         "fio_matrix": ("read", "write"),
         "sustained": ("all",),
         NETWORK: (
-            *("tcp_parallel", "tcp_parallel_reverse", "tcp_single", "tcp_single_reverse"),
-            *("udp", "udp_reverse", "ping"),
+            "tcp_parallel",
+            "tcp_parallel_reverse",
+            "tcp_single",
+            "tcp_single_reverse",
+            "udp",
+            "udp_reverse",
+            "ping",
         ),
     }
 )
@@ -84,7 +94,10 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         profile.name: profile
         for profile in (
             Profile(
-                *("quick", 3, 3, 75),
+                "quick",
+                3,
+                3,
+                75,
                 _QUICK,
                 {
                     **_COMMON,
@@ -103,7 +116,10 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                 },
             ),
             Profile(
-                *("standard", 5, 12, 780),
+                "standard",
+                5,
+                12,
+                780,
                 _STANDARD,
                 {
                     **_COMMON,
@@ -122,7 +138,10 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                 },
             ),
             Profile(
-                *("full", 5, 20, 3300),
+                "full",
+                5,
+                20,
+                3300,
                 {**_STANDARD, "fio_matrix": ("read", "write"), "sustained": ("all",)},
                 {
                     **_COMMON,

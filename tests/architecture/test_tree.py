@@ -1,5 +1,6 @@
 """What must not be in the tree: registry hosts, machine paths, junk-drawer modules."""
 
+import ast
 import subprocess
 from pathlib import Path
 
@@ -63,3 +64,29 @@ def test_launcher_uses_the_standard_library_only_when_parsed():
         if name.partition(".")[0] not in {*sys.stdlib_module_names, "launcher"}
     }
     assert foreign == set()
+
+
+def is_literal_splat(node):
+    return (
+        isinstance(node, ast.Starred)
+        and isinstance(node.value, ast.Tuple | ast.List)
+        and bool(node.value.elts)
+    )
+
+
+def test_tree_splats_no_literal_to_please_the_formatter():
+    production = [
+        path
+        for path in tracked()
+        if path.suffix == ".py"
+        and path.relative_to(ROOT).parts[0] in {"backend", "workers", "launcher"}
+        and "migrations" not in path.parts
+    ]
+    assert production
+    lines = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in production
+        for node in ast.walk(ast.parse(path.read_text()))
+        if is_literal_splat(node)
+    ]
+    assert lines == []

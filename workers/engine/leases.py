@@ -21,7 +21,11 @@ BATCH = 200
 LOST_AFTER_LEASES = 5
 """A host or worker that is silent for this many leases (10 minutes by default) is lost."""
 RELATED = (
-    *("run__host__worker", "run__peer__worker", "run__offer", "run__price", "run__campaign"),
+    "run__host__worker",
+    "run__peer__worker",
+    "run__offer",
+    "run__price",
+    "run__campaign",
     "run__resource__account",
 )
 

@@ -60,9 +60,23 @@ def _place(run: Run) -> dict[str, Any] | None:
     for row in listed.rows:
         if row.offer_id == run.offer.slug:
             names = (
-                *("metric", "score", "score_ci95_low", "score_ci95_high", "interval_basis"),
-                *("price", "currency", "period", "price_basis", "price_term", "cup"),
-                *("value_per_cost", "rank", "rank_low", "rank_high", "flags", "missing"),
+                "metric",
+                "score",
+                "score_ci95_low",
+                "score_ci95_high",
+                "interval_basis",
+                "price",
+                "currency",
+                "period",
+                "price_basis",
+                "price_term",
+                "cup",
+                "value_per_cost",
+                "rank",
+                "rank_low",
+                "rank_high",
+                "flags",
+                "missing",
             )
             better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
             counts = {"count": listed.count, "place_by_score": better + 1}

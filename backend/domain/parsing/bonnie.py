@@ -27,8 +27,12 @@ LATENCY_NS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 HEADERS = ("name,", "format_version,", "Version,")
 IO_TESTS = ("put_char", "put_block", "rewrite", "get_char", "get_block", "seeks")
 FILE_TESTS = (
-    *("sequential_create", "sequential_stat", "sequential_delete"),
-    *("random_create", "random_stat", "random_delete"),
+    "sequential_create",
+    "sequential_stat",
+    "sequential_delete",
+    "random_create",
+    "random_stat",
+    "random_delete",
 )
 
 

@@ -19,8 +19,16 @@ DIRECTIONS = ("write", "read")
 CONDITIONS = ("direct", "fdatasync", "cached", "unknown")
 """From the one that tells the disk best to the one that tells it least."""
 KEYS = (
-    *("direction", "conditions", "file_bytes", "ram_bytes", "source_bytes", "directory"),
-    *("filesystem", "mount_options", "drop_caches", "dd"),
+    "direction",
+    "conditions",
+    "file_bytes",
+    "ram_bytes",
+    "source_bytes",
+    "directory",
+    "filesystem",
+    "mount_options",
+    "drop_caches",
+    "dd",
 )
 DEVICE_KEYS = ("position", "device")
 POSITIONS = ("outer", "inner")

@@ -19,8 +19,20 @@ from backend.domain.parsing.texts import checked_text
 
 TOOL = "fio"
 KEYS = (
-    *("work", "block_bytes", "depth", "jobs", "runtime_s", "ramp_s", "file_bytes", "ram_bytes"),
-    *("engine", "direct", "directory", "filesystem", "mount_options", "fio"),
+    "work",
+    "block_bytes",
+    "depth",
+    "jobs",
+    "runtime_s",
+    "ramp_s",
+    "file_bytes",
+    "ram_bytes",
+    "engine",
+    "direct",
+    "directory",
+    "filesystem",
+    "mount_options",
+    "fio",
 )
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
 VERSION = re.compile(r"fio-([0-9]{1,3})\..*")

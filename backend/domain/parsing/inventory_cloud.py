@@ -28,7 +28,11 @@ FIRMWARE = (
     ("ovh", "ovh"),
 )
 FIRMWARE_KEYS = (
-    *("sys_vendor", "product_name", "product_version", "board_vendor", "bios_vendor"),
+    "sys_vendor",
+    "product_name",
+    "product_version",
+    "board_vendor",
+    "bios_vendor",
     "chassis_asset_tag",
 )
 # cloud-init's own names where they differ from ours.

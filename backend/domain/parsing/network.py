@@ -10,7 +10,16 @@ from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
 
 TOOL = "network"
-KEYS = (*("peer", "direction", "streams", "seconds", "protocol", "mtu", "congestion", "tool"),)
+KEYS = (
+    "peer",
+    "direction",
+    "streams",
+    "seconds",
+    "protocol",
+    "mtu",
+    "congestion",
+    "tool",
+)
 MTU = re.compile(r"[0-9]{1,6}")
 NOT_ANSWERED = 1
 """ping's status after a packet was lost, also when others were answered."""

@@ -9,9 +9,16 @@ from backend.domain.parsing.record import MAX_NUMBER, read_record
 
 TOOL = "observe"
 COLUMNS = (
-    *("t_s", "cpu_ratio", "steal_ratio", "iowait_ratio", "mhz", "load"),
-    *("disk_read_bytes_per_s", "disk_write_bytes_per_s"),
-    *("net_receive_bytes_per_s", "net_send_bytes_per_s"),
+    "t_s",
+    "cpu_ratio",
+    "steal_ratio",
+    "iowait_ratio",
+    "mhz",
+    "load",
+    "disk_read_bytes_per_s",
+    "disk_write_bytes_per_s",
+    "net_receive_bytes_per_s",
+    "net_send_bytes_per_s",
 )
 UNKNOWN = "-"
 MAX_LINES = 10_000

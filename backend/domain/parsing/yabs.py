@@ -51,8 +51,11 @@ def _host(root: Node) -> dict[str, object]:
     """What tells the machine, where YABS says it."""
     host: dict[str, object] = {"yabs": root.text("version")}
     for part, key, name in (
-        *(("cpu", "model", "cpu_model"), ("os", "distro", "os_name"), ("os", "kernel", "kernel")),
-        *(("os", "arch", "arch"), ("os", "vm", "virtualization")),
+        ("cpu", "model", "cpu_model"),
+        ("os", "distro", "os_name"),
+        ("os", "kernel", "kernel"),
+        ("os", "arch", "arch"),
+        ("os", "vm", "virtualization"),
     ):
         if root.has(part) and root.node(part).has(key):
             host[name] = shown(root.node(part).text(key))

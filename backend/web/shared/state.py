@@ -18,7 +18,12 @@ SELECTORS = {one.name for one in PARAMETERS if one.role is Role.SELECTOR}
 QUESTION = {one.name for one in PARAMETERS if one.role is Role.QUESTION}
 ARRANGEMENT = {
     *(one.name for one in PARAMETERS if one.role is Role.ARRANGEMENT),
-    *("page", "per_page", "view", "format", "dialect", "o"),
+    "page",
+    "per_page",
+    "view",
+    "format",
+    "dialect",
+    "o",
 }
 DEFAULTS = {**ranking_query.DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": "any"}
 # The parameter that states how much of a part of the basis there is.

@@ -29,9 +29,23 @@ TIMEOUT_S = 300
 
 # No C library: no first build of one (40 s), and one binary for every Linux of an architecture.
 FLAGS = (
-    *("-std=c11", "-O2", "-mcpu=baseline", "-Wall", "-Wextra", "-Werror"),
-    *("-ffreestanding", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-s", "-fno-ident"),
-    *("-fno-stack-protector", "-fno-sanitize=all", "-ffp-contract=off", "-Wl,--build-id=none"),
+    "-std=c11",
+    "-O2",
+    "-mcpu=baseline",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-ffreestanding",
+    "-nostdlib",
+    "-static",
+    "-fno-pie",
+    "-no-pie",
+    "-s",
+    "-fno-ident",
+    "-fno-stack-protector",
+    "-fno-sanitize=all",
+    "-ffp-contract=off",
+    "-Wl,--build-id=none",
 )
 ARCH_FLAGS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": ("-mno-outline-atomics",)}
 

@@ -7,7 +7,14 @@ from backend.scenarios.management.documents import DocumentCommand, table
 from backend.scenarios.selectors.scenarios import simulated
 
 HEAD = (
-    *("option", "cost", "a month", "unserved", "unserved min", "server-hours", "peak", "base"),
+    "option",
+    "cost",
+    "a month",
+    "unserved",
+    "unserved min",
+    "server-hours",
+    "peak",
+    "base",
     "5 % to 95 %",
 )
 
