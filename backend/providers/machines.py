@@ -18,7 +18,7 @@ class ResourceState(StrEnum):
     GONE = "gone"
     """The provider knows it and says that it is over."""
     ABSENT = "absent"
-    """The provider does not know it: never made, forgotten since, or not told of yet."""
+    """The provider does not know it: never made, forgotten since, or not listed yet."""
 
 
 class ResourceKind(StrEnum):

@@ -1,7 +1,7 @@
 """Where hosts are and who logs in there: kept from strangers, and out of archives.
 
-Known addresses go from every text, with the user before them and the port after. What people are
-told in words loses every other address, too, the names of the users and unusual ports.
+Known addresses go from every text, with the user before them and the port after. Messages lose
+every other address, too, the names of the users and unusual ports.
 """
 
 import re

@@ -15,7 +15,7 @@ from backend.domain.money import Money
 from backend.domain.units import EXACT
 
 COUNTED = (ResourceState.RESERVED, ResourceState.CALLED, ResourceState.CREATED)
-"""States in which a machine takes a place in its account and in the budgets."""
+"""States in which a machine counts in its account and its budgets."""
 
 
 def account_month(account: CloudAccount) -> Cost:

@@ -205,7 +205,7 @@ def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
     summary = stats.published_summary(
         newest["value"], spread if stats.has_interval(spread) else None, newest["published_count"]
     )
-    return _told(metric, summary, [newest], is_unfit=False)
+    return _score_of(metric, summary, [newest], is_unfit=False)
 
 
 def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
@@ -218,10 +218,10 @@ def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
         between_instance_cv=between_instance_cv(metric, samples[0]["offer__vcpu_kind"] or None),
         target_half_width_ratio=metric.target_half_width_ratio,
     )
-    return _told(metric, summary, counted, is_unfit=is_unfit)
+    return _score_of(metric, summary, counted, is_unfit=is_unfit)
 
 
-def _told(
+def _score_of(
     metric: Metric, summary: Summary, used: list[Mapping[str, Any]], *, is_unfit: bool
 ) -> Score:
     newest = max(used, key=lambda s: s["measured_at"])

@@ -27,21 +27,21 @@ Tariffs = Mapping[tuple[int, int | None], Mapping[str, Tariff]]
 
 def newest_extras(as_of: dt.date | None = None) -> QuerySet[ExtraPrice]:
     """The newest price of each extra, on or before `as_of` when it is given."""
-    place = ("provider_id", "region_id", "kind")
-    rows = ExtraPrice.objects.order_by(*place, "-observed_on").distinct(*place)
+    key = ("provider_id", "region_id", "kind")
+    rows = ExtraPrice.objects.order_by(*key, "-observed_on").distinct(*key)
     return rows if as_of is None else rows.filter(observed_on__lte=as_of)
 
 
 def tariffs(as_of: dt.date | None = None) -> Tariffs:
-    """What those prices are, by place and extra (one query)."""
-    found: dict[tuple[int, int | None], dict[str, Tariff]] = {}
+    """What those prices are, by provider, region and extra (one query)."""
+    by_region: dict[tuple[int, int | None], dict[str, Tariff]] = {}
     for row in newest_extras(as_of):
-        own = found.setdefault((row.provider_id, row.region_id), {})
+        own = by_region.setdefault((row.provider_id, row.region_id), {})
         own[NAME_OF_KIND[row.kind]] = Tariff(tiers_of(row.tiers), row.currency)
-    return found
+    return by_region
 
 
-def tariffs_of(found: Tariffs, provider_id: int, region_id: int | None) -> Mapping[str, Tariff]:
+def tariffs_of(by_region: Tariffs, provider_id: int, region_id: int | None) -> Mapping[str, Tariff]:
     """What holds in a region: its own prices before those of every region, never another's."""
-    everywhere = found.get((provider_id, None), {})
-    return {**everywhere, **found.get((provider_id, region_id), {})}
+    everywhere = by_region.get((provider_id, None), {})
+    return {**everywhere, **by_region.get((provider_id, region_id), {})}

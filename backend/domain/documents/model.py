@@ -92,7 +92,7 @@ class Document(BaseModel):
             wrong += [(each["loc"], _message(each)) for each in error.errors(include_input=False)]
         else:
             if not wrong:
-                wrong = [(tuple(place.split("/")), detail) for place, detail in model.faults()]
+                wrong = [(tuple(path.split("/")), detail) for path, detail in model.faults()]
             if not wrong:
                 return model
         lines = [InitErrorDetails(type=fault(text), loc=loc, input=None) for loc, text in wrong]
@@ -146,16 +146,16 @@ class Document(BaseModel):
         whole.pop("title", None)
         needed = []
         for field in fields_of(cls).values():
-            found: JsonSchema = whole["properties"][field.name]
-            found.pop("title", None)
-            found.pop("default", None)
+            described: JsonSchema = whole["properties"][field.name]
+            described.pop("title", None)
+            described.pop("default", None)
             if field.is_needed:
                 needed += [] if field.value.when else [field.name]
                 continue
             if (default := field.default) is not None:
-                found["default"] = default
+                described["default"] = default
             if field.model is None or field.value.is_nullable:
-                whole["properties"][field.name] = _or_null(found)
+                whole["properties"][field.name] = _or_null(described)
         whole.pop("required", None)
         if needed:
             whole["required"] = needed
@@ -170,9 +170,9 @@ def invalid(error: ValidationError) -> InvalidDocument:
     return InvalidDocument(sorted(faults.items()))
 
 
-def pointer(places: tuple[int | str, ...]) -> str:
+def pointer(parts: tuple[int | str, ...]) -> str:
     """The JSON pointer (RFC 6901) of a field."""
-    return "".join(f"/{escaped(place)}" for place in places)
+    return "".join(f"/{escaped(part)}" for part in parts)
 
 
 def json_schema(model: type[Document]) -> JsonSchema:
@@ -197,15 +197,15 @@ def json_schema(model: type[Document]) -> JsonSchema:
 @cache
 def fields_of(model: type[Document]) -> Mapping[str, Described]:
     """The fields by their names in the document."""
-    found = {}
+    fields = {}
     for name, info in model.model_fields.items():
         value = next(one for one in info.metadata if isinstance(one, Value))
         shown = info.alias or name
         inner = _model_in(info.annotation)
         is_list = get_origin(info.annotation) is tuple
         model_of, element = (None, inner) if is_list else (inner, None)
-        found[shown] = Described(shown, value, info, model_of, element)
-    return found
+        fields[shown] = Described(shown, value, info, model_of, element)
+    return fields
 
 
 def every_field(model: type[Document], path: str = "") -> Iterator[tuple[str, Described]]:

@@ -44,16 +44,16 @@ def escaped(name: object) -> str:
 def fault_at(*faults: tuple[int | str, str]) -> ValidationError:
     """What is wrong with parts of a value: pairs of index, or JSON pointer, and words."""
     lines = [
-        InitErrorDetails(type=fault(detail), loc=_loc(place), input=None)
-        for place, detail in faults
+        InitErrorDetails(type=fault(detail), loc=_loc(location), input=None)
+        for location, detail in faults
     ]
     return ValidationError.from_exception_data("value", lines)
 
 
-def _loc(place: int | str) -> tuple[int | str, ...]:
-    if isinstance(place, int):
-        return (place,)
-    return tuple(each.replace("~1", "/").replace("~0", "~") for each in place.split("/")[1:])
+def _loc(location: int | str) -> tuple[int | str, ...]:
+    if isinstance(location, int):
+        return (location,)
+    return tuple(each.replace("~1", "/").replace("~0", "~") for each in location.split("/")[1:])
 
 
 @dataclass(frozen=True)

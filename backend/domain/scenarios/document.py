@@ -322,22 +322,22 @@ class OptionDocument(Document):
             yield "parts", "either one part all, or one base and one burst"
             return
         base = next((part for part in self.parts if part.role == "base"), None)
-        for place, part in enumerate(self.parts):
+        for index, part in enumerate(self.parts):
             if part.role == "base" and part.count is None:
-                yield f"parts/{place}/count", "a base needs optimal, peak or a number"
+                yield f"parts/{index}/count", "a base needs optimal, peak or a number"
             if part.role == "burst" and part.count is not None:
-                yield f"parts/{place}/count", "a burst takes no count"
+                yield f"parts/{index}/count", "a burst takes no count"
             if part.role == "all" and part.count == OPTIMAL:
-                yield f"parts/{place}/count", "optimal is for a base beside a burst"
+                yield f"parts/{index}/count", "optimal is for a base beside a burst"
             if part.price.billing == "reserved" and part.count is None:
-                yield f"parts/{place}/price/billing", "reserved servers need a count"
+                yield f"parts/{index}/price/billing", "reserved servers need a count"
             elif (
                 part.role == "burst"
                 and base is not None
                 and base.price.billing == "reserved"
                 and part.price.billing != "per_second"
             ):
-                yield f"parts/{place}/price/billing", "beside reservations per_second is needed"
+                yield f"parts/{index}/price/billing", "beside reservations per_second is needed"
 
 
 # --- the whole ------------------------------------------------------------------------------------

@@ -93,12 +93,12 @@ def _sizes(read: ScenarioDocument, scenario: Scenario) -> Iterator[tuple[str, st
     """Servers too small for the highest demand."""
     highest = Fraction(float(scenario.demand.values.max()))
     target = min(scenario.target_utilisation, read.target)
-    for place, option in enumerate(scenario.options):
+    for index, option in enumerate(scenario.options):
         for n, part in enumerate(option.parts):
             servers = highest / (part.units_per_server * target)
             if servers > MOST_SERVERS:
-                is_own = read.options[place].parts[n].capacity is not None
-                own = f"/options/{place}/parts/{n}/capacity"
+                is_own = read.options[index].parts[n].capacity is not None
+                own = f"/options/{index}/parts/{n}/capacity"
                 detail = f"the highest demand needs {float(servers):.0f} servers"
                 yield (
                     own if is_own else "/capacity/units_per_server",

@@ -13,7 +13,7 @@ Params = Mapping[str, Sequence[str]]
 def document_from(params: Params) -> dict[str, Any]:
     """The document that parameters of an address stand for; what is no field of it is a filter.
 
-    `target` is metric:amount, or a metric whose amount is the value of `amount` in the same place;
+    `target` is metric:amount, or a metric whose amount is the value of `amount` at the same position;
     several, also separated by commas.
     """
     last = {name: values[-1].strip() for name, values in params.items() if values}
@@ -42,8 +42,8 @@ def target_pairs(params: Params) -> list[tuple[str, str]]:
     """(metric, amount) of each target as typed; a metric without an amount is left out."""
     amounts = list(params.get("amount", ()))
     pairs = []
-    for place, value in enumerate(params.get("target", ())):
-        beside = amounts[place].strip() if place < len(amounts) else ""
+    for index, value in enumerate(params.get("target", ())):
+        beside = amounts[index].strip() if index < len(amounts) else ""
         for part in value.split(","):
             metric, colon, amount = (word.strip() for word in part.partition(":"))
             if colon or beside:

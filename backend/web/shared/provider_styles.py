@@ -66,8 +66,8 @@ class ProviderStyles(BaseFinder):
 
     def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
         """The file, as a list when all are asked for."""
-        found = [self._storage.path(PATH)] if path == PATH else []
-        return found if find_all else next(iter(found), [])
+        matches = [self._storage.path(PATH)] if path == PATH else []
+        return matches if find_all else next(iter(matches), [])
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Any]]:
         """(path, storage) of the one file."""
