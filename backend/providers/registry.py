@@ -1,6 +1,6 @@
 """Every provider's record by slug. A provider is a folder beside this module with a `RECORD`.
 
-Fetchers and drivers are named here but loaded only by the workers (workers/registry.py): their
+Fetchers and drivers are named here but loaded only by the workers (workers/remote/registry.py): their
 libraries take seconds to load.
 """
 

@@ -119,7 +119,7 @@ class PriceFeed(Identified):
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="feeds")
     kind = models.CharField(max_length=20)
-    """on_demand (with reserved), spot, savings, … : the slug in workers.prices."""
+    """on_demand (with reserved), spot, savings, … : the kind of the feed in the provider's record."""
     region = models.CharField(max_length=50, blank=True)
     """The provider's code; empty for a list of all regions."""
     is_enabled = models.BooleanField(default=True)
