@@ -8,15 +8,17 @@ at `temporary` before.
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
 import threading
+import time
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncssh
 
@@ -26,6 +28,8 @@ asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")
 """Of the keys that images of Linux make on the first boot, in the order in which ssh asks for them."""
+PORT_FREE_WITHIN_S = 5.0
+_Listener = TypeVar("_Listener")
 
 
 @cache
@@ -190,7 +194,11 @@ class FakeSshd:
         for connection in self._connections:
             _reading(connection, is_paused=False)
         self._is_audible.set()
-        self._listener = await asyncssh.listen(
+        self._listener = await _once_port_is_free(self._listening)
+        self.port = self._listener.get_port()
+
+    async def _listening(self) -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
             self.address,
             self.port,
             server_factory=lambda: _Server(self),
@@ -198,7 +206,6 @@ class FakeSshd:
             process_factory=self._serve,
             encoding=None,
         )
-        self.port = self._listener.get_port()
 
     async def _close_listener(self) -> None:
         if self._listener is not None:
@@ -216,7 +223,10 @@ class FakeSshd:
         self._is_audible.clear()
         for connection in self._connections:
             _reading(connection, is_paused=True)
-        self._swallowing = socket.create_server((self.address, self.port), backlog=1000)
+        self._swallowing = await _once_port_is_free(self._deaf)
+
+    async def _deaf(self) -> socket.socket:
+        return socket.create_server((self.address, self.port), backlog=1000)
 
     async def _abort(self) -> None:
         for connection in list(self._connections):
@@ -256,6 +266,22 @@ class FakeSshd:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
                 await child.wait()
+
+
+async def _once_port_is_free(listen: Callable[[], Awaitable[_Listener]]) -> _Listener:
+    """What `listen` makes; OSError when the port is still taken after some seconds.
+
+    A child that another thread has forked keeps a copy of a closed socket until it executes its
+    program, which takes a moment on a busy machine.
+    """
+    until = time.monotonic() + PORT_FREE_WITHIN_S
+    while True:
+        try:
+            return await listen()
+        except OSError as fault:
+            if fault.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise
+        await asyncio.sleep(0.05)
 
 
 def _plain(public_key: str) -> str:
