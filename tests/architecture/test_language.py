@@ -1,0 +1,274 @@
+"""Names and texts speak the language of docs/glossary.md, and one name means one thing."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PRODUCTION = ("backend", "launcher", "workers")
+NAME_CHARS_MAX = 69
+
+# What docs/glossary.md lists under "Words not used", in all its forms.
+NAME_PARTS = frozenset(
+    "bring brings bringing brought doubt doubts doubtful found held place placed places reckon reckoned "
+    "reckoning reckons room rooms tell telling tells told torn verdict verdicts wanted way ways".split()
+)
+ALLOWED_NAMES = re.compile(
+    # Of Python, Django and DRF: "not found" is what an HTTP status, an error and a template say.
+    r"not_?found|found_(items|terms)|decimal_places",
+    re.IGNORECASE,
+)
+TEXT = re.compile(
+    r"\b(reckon\w*|told|torn|brings?|brought|gives? up|gave up|verdicts?|rooms?|(?:no|in|the) doubts?)\b",
+    re.IGNORECASE,
+)
+TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
+
+# What is still to be renamed; nothing may be added.
+NOT_YET_NAMES: tuple[str, ...] = (
+    "backend/accounts",
+    "backend/api",
+    "backend/benchmarks",
+    "backend/catalog",
+    "backend/common",
+    "backend/config",
+    "backend/domain/documents",
+    "backend/domain/parsing",
+    "backend/domain/pricing",
+    "backend/domain/scenarios",
+    "backend/domain/storage",
+    "backend/domain",
+    "backend/providers",
+    "backend/rankings",
+    "backend/scenarios",
+    "backend/web",
+    "launcher",
+    "workers/engine",
+    "workers/management",
+    "workers/notifications",
+    "workers/pricelists",
+    "workers/remote",
+    "workers/rentals",
+)
+NOT_YET_TEXTS: tuple[str, ...] = (
+    "backend/accounts",
+    "backend/api",
+    "backend/benchmarks",
+    "backend/catalog",
+    "backend/common",
+    "backend/config",
+    "backend/domain/documents",
+    "backend/domain/parsing",
+    "backend/domain/pricing",
+    "backend/domain/scenarios",
+    "backend/domain/storage",
+    "backend/domain",
+    "backend/providers",
+    "backend/rankings",
+    "backend/scenarios",
+    "backend/web",
+    "launcher",
+    "workers/engine",
+    "workers/management",
+    "workers/notifications",
+    "workers/pricelists",
+    "workers/remote",
+    "workers/rentals",
+    "frontend/src",
+    "frontend/templates",
+)
+NOT_YET_TESTS: tuple[str, ...] = (
+    "tests/architecture",
+    "tests/backend",
+    "tests/bench",
+    "tests/domain",
+    "tests/e2e",
+    "tests/fakes",
+    "tests/frontend",
+    "tests/launcher",
+    "tests/oracles",
+    "tests/probes",
+    "tests/providers",
+    "tests/workers",
+)
+NOT_YET_CLASSES = {
+    "Answer",
+    "Assumption",
+    "Breakdown",
+    "CampaignState",
+    "CampaignView",
+    "Candidate",
+    "Cell",
+    "Charge",
+    "Choice",
+    "Column",
+    "Coverage",
+    "Demand",
+    "Disk",
+    "Document",
+    "ExchangeRate",
+    "Failure",
+    "Figure",
+    "Fleet",
+    "Group",
+    "HostState",
+    "Identity",
+    "Item",
+    "Kind",
+    "Line",
+    "Listing",
+    "NumberField",
+    "Option",
+    "Outcome",
+    "Parameter",
+    "Part",
+    "Place",
+    "Plan",
+    "PriceUnit",
+    "Problem",
+    "Provider",
+    "PurchaseModel",
+    "Quote",
+    "Reading",
+    "Reason",
+    "Record",
+    "Resource",
+    "ResourceState",
+    "Row",
+    "Run",
+    "RunState",
+    "RunView",
+    "Scale",
+    "Scenario",
+    "Scope",
+    "Series",
+    "Server",
+    "Shape",
+    "Shown",
+    "Source",
+    "Spread",
+    "Stage",
+    "State",
+    "Step",
+    "Terms",
+    "Trace",
+    "Verdict",
+    "Wanted",
+    "Window",
+    "_Bill",
+    "_Found",
+}
+
+
+def files(*tops: str, suffix: str = ".py") -> list[Path]:
+    return [
+        path
+        for top in tops
+        for path in sorted((ROOT / top).rglob(f"*{suffix}"))
+        if "migrations" not in path.parts and "node_modules" not in path.parts
+    ]
+
+
+def is_in(path: Path, *folders: str) -> bool:
+    return any(path.is_relative_to(ROOT / folder) for folder in folders)
+
+
+def parts(name: str) -> set[str]:
+    """`RunState`, `run_state` and `RUN_STATE` are made of run and state."""
+    return {
+        part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", ALLOWED_NAMES.sub("", name))
+    }
+
+
+def names(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NAME:
+            yield token.start[0], token.string
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Every string that is no docstring."""
+    tree = ast.parse(source)
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in silent
+        ):
+            yield node.lineno, node.value
+
+
+def test_names_hold_no_banned_word():
+    faults = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in files(*PRODUCTION)
+        if not is_in(path, *NOT_YET_NAMES)
+        for line, name in names(path.read_text())
+        if parts(name) & NAME_PARTS
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_texts_for_people_hold_no_banned_word():
+    said = [
+        (path, line, text)
+        for path in files(*PRODUCTION)
+        if not is_in(path, *NOT_YET_TEXTS)
+        for line, text in texts(path.read_text())
+    ]
+    said += [
+        (path, 1, TAG.sub(" ", path.read_text()))
+        for path in files("frontend/templates", suffix=".html")
+        if not is_in(path, *NOT_YET_TEXTS)
+    ]
+    said += [
+        (path, number, line)
+        for path in files("frontend/src", suffix=".js")
+        if not is_in(path, *NOT_YET_TEXTS)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+    ]
+    faults = [
+        f"{path.relative_to(ROOT)}:{line}: {word}"
+        for path, line, text in said
+        for word in TEXT.findall(text)
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_class_names_stand_for_one_thing():
+    where = defaultdict(list)
+    for path in files(*PRODUCTION):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name not in {"Command", "Meta"}:
+                where[node.name].append(str(path.relative_to(ROOT)))
+    twice = {name: paths for name, paths in where.items() if len(paths) > 1}
+    new = {name: paths for name, paths in twice.items() if name not in NOT_YET_CLASSES}
+    assert not new
+    assert NOT_YET_CLASSES <= set(twice), "take what is renamed out of NOT_YET_CLASSES"
+
+
+def test_names_of_tests_are_short_and_plain():
+    faults = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in files("tests")
+        if not is_in(path, *NOT_YET_TESTS)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if len(node.name) > NAME_CHARS_MAX or parts(node.name) & NAME_PARTS
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_banned"),
+    [("places_told", True), ("NotFound", False), ("decimal_places", False), ("WantedRow", True), ("replace", False)],
+)  # fmt: skip
+def test_banned_words_are_seen_as_parts_of_names(name, is_banned):
+    assert bool(parts(name) & NAME_PARTS) is is_banned
