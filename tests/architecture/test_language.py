@@ -16,8 +16,36 @@ NAME_CHARS_MAX = 69
 
 # What docs/glossary.md lists under "Words not used", in all its forms.
 NAME_PARTS = frozenset(
-    "bring brings bringing brought doubt doubts doubtful found held place placed places reckon reckoned "
-    "reckoning reckons room rooms tell telling tells told torn verdict verdicts wanted way ways".split()
+    [
+        "bring",
+        "brings",
+        "bringing",
+        "brought",
+        "doubt",
+        "doubts",
+        "doubtful",
+        "found",
+        "held",
+        "place",
+        "placed",
+        "places",
+        "reckon",
+        "reckoned",
+        "reckoning",
+        "reckons",
+        "room",
+        "rooms",
+        "tell",
+        "telling",
+        "tells",
+        "told",
+        "torn",
+        "verdict",
+        "verdicts",
+        "wanted",
+        "way",
+        "ways",
+    ]
 )
 ALLOWED_NAMES = re.compile(
     # Of Python, Django and DRF: "not found" is what an HTTP status, an error and a template say.
@@ -43,7 +71,7 @@ NOT_YET_NAMES: tuple[str, ...] = (
     "backend/domain/pricing",
     "backend/domain/scenarios",
     "backend/domain/storage",
-    "backend/domain",
+    "backend/domain/*.py",
     "backend/providers",
     "backend/rankings",
     "backend/scenarios",
@@ -68,7 +96,7 @@ NOT_YET_TEXTS: tuple[str, ...] = (
     "backend/domain/pricing",
     "backend/domain/scenarios",
     "backend/domain/storage",
-    "backend/domain",
+    "backend/domain/*.py",
     "backend/providers",
     "backend/rankings",
     "backend/scenarios",
@@ -176,7 +204,8 @@ def files(*tops: str, suffix: str = ".py") -> list[Path]:
 
 
 def is_in(path: Path, *folders: str) -> bool:
-    return any(path.is_relative_to(ROOT / folder) for folder in folders)
+    """Below one of the folders, or a module that one of the patterns names."""
+    return any(path.is_relative_to(ROOT / one) or path.match(one) for one in folders)
 
 
 def parts(name: str) -> set[str]:
@@ -251,7 +280,7 @@ def test_class_names_stand_for_one_thing():
     twice = {name: paths for name, paths in where.items() if len(paths) > 1}
     new = {name: paths for name, paths in twice.items() if name not in NOT_YET_CLASSES}
     assert not new
-    assert NOT_YET_CLASSES <= set(twice), "take what is renamed out of NOT_YET_CLASSES"
+    assert set(twice) >= NOT_YET_CLASSES, "take what is renamed out of NOT_YET_CLASSES"
 
 
 def test_names_of_tests_are_short_and_plain():
