@@ -16,9 +16,9 @@ NAME_CHARS_MAX = 69
 
 # What docs/glossary.md lists under "Words not used", in all its forms.
 NAME_PARTS = {
-    "bring", "brings", "bringing", "brought", "doubt", "doubts", "doubtful", "found", "held", "place", "placed", "places",
-    "reckon", "reckoned", "reckoning", "reckons", "room", "rooms", "tell", "telling", "tells", "told", "torn", "verdict",
-    "verdicts", "wanted", "way", "ways",
+    "bring", "brings", "bringing", "brought", "doubt", "doubts", "doubtful", "found", "held", "place", "placed",
+    "places", "reckon", "reckoned", "reckoning", "reckons", "room", "rooms", "tell", "telling", "tells", "told",
+    "torn", "verdict", "verdicts", "wanted", "way", "ways",
 }  # fmt: skip
 ALLOWED_NAMES = re.compile(
     # Of Python, Django and DRF: "not found" is what an HTTP status, an error and a template say.
