@@ -70,10 +70,6 @@ WAITING = {
     ("backend/domain/parsing/prices/*.py", "gpu_count"): "read from lists, has no column yet",
     ("backend/domain/scenarios/model.py", "interruptions_per_month"): "to be billed by the engine",
     ("backend/domain/scenarios/model.py", "notice_days"): "to be billed by the engine",
-    ("backend/domain/scenarios/erlang.py", "*_in_time"): "to be wired into scenarios or removed",
-    ("backend/domain/scenarios/mixed.py", "at_peak"): "to be wired into scenarios or removed",
-    ("backend/domain/scenarios/screening.py", "screened"): "to be wired into scenarios or removed",
-    ("backend/domain/scenarios/screening.py", "cheapest_plans"): "to be wired in or removed",
 }
 """Not reached yet, and what is to become of it. Nothing is added here."""
 

@@ -29,14 +29,14 @@ import numpy as np
 
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.mixed import mixed
 from backend.domain.scenarios.model import Demand, Scenario
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import Candidate, screened
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.trajectories import alone
 from backend.domain.scenarios.uncertainty import judged
 from tests.domain.scenarios.documents import Document, all_of, price, startup
+from tests.oracles.scenarios.mixed import mixed
+from tests.oracles.scenarios.screening import Candidate, screened
 
 RUNS = 5
 YEAR_MINUTES = 365 * 24 * 60

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.erlang import (
+from tests.oracles.scenarios.erlang import (
     late_share,
     servers_in_time,
     utilisation_in_time,

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.mixed import mixed
-from backend.domain.scenarios.screening import (
+from backend.domain.scenarios.simulate import simulate
+from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
+from tests.domain.scenarios.short import ran, scenario_of, steps
+from tests.oracles.scenarios.mixed import mixed
+from tests.oracles.scenarios.screening import (
     Candidate,
     Plan,
     cheapest_plans,
     screened,
     time_shares,
 )
-from backend.domain.scenarios.simulate import simulate
-from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
-from tests.domain.scenarios.short import ran, scenario_of, steps
 
 MONTH = {"start": "2026-01-01T00:00:00+00:00", "days": 30, "step_s": 3600}
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.mixed import mixed
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import Candidate, Plan, cheapest_plans, screened
 from backend.domain.scenarios.series import series
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
 from tests.domain.scenarios.short import ran, running, scenario_of, steps, total
+from tests.oracles.scenarios.mixed import mixed
+from tests.oracles.scenarios.screening import Candidate, Plan, cheapest_plans, screened
 
 levels = st.lists(st.integers(0, 40).map(lambda n: n / 4), min_size=2, max_size=48)
 amounts = st.integers(1, 400).map(lambda cents: f"{cents / 100:.2f}")

@@ -20,7 +20,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.model import Scenario
 from backend.domain.scenarios.needed import needed
-from backend.domain.scenarios.screening import Candidate
+from tests.oracles.scenarios.screening import Candidate
 
 MOST_LEVELS = 4000
 
