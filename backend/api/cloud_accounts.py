@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import actor, workspace_of
+from backend.accounts.api.authentication import actor, workspace_of
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.cloud_accounts import (
     MAX_MACHINES,

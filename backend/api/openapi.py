@@ -18,7 +18,7 @@ from backend.common.rest.permissions import ScopePermission
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """TokenAuthentication in the schema."""
 
-    target_class = "backend.accounts.api.TokenAuthentication"
+    target_class = "backend.accounts.api.authentication.TokenAuthentication"
     name = ["bearer", "basic"]
 
     def get_security_requirement(self, auto_schema: Any) -> list[dict[str, list[Any]]]:
@@ -32,7 +32,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """SessionAuthentication in the schema."""
 
-    target_class = "backend.accounts.api.SessionAuthentication"
+    target_class = "backend.accounts.api.authentication.SessionAuthentication"
     name = "session"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from backend.accounts.api.tokens import TokenDocument
 from backend.api import cloud_accounts
-from backend.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
 from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api import feeds

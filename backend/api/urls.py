@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.cloud_accounts import (
     CloudAccountCheckView,
     CloudAccountSecretView,
@@ -11,7 +12,6 @@ from backend.api.cloud_accounts import (
 from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.schemas import SchemaView
-from backend.api.tokens import TokensView, TokenView
 from backend.benchmarks.api.archives import RunArchiveView, RunImportView
 from backend.benchmarks.api.campaigns import (
     CampaignCancelView,

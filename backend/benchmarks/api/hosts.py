@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import actor, workspace_of
+from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible

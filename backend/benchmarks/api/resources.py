@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from backend.accounts.api import workspace_of
+from backend.accounts.api.authentication import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.costs import resource_cost
 from backend.benchmarks.selectors.resources import resources_visible

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api import actor, workspace_of
+from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.models import Evidence, Sample
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
 from backend.benchmarks.selectors.redaction import redaction_for

@@ -14,7 +14,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import actor, reader, workspace_of, workspace_slug
+from backend.accounts.api.authentication import actor, reader, workspace_of, workspace_slug
 from backend.accounts.models import Scope
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, InvalidParameters, Reader, read, text

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import actor, workspace_of, workspace_slug
+from backend.accounts.api.authentication import actor, workspace_of, workspace_slug
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.parsers import ExactJSONParser

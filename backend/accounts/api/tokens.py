@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api import actor, workspace_of
+from backend.accounts.api.authentication import actor, workspace_of
 from backend.accounts.models import ApiToken, Scope
 from backend.accounts.services.tokens import DEFAULT_LIFE, token_create, token_revoke
 from backend.common import clock
