@@ -13,9 +13,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from backend.benchmarks.models import Tick
-from backend.benchmarks.services.leaks import watched
 from backend.common import clock
 from backend.common.rest.problem import problem
+from backend.rentals.selectors.leaks import watched
 
 TIMEOUT_S = 2
 

@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api.tokens import TokenDocument
-from backend.api import cloud_accounts
 from backend.benchmarks.api import campaign_documents, documents, results
 from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api import feeds
@@ -25,6 +24,7 @@ from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.notifications.api import documents as subscription_documents
 from backend.rankings.api import requirements, views
+from backend.rentals.api import cloud_accounts
 from backend.scenarios.api import documents as scenario_documents
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -3,12 +3,6 @@
 from django.urls import path, re_path
 
 from backend.accounts.api.tokens import TokensView, TokenView
-from backend.api.cloud_accounts import (
-    CloudAccountCheckView,
-    CloudAccountSecretView,
-    CloudAccountsView,
-    CloudAccountView,
-)
 from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.schemas import SchemaView
@@ -21,7 +15,6 @@ from backend.benchmarks.api.campaigns import (
     CampaignView,
 )
 from backend.benchmarks.api.hosts import HostApproveView, HostScanView, HostsView, HostView
-from backend.benchmarks.api.resources import ResourcesView
 from backend.benchmarks.api.results import (
     ResultImportView,
     ResultTextView,
@@ -61,6 +54,13 @@ from backend.rankings.api.rankings import (
 )
 from backend.rankings.api.requirements import RequirementSolveView, RequirementsView
 from backend.rankings.api.views import FeedKeysView, FeedKeyView, ViewsView, ViewView
+from backend.rentals.api.cloud_accounts import (
+    CloudAccountCheckView,
+    CloudAccountSecretView,
+    CloudAccountsView,
+    CloudAccountView,
+)
+from backend.rentals.api.resources import ResourcesView
 from backend.scenarios.api.contention import ContentionView
 from backend.scenarios.api.scenarios import (
     ScenarioDuplicateView,

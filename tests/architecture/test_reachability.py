@@ -51,7 +51,7 @@ REACHED = {
     ("backend/*/models/*.py", "*"): "column that queries name as a keyword or a string",
     ("backend/accounts/models.py", "calls_*"): "column that SQL names",
     ("backend/notifications/models.py", "sent_at"): "column that queries name as a keyword",
-    ("backend/benchmarks/services/leaks.py", "*"): "asdict writes it into /readyz",
+    ("backend/rentals/selectors/leaks.py", "*"): "asdict writes it into /readyz",
     ("backend/catalog/services/price_import.py", "new_types"): "SUMMARY and the command name it",
     ("backend/rankings/selectors/rows.py", "price_usd_hour"): "COLUMNS names it",
     ("backend/web/*forms.py", "*"): FORM,

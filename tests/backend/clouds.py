@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import HostState, LedgerEntry, Resource, ResourceState
+from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 
 TOKEN = "hcloud-token-0123456789"

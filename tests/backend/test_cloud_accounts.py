@@ -9,25 +9,26 @@ import pytest
 from django.db import connection
 
 from backend.accounts.models import AccessKind, AuditEntry, CloudAccount
-from backend.accounts.services.cloud_accounts import (
-    AccountInUse,
-    MonthlyBudget,
-    account_check,
-    account_checked,
-    account_delete,
-    account_secret,
-    account_secret_replace,
-    account_update,
-    account_used,
-    accounts_visible,
-    call_taken,
-    secret_age_days,
-)
 from backend.common import clock
 from backend.common.crypto import SealBroken
 from backend.common.sealing import identity_of
 from backend.domain.errors import InvalidValue
 from backend.providers.registry import PROVIDERS
+from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
+from backend.rentals.services.account_access import (
+    account_checked,
+    account_secret,
+    account_used,
+    call_taken,
+)
+from backend.rentals.services.cloud_accounts import (
+    AccountInUse,
+    MonthlyBudget,
+    account_check,
+    account_delete,
+    account_secret_replace,
+    account_update,
+)
 from tests import factories
 from tests.backend.clouds import TOKEN, account, machine
 

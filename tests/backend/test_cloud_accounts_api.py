@@ -8,9 +8,10 @@ import jsonschema
 import pytest
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import MonthlyBudget, account_checked, account_secret
-from backend.api import cloud_accounts
 from backend.common import clock
+from backend.rentals.api import cloud_accounts
+from backend.rentals.services.account_access import account_checked, account_secret
+from backend.rentals.services.cloud_accounts import MonthlyBudget
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 from tests.backend.conftest import API, fields, rows

@@ -10,7 +10,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_secret
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.hosts import host_private_key
 from backend.common import crypto, sealing
@@ -18,6 +17,7 @@ from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrap
 from backend.config import environment
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import subscription_secret
+from backend.rentals.services.account_access import account_secret
 from tests import factories
 
 OLD, NEW, OTHER = (bytes([number]) * 32 for number in (1, 2, 3))

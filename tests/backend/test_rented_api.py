@@ -14,16 +14,12 @@ from backend.benchmarks.models import Campaign, HostState, Resource, ResourceSta
 from backend.benchmarks.selectors.campaigns import campaign_view
 from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
 from backend.benchmarks.services.hosts import host_scan
-from backend.benchmarks.services.resources import (
-    resource_called,
-    resource_created,
-    resource_gone,
-    resource_reserve,
-)
 from backend.benchmarks.services.runs import run_create
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
+from backend.rentals.services.budgets import resource_reserve
+from backend.rentals.services.resources import resource_called, resource_created, resource_gone
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
 from tests.backend.conftest import API, fields, rows

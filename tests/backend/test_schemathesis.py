@@ -27,10 +27,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from backend.accounts.services import cloud_accounts as account_services
-from backend.api import cloud_accounts
 from backend.benchmarks.api import hosts
 from backend.benchmarks.services import hosts as host_services
+from backend.rentals.api import cloud_accounts
+from backend.rentals.services import cloud_accounts as account_services
 from tests.backend import api_world
 from tests.backend.api_world import Call, World
 

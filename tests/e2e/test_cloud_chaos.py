@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from backend.accounts.services.cloud_accounts import account_create
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import (
     TERMINAL_STATES,
@@ -23,10 +22,11 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
-from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
 from backend.domain.rentals import charges, stored
 from backend.providers.registry import provider as record_of
+from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.e2e.chaos_form import FORM, LEASE_S, NOTES, case
 from tests.e2e.stack import Stack, eventually

@@ -5,8 +5,8 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_checked
 from backend.benchmarks.models import Run
+from backend.rentals.services.account_access import account_checked
 from tests import factories
 from tests.e2e.browser import opened, overflow_px, violations
 from tests.frontend import cloud_rows

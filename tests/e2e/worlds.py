@@ -35,7 +35,7 @@ class World(Protocol):
     """Settings that the workers need beside those of every installation."""
 
     def account(self) -> dict[str, Any]:
-        """Access, settings and secret of the account (accounts.cloud_accounts.account_create)."""
+        """Access, settings and secret of the account (rentals.services.cloud_accounts.account_create)."""
         ...
 
     def trouble(self, seed: int) -> None:

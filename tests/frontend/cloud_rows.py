@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import MonthlyBudget, account_checked
 from backend.benchmarks.models import Resource, ResourceState, RunState, Step
 from backend.catalog.models import Offer
 from backend.common import clock
+from backend.rentals.services.account_access import account_checked
+from backend.rentals.services.cloud_accounts import MonthlyBudget
 from tests import factories
 from tests.backend.clouds import account, charged, machine
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_checked, account_secret
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
+from backend.rentals.services.account_access import account_checked, account_secret
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 
@@ -133,8 +133,8 @@ def made(db, queued) -> CloudAccount:
 
 
 def test_page_tells_who_we_are_what_is_spent_and_which_machines_are_there(admin, made):
-    from backend.accounts.services.cloud_accounts import MonthlyBudget, account_update
     from backend.common import clock
+    from backend.rentals.services.cloud_accounts import MonthlyBudget, account_update
 
     account_update(
         account=made, name="Bench", settings=made.settings, max_machines=7, is_enabled=True,

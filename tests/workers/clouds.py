@@ -5,7 +5,7 @@ from typing import Any
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Run
-from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
 from backend.domain.rentals import Budget
 from tests import factories

@@ -7,16 +7,12 @@ from typing import Any
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, Run, RunState
-from backend.benchmarks.services.resources import (
-    rented_key_create,
-    resource_called,
-    resource_created,
-    resource_reserve,
-)
 from backend.catalog.models import Offer
 from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.providers.machines import LaunchSpec
 from backend.providers.machines import Resource as Found
+from backend.rentals.services.budgets import resource_reserve
+from backend.rentals.services.resources import rented_key_create, resource_called, resource_created
 from tests import factories
 from tests.fakes.fake.cloud import FakeCloud, moment, now_ms
 from tests.workers.clouds import REGION, rented_run

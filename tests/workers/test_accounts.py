@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.accounts.services.cloud_accounts import account_check
 from backend.domain.errors import DriverError, Reason
+from backend.rentals.services.cloud_accounts import account_check
 from tests.backend.clouds import TOKEN, account
 from tests.fakes.fake.cloud import FakeCloud, Fault
 from tests.fakes.fake.driver import FakeDriver

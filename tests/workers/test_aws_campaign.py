@@ -12,7 +12,6 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Campaign,
@@ -28,6 +27,7 @@ from backend.benchmarks.services.campaigns import campaign_create, campaign_star
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
 from backend.domain.rentals import BY_SECOND, Budget, charges, stored
+from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
 from tests.fakes.fake.cloud import Fault

@@ -9,8 +9,8 @@ import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
-from backend.benchmarks.services.resources import resource_created
 from backend.domain.rentals import BY_HOUR, charges, stored
+from backend.rentals.services.resources import resource_created
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds

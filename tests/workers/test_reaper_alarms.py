@@ -13,10 +13,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.accounts.services.cloud_accounts import account_check
 from backend.benchmarks.models import RunState, Step
-from backend.benchmarks.services.leaks import look_done, resource_alarm
 from backend.notifications.models import Notice
+from backend.rentals.services.cloud_accounts import account_check
+from backend.rentals.services.leaks import look_done, resource_alarm
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds

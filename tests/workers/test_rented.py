@@ -12,10 +12,10 @@ from django.db.models import F
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.resources import resource_reserve
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
+from backend.rentals.services.budgets import resource_reserve
 from tests.fakes.fake.cloud import Fault, moment
 from tests.fakes.fake.driver import FakeDriver
 from tests.fakes.fake_provider import FakeProvider

@@ -19,20 +19,18 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.selectors.costs import resource_cost
 from backend.benchmarks.services.campaigns import campaign_create
-from backend.benchmarks.services.resources import (
-    BudgetExceeded,
-    QuotaReached,
+from backend.benchmarks.services.runs import run_cancel
+from backend.common import clock
+from backend.domain.rentals import Budget
+from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
+from backend.rentals.services.resources import (
     ledger_record,
     rented_key_create,
     resource_called,
     resource_created,
     resource_gone,
     resource_refused,
-    resource_reserve,
 )
-from backend.benchmarks.services.runs import run_cancel
-from backend.common import clock
-from backend.domain.rentals import Budget
 from tests import factories
 from tests.workers.clouds import account, offer, rented_run
 

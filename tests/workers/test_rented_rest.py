@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from backend.accounts.services.cloud_accounts import account_create
 from backend.benchmarks.models import HostState, ResourceState, Run, RunState
-from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.domain.rentals import Budget
+from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.e2e.rest_worlds import GcpWorld, HetznerWorld, RestWorld
 from tests.workers.conftest import TINY, driven

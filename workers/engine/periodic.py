@@ -3,12 +3,12 @@ accounts at clouds checked."""
 
 import logging
 
-from backend.accounts.selectors.cloud_accounts import checks_due
 from backend.benchmarks.selectors.schedules import schedules_due
 from backend.benchmarks.services.campaigns import campaign_watch_budget
 from backend.benchmarks.services.schedules import schedule_fire
 from backend.common.queue import Task, enqueue
 from backend.notifications.selectors.notices import has_due_notices
+from backend.rentals.selectors.cloud_accounts import checks_due
 from workers.rentals import account_access
 
 log = logging.getLogger(__name__)

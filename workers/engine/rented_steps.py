@@ -24,9 +24,14 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.benchmarks.services.hosts import host_private_key
-from backend.benchmarks.services.resources import (
-    BudgetExceeded,
-    QuotaReached,
+from backend.common import clock
+from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import host_key
+from backend.domain.rentals import next_zone
+from backend.providers import machines
+from backend.providers.machines import LaunchSpec
+from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
+from backend.rentals.services.resources import (
     ledger_record,
     rented_host_pin,
     rented_key_create,
@@ -34,14 +39,7 @@ from backend.benchmarks.services.resources import (
     resource_created,
     resource_gone,
     resource_refused,
-    resource_reserve,
 )
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
-from backend.domain.rentals import next_zone
-from backend.providers import machines
-from backend.providers.machines import LaunchSpec
 from workers.engine import steps
 from workers.engine.leases import Claim, fenced
 from workers.engine.results import boot_store

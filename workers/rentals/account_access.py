@@ -5,12 +5,12 @@ import logging
 import traceback
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import account_checked, account_secret, account_used
 from backend.common.crypto import SealBroken
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.machines import Access
 from backend.providers.registry import provider
+from backend.rentals.services.account_access import account_checked, account_secret, account_used
 from workers.remote.registry import cloud
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import call_taken
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.machines import ProviderDriver
+from backend.rentals.services.account_access import call_taken
 from workers.remote.registry import cloud
 from workers.rentals.account_access import access_of
 from workers.time_limits import step_seconds

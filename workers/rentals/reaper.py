@@ -20,11 +20,24 @@ from django.db import connection
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.services import leaks
-from backend.benchmarks.services.resources import ledger_record, resource_created, resource_gone
 from backend.domain.errors import DriverError, Reason
 from backend.providers import machines
 from backend.providers.machines import ProviderDriver, ResourceKind
+from backend.rentals.selectors.leaks import (
+    accounts_to_reap,
+    resources_left,
+    resources_of_tokens,
+    teardowns_stuck,
+)
+from backend.rentals.services.leaks import (
+    Ending,
+    ending_audited,
+    ending_of,
+    look_done,
+    look_failed,
+    resource_alarm,
+)
+from backend.rentals.services.resources import ledger_record, resource_created, resource_gone
 from workers.rentals.orphans import Launch, Verdict, verdicts
 from workers.rentals.provider_calls import NoCallLeft, Provider
 
@@ -78,7 +91,7 @@ class ReapReport:
 def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None) -> ReapReport:
     """Look at every account, or those given; when dry nothing is ended and nothing written."""
     report, until = ReapReport(is_dry), monotonic() + BUDGET_S
-    for account in leaks.accounts_to_reap(_now()) if accounts is None else accounts:
+    for account in accounts_to_reap(_now()) if accounts is None else accounts:
         look = Look(account.name, account.provider)
         report.looks.append(look)
         with _alone(account) as is_alone:
@@ -91,7 +104,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
                 log.exception("reaping %s failed", account.pk)
                 look.error = f"{type(error).__name__}: {error}"
                 if not is_dry:
-                    leaks.look_failed(account=account, error=look.error)
+                    look_failed(account=account, error=look.error)
     return report
 
 
@@ -125,8 +138,8 @@ class _Reaping:
         account.refresh_from_db()  # another reaper may have been at it since it was read
         self.account, self.look, self.until, self.is_dry = account, look, until, is_dry
         self.settle = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
-        self.before = leaks.ending_of(account)
-        self.ending: dict[str, leaks.Ending] = {}
+        self.before = ending_of(account)
+        self.ending: dict[str, Ending] = {}
         self.errors: list[str] = []
 
     def work(self) -> None:
@@ -150,15 +163,15 @@ class _Reaping:
 
     def alarm(self) -> None:
         """Runs try for ever to end their machines: that it takes too long is told here."""
-        for step in leaks.teardowns_stuck(self.account, _now()):
+        for step in teardowns_stuck(self.account, _now()):
             detail = f"asked to go {step.attempt} times: {step.last_error}"
-            leaks.resource_alarm(resource=step.run.resource, detail=detail)
+            resource_alarm(resource=step.run.resource, detail=detail)
 
     def failed(self, error: DriverError) -> None:
         self.look.error = str(error)
         log.warning("%s cannot be looked at: %s", self.account, self.look.error)
         if not self.is_dry:
-            leaks.look_failed(account=self.account, error=self.look.error)
+            look_failed(account=self.account, error=self.look.error)
 
     def done(self, listed: Collection[str]) -> None:
         self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
@@ -168,14 +181,14 @@ class _Reaping:
             log.info("%s of %s is gone", key, self.account)
         self.look.error = "; ".join(self.errors)
         if not self.is_dry:
-            leaks.look_done(account=self.account, at=self.now, ending=self.ending)
+            look_done(account=self.account, at=self.now, ending=self.ending)
 
     # --- the parts of a look ------------------------------------------------------------------
 
     def resources(self, found: Sequence[machines.Resource]) -> dict[str, Resource]:
         """Ours by token: of any account, two of them may lead into one cloud."""
         tokens = {thing.token for thing in found if _is_uuid(thing.token)}
-        return {str(row.pk): row for row in leaks.resources_of_tokens(self.account, tokens)}
+        return {str(row.pk): row for row in resources_of_tokens(self.account, tokens)}
 
     def end(self, verdict: Verdict, resource: Resource | None) -> None:
         """Ask it to go, and remember that until it is gone."""
@@ -185,8 +198,8 @@ class _Reaping:
             return
         entry = self.before.get(thing.id)
         if entry is None:
-            entry = leaks.Ending(self.now.isoformat(), why)
-            leaks.ending_audited(
+            entry = Ending(self.now.isoformat(), why)
+            ending_audited(
                 account=self.account,
                 resource=resource,
                 id=thing.id,
@@ -227,7 +240,7 @@ class _Reaping:
     def close(self, found: Sequence[machines.Resource]) -> None:
         """Launches of ended runs of which the provider lists nothing any more."""
         listed = {thing.token for thing in found}
-        for resource in leaks.resources_left(self.account):
+        for resource in resources_left(self.account):
             if str(resource.pk) in listed:
                 continue
             try:

@@ -27,7 +27,7 @@ from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import run_view, runs_visible
 from backend.benchmarks.services.hosts import HostNotTrusted
-from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem

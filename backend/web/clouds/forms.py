@@ -9,10 +9,10 @@ from django import forms
 from django.utils.text import capfirst
 
 from backend.accounts.models import AccessKind, CloudAccount
-from backend.accounts.services.cloud_accounts import MAX_MACHINES, MonthlyBudget
 from backend.providers.accounts import COMMON
 from backend.providers.base import SecretField, Setting
 from backend.providers.registry import provider as provider_record
+from backend.rentals.services.cloud_accounts import MAX_MACHINES, MonthlyBudget
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, text
 

@@ -12,7 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import AccessKind, CloudAccount, Scope
-from backend.accounts.services.cloud_accounts import (
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.selectors.costs import Cost
+from backend.domain.errors import InvalidValue
+from backend.providers.accounts import account_providers, is_static_key
+from backend.providers.registry import provider as provider_record
+from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
+from backend.rentals.selectors.spending import account_month, machines_rented
+from backend.rentals.services.cloud_accounts import (
     AccountInUse,
     MonthlyBudget,
     account_check,
@@ -20,15 +27,7 @@ from backend.accounts.services.cloud_accounts import (
     account_delete,
     account_secret_replace,
     account_update,
-    accounts_visible,
-    secret_age_days,
 )
-from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.selectors.costs import Cost
-from backend.benchmarks.selectors.spending import account_month, machines_rented
-from backend.domain.errors import InvalidValue
-from backend.providers.accounts import account_providers, is_static_key
-from backend.providers.registry import provider as provider_record
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable

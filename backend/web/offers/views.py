@@ -15,7 +15,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourcePurchase, Run, Source
 from backend.benchmarks.selectors.costs import rental_life_s
 from backend.benchmarks.selectors.rentals import Rental, rentals
-from backend.benchmarks.services.resources import rented_run_create
+from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history

@@ -1,6 +1,6 @@
-"""Accounts at clouds: who may be asked for machines, with which limits, and how often.
+"""Accounts at clouds: who may be asked for machines, and with which limits.
 
-The secret is sealed as soon as it arrives. Only a worker opens it (`account_secret`).
+The secret is sealed as soon as it arrives. Only a worker opens it (account_access.account_secret).
 """
 
 import datetime as dt
@@ -8,17 +8,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from uuid import UUID
 
 from django.conf import settings as server
-from django.db import connection, transaction
-from django.db.models import Count, Q, QuerySet
+from django.db import transaction
+from django.db.models import Q
 
-from backend.accounts.models import AuditEntry, CloudAccount, Workspace
+from backend.accounts.models import CloudAccount, Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import ResourceState
 from backend.common import clock
-from backend.common.crypto import opened, sealed
+from backend.common.crypto import sealed
 from backend.common.queue import Task, enqueue
+from backend.common.sealing import identity_of
 from backend.domain.errors import DomainError, InvalidValue
 from backend.providers.accounts import (
     checked_secret,
@@ -28,12 +29,6 @@ from backend.providers.accounts import (
 )
 
 MAX_MACHINES = 1000
-USE_NOTED_EVERY = dt.timedelta(minutes=1)
-USE_AUDITED_EVERY = dt.timedelta(hours=1)
-GONE = "gone"
-"""State of a machine of which nothing is left (benchmarks.ResourceState)."""
-WORKER = "worker"
-"""Who uses a secret, in the audit trail."""
 
 
 class AccountInUse(DomainError):
@@ -51,20 +46,6 @@ class MonthlyBudget:
 
     amount: Decimal
     currency: str
-
-
-def accounts_visible(workspace: Workspace) -> QuerySet[CloudAccount]:
-    """Accounts of the workspace, the oldest first, with `machines`: how many may exist."""
-    alive = Count("resources", filter=~Q(resources__state=GONE))
-    return CloudAccount.objects.filter(workspace=workspace).annotate(machines=alive)
-
-
-def secret_age_days(account: CloudAccount) -> int | None:
-    """Whole days since the secret was given; None without one."""
-    return (clock.now() - account.secret_set_at).days if account.secret_set_at else None
-
-
-# --- what a person asks for -----------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -194,18 +175,19 @@ def _locked(account: CloudAccount) -> CloudAccount:
 
 
 def _refuse_in_use(account: CloudAccount) -> None:
-    # Rows of an app above this one, through the relation alone. A provider may tell of a machine
-    # only a while after it was asked for one.
+    # A provider may show a machine only a while after it was asked for one.
     settled = clock.now() - dt.timedelta(seconds=server.PROVIDER_SETTLE_S)
     is_recent = Q(called_at__isnull=False, gone_at__gt=settled)
-    machines = account.resources.filter(~Q(state=GONE) | is_recent).count()
+    machines = account.resources.filter(~Q(state=ResourceState.GONE) | is_recent).count()
     if machines:
         raise AccountInUse(machines)
 
 
 def _refuse_stranding(account: CloudAccount, wanted: Mapping[str, object]) -> None:
     """Raises InvalidValue for settings under which we would lose sight of a machine."""
-    alive = set(account.resources.exclude(state=GONE).values_list("region", flat=True))
+    alive = set(
+        account.resources.exclude(state=ResourceState.GONE).values_list("region", flat=True)
+    )
     if not alive:
         return
     for name in identity_settings(account.provider):
@@ -255,85 +237,7 @@ def _audit(account: CloudAccount, action: str, actor: str) -> None:
     )
 
 
-# --- the secret -----------------------------------------------------------------------------------
-
-
-def _identity(account: CloudAccount) -> str:
-    return f"cloudaccount:{account.pk}"
-
-
 def _seal(account: CloudAccount, secret: Mapping[str, str]) -> None:
     text = json.dumps(secret).encode()
-    account.sealed_secret = sealed(text, identity=_identity(account)) if secret else None
+    account.sealed_secret = sealed(text, identity=identity_of(account)) if secret else None
     account.secret_set_at = clock.now() if secret else None
-
-
-def account_secret(*, account: CloudAccount) -> dict[str, str]:
-    """The secret fields in the clear, for the worker that calls the provider; empty for none."""
-    if account.sealed_secret is None:
-        return {}
-    found: dict[str, str] = json.loads(
-        opened(bytes(account.sealed_secret), identity=_identity(account))
-    )
-    return found
-
-
-def account_used(*, account: CloudAccount) -> None:
-    """Note that a worker uses the access: once a minute on the row, once an hour in the trail."""
-    now = clock.now()
-    if account.last_used_at is not None and account.last_used_at > now - USE_NOTED_EVERY:
-        return
-    CloudAccount.objects.filter(pk=account.pk).update(last_used_at=now)
-    account.last_used_at = now
-    action = "cloud_account_use"
-    noted = AuditEntry.objects.filter(
-        action=action, object_id=str(account.pk), at__gt=now - USE_AUDITED_EVERY
-    )
-    if not noted.exists():
-        audit_record(workspace=account.workspace, actor=WORKER, action=action, target=account)
-
-
-# --- what workers tell ----------------------------------------------------------------------------
-
-
-@transaction.atomic
-def account_checked(*, account_id: UUID | str, identity: str, error: str) -> None:
-    """Keep who the provider says we are, or why it does not; `error` holds no secret."""
-    account = CloudAccount.objects.select_for_update().get(pk=account_id)
-    account.check_requested_at = None
-    account.checked_at = clock.now()
-    account.check_error = error[:500]
-    if not error:
-        account.identity = identity[:300]
-    account.save(update_fields=["check_requested_at", "checked_at", "check_error", "identity"])
-
-
-_TAKE_CALL = """
-    UPDATE accounts_cloudaccount AS account
-    SET calls_left = bucket.filled - (bucket.filled >= 1)::int, calls_at = bucket.at
-    FROM (
-        SELECT id, clock.at, CASE WHEN calls_at IS NULL THEN %(burst)s ELSE LEAST(
-            %(burst)s, calls_left + %(rate)s * GREATEST(0, EXTRACT(EPOCH FROM clock.at - calls_at))
-        ) END AS filled
-        FROM accounts_cloudaccount, LATERAL (SELECT clock_timestamp() AS at) AS clock
-        WHERE id = %(id)s
-        FOR UPDATE OF accounts_cloudaccount
-    ) AS bucket
-    WHERE account.id = bucket.id
-    RETURNING bucket.filled
-"""
-
-
-def call_taken(*, account: CloudAccount, rate_per_s: float = 5, burst: float = 20) -> float:
-    """Take one call from the account's bucket: 0 = go on, else the seconds until one is there.
-
-    The bucket holds `burst` calls and fills by `rate_per_s`. One statement, so that any number of
-    workers share it; it holds the row until the end of the caller's transaction.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_CALL, {"id": account.pk, "rate": rate_per_s, "burst": burst})
-        row = cursor.fetchone()
-    if row is None:
-        raise CloudAccount.DoesNotExist
-    filled = float(row[0])
-    return 0.0 if filled >= 1 else (1 - filled) / rate_per_s

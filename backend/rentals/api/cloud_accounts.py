@@ -13,7 +13,17 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.accounts.models import CloudAccount
-from backend.accounts.services.cloud_accounts import (
+from backend.benchmarks.api.documents import BudgetDocument, NoDocument
+from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.permissions import ADMIN
+from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
+from backend.common.rest.table import Column, Kind
+from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.providers.accounts import is_static_key
+from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
+from backend.rentals.selectors.spending import account_month
+from backend.rentals.services.cloud_accounts import (
     MAX_MACHINES,
     AccountInUse,
     MonthlyBudget,
@@ -22,18 +32,7 @@ from backend.accounts.services.cloud_accounts import (
     account_delete,
     account_secret_replace,
     account_update,
-    accounts_visible,
-    secret_age_days,
 )
-from backend.benchmarks.api.documents import BudgetDocument, NoDocument
-from backend.benchmarks.selectors.spending import account_month
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parameters import PAGING, read
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
-from backend.providers.accounts import is_static_key
 
 CHECK_WAIT_S = 10.0
 CHECK_POLL_S = 0.1

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from backend.accounts.api.authentication import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.costs import resource_cost
-from backend.benchmarks.selectors.resources import resources_visible
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import FilteredListView, Listing
+from backend.rentals.selectors.resources import resources_visible
 
 
 class ResourcesView(FilteredListView):

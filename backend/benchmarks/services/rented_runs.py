@@ -1,0 +1,67 @@
+"""Runs on machines that are rented for them."""
+
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models import Campaign, ResourcePurchase, Run
+from backend.benchmarks.selectors.rentals import (
+    check_currency,
+    rentals,
+    rented_host,
+    rented_resource,
+)
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.runs import run_peer, run_queue
+from backend.catalog.models import Offer
+from backend.domain.profiles import checked_parameters, checked_probes, profile_named
+from backend.domain.rentals import Budget
+
+
+@transaction.atomic
+def rented_run_create(
+    *,
+    workspace: Workspace,
+    offer: Offer,
+    profile: str,
+    probes: Sequence[object] | None,
+    parameters: Mapping[str, object],
+    budget: Budget | None,
+    actor: str,
+    campaign: Campaign | None = None,
+    round: int = 0,  # noqa: A002
+) -> Run:
+    """A run on a machine of the offer that is rented for it and ends with it.
+
+    Raises InvalidValue for an offer that cannot be rented and for what the profile does not know.
+    Whether the budgets allow it is seen when it begins.
+    """
+    profile_named(profile)
+    chosen = checked_probes(probes)
+    values = checked_parameters(parameters)
+    check_currency(budget)
+    schedule_lock(workspace_id=workspace.pk)
+    (rental,) = rentals(
+        workspace=workspace,
+        offers=[Offer.objects.select_related("provider", "region").get(pk=offer.pk)],
+        purchase_model=str(values.get("purchase_model", ResourcePurchase.ON_DEMAND)),
+    )
+    run = Run(
+        workspace=workspace,
+        peer=run_peer(workspace, None, values, chosen),
+        campaign=campaign,
+        round=round,
+        offer=rental.offer,
+        price_id=rental.price.observation_id,
+        profile=profile,
+        probes=chosen,
+        parameters=values,
+        requested_by=actor,
+    )
+    run.host = rented_host(run)
+    run.host.save()
+    run.save()
+    rented_resource(run, rental, budget).save()
+    run_queue(run=run, actor=actor, detail={"offer": offer.slug, "profile": profile})
+    return run

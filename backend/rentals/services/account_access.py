@@ -1,0 +1,86 @@
+"""Access of a worker to a cloud: the secret, the bucket of calls, and what the provider answered."""
+
+import datetime as dt
+import json
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from backend.accounts.models import AuditEntry, CloudAccount
+from backend.accounts.services.audit import audit_record
+from backend.common import clock
+from backend.common.crypto import opened
+from backend.common.sealing import identity_of
+
+USE_NOTED_EVERY = dt.timedelta(minutes=1)
+USE_AUDITED_EVERY = dt.timedelta(hours=1)
+WORKER = "worker"
+"""Who uses a secret, in the audit trail."""
+
+
+def account_secret(*, account: CloudAccount) -> dict[str, str]:
+    """The secret fields in the clear, for the worker that calls the provider; empty for none."""
+    if account.sealed_secret is None:
+        return {}
+    found: dict[str, str] = json.loads(
+        opened(bytes(account.sealed_secret), identity=identity_of(account))
+    )
+    return found
+
+
+def account_used(*, account: CloudAccount) -> None:
+    """Note that a worker uses the access: once a minute on the row, once an hour in the trail."""
+    now = clock.now()
+    if account.last_used_at is not None and account.last_used_at > now - USE_NOTED_EVERY:
+        return
+    CloudAccount.objects.filter(pk=account.pk).update(last_used_at=now)
+    account.last_used_at = now
+    action = "cloud_account_use"
+    noted = AuditEntry.objects.filter(
+        action=action, object_id=str(account.pk), at__gt=now - USE_AUDITED_EVERY
+    )
+    if not noted.exists():
+        audit_record(workspace=account.workspace, actor=WORKER, action=action, target=account)
+
+
+@transaction.atomic
+def account_checked(*, account_id: UUID | str, identity: str, error: str) -> None:
+    """Keep who the provider says we are, or why it does not; `error` holds no secret."""
+    account = CloudAccount.objects.select_for_update().get(pk=account_id)
+    account.check_requested_at = None
+    account.checked_at = clock.now()
+    account.check_error = error[:500]
+    if not error:
+        account.identity = identity[:300]
+    account.save(update_fields=["check_requested_at", "checked_at", "check_error", "identity"])
+
+
+_TAKE_CALL = """
+    UPDATE accounts_cloudaccount AS account
+    SET calls_left = bucket.filled - (bucket.filled >= 1)::int, calls_at = bucket.at
+    FROM (
+        SELECT id, clock.at, CASE WHEN calls_at IS NULL THEN %(burst)s ELSE LEAST(
+            %(burst)s, calls_left + %(rate)s * GREATEST(0, EXTRACT(EPOCH FROM clock.at - calls_at))
+        ) END AS filled
+        FROM accounts_cloudaccount, LATERAL (SELECT clock_timestamp() AS at) AS clock
+        WHERE id = %(id)s
+        FOR UPDATE OF accounts_cloudaccount
+    ) AS bucket
+    WHERE account.id = bucket.id
+    RETURNING bucket.filled
+"""
+
+
+def call_taken(*, account: CloudAccount, rate_per_s: float = 5, burst: float = 20) -> float:
+    """Take one call from the account's bucket: 0 = go on, else the seconds until one is there.
+
+    The bucket holds `burst` calls and fills by `rate_per_s`. One statement, so that any number of
+    workers share it; it holds the row until the end of the caller's transaction.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_CALL, {"id": account.pk, "rate": rate_per_s, "burst": burst})
+        row = cursor.fetchone()
+    if row is None:
+        raise CloudAccount.DoesNotExist
+    filled = float(row[0])
+    return 0.0 if filled >= 1 else (1 - filled) / rate_per_s

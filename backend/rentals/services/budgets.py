@@ -1,0 +1,99 @@
+"""What a machine may cost is compared with every budget that it is paid from, before it is rented."""
+
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
+from backend.benchmarks.selectors.costs import rental_prices
+from backend.catalog.selectors.rates import rate_table
+from backend.domain.errors import DomainError
+from backend.domain.money import Money
+from backend.domain.rentals import Budget, Cap, refusal
+from backend.rentals.selectors.spending import COUNTED, account_taken, machines_cost
+
+LOCK_CLASS = 0x7261636B
+"""Of the advisory locks; the second number is of the workspace."""
+
+
+class BudgetExceeded(DomainError):
+    """A launch does not fit into a budget; the text holds the figures."""
+
+
+class QuotaReached(DomainError):
+    """As many machines live as the account allows; later there may be room."""
+
+
+@transaction.atomic
+def resource_reserve(*, run: Run) -> None:
+    """Reserve what the run's machine may cost at most, and its place in the account.
+
+    At the price in force now, which becomes the run's. What is reserved already stays. Raises
+    BudgetExceeded, and QuotaReached where it is worth trying again.
+    """
+    run = Run.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=run.pk)
+    resource = Resource.objects.select_for_update(of=("self",)).select_related("offer").get(run=run)
+    if resource.state != ResourceState.WANTED:
+        return
+    is_spot = resource.purchase_model == ResourcePurchase.SPOT
+    price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
+    if price is None:
+        raise BudgetExceeded(f"no price is known for {resource.offer} any more")
+    _lock_budgets(run.workspace_id)
+    account = CloudAccount.objects.get(pk=resource.account_id)
+    cost = price.reserved(account.provider, resource.lifetime_s)
+    _check_quota(account)
+    _check_budgets(run, resource, account, cost)
+    Resource.objects.filter(pk=resource.pk).update(
+        state=ResourceState.RESERVED,
+        price_id=price.observation_id,
+        hourly_amount=price.hourly,
+        reserved_amount=cost.amount,
+        currency=cost.currency,
+    )
+    Run.objects.filter(pk=run.pk).update(price_id=price.observation_id)
+
+
+def _lock_budgets(workspace_id: UUID) -> None:
+    """Until the end of the transaction nobody else reserves; each sees what the one before took."""
+    with connection.cursor() as cursor:
+        key = workspace_id.int & 0x7FFF_FFFF
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_CLASS, key])
+
+
+def _check_quota(account: CloudAccount) -> None:
+    if not account.is_enabled:
+        raise QuotaReached(f"the account {account.name} is not in use at present")
+    count = account.resources.filter(state__in=COUNTED).count()
+    if count >= account.max_machines:
+        raise QuotaReached(
+            f"{count} machines of the account {account.name} may exist, "
+            f"all of the {account.max_machines} that are allowed"
+        )
+
+
+def _check_budgets(run: Run, resource: Resource, account: CloudAccount, cost: Money) -> None:
+    rates = rate_table()
+    refusals = (refusal(cap, cost, rates) for cap in _caps(run, resource, account))
+    why = next(filter(None, refusals), None)
+    if why is not None:
+        raise BudgetExceeded(why)
+
+
+def _caps(run: Run, resource: Resource, account: CloudAccount) -> list[Cap]:
+    """Every budget that the machine is paid from."""
+    caps = []
+    if resource.budget_amount is not None:
+        own = Budget(resource.budget_amount, resource.budget_currency)
+        caps.append(Cap("budget of the run", own))
+    campaign = run.campaign
+    if campaign is not None and campaign.budget_amount is not None:
+        of_round = Resource.objects.filter(run__campaign=campaign, run__round=run.round)
+        budget = Budget(campaign.budget_amount, campaign.budget_currency)
+        caps.append(Cap("budget of the campaign's round", budget, machines_cost(of_round)))
+    if account.budget_amount is not None:
+        budget = Budget(account.budget_amount, account.budget_currency)
+        name = f"month's budget of the account {account.name}"
+        caps.append(Cap(name, budget, account_taken(account)))
+    return caps

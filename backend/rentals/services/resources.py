@@ -1,0 +1,179 @@
+"""The life of a rented machine, from its key pair to the end of its ledger.
+
+Of a run's rows the step is locked before the run, the run before its resource. The lock under which
+budgets are compared (services.budgets) comes last, so that nobody who holds it waits for a row.
+"""
+
+import datetime as dt
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from django.db import transaction
+
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Host, HostState, LedgerEntry, Resource, ResourceState
+from backend.benchmarks.services.hosts import host_key_seal
+from backend.common import clock
+from backend.domain.rentals import charges, stored
+from backend.providers.registry import provider as provider_record
+
+
+@transaction.atomic
+def rented_key_create(*, host: Host) -> None:
+    """A fresh key pair for a rented host, sealed; one that is there stays."""
+    _lock_host(host)
+    if host.sealed_private_key is None:
+        key = ed25519.Ed25519PrivateKey.generate().private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.OpenSSH,
+            serialization.NoEncryption(),
+        )
+        host_key_seal(host=host, private_key=key)
+        host.save(update_fields=["sealed_private_key"])
+
+
+@transaction.atomic
+def rented_host_pin(*, host: Host, address: str, port: int, username: str, host_key: str) -> None:
+    """Trust the key that the machine presents and its console showed, at that address."""
+    _lock_host(host)
+    host.address, host.port, host.username = address, port, username
+    host.host_key = host.scanned_key = host_key
+    host.scanned_at = clock.now()
+    host.state = HostState.TRUSTED
+    host.save()
+    audit_record(
+        workspace=host.workspace,
+        actor="console",
+        action="host_approve",
+        target=host,
+        detail={"address": address},
+    )
+
+
+@transaction.atomic
+def resource_called(*, resource: Resource, zone: str) -> None:
+    """To be saved before the provider is asked to launch it; its time begins with the first call
+    that may have been heard."""
+    _lock(resource)
+    if resource.state not in (ResourceState.RESERVED, ResourceState.CALLED):
+        return
+    if resource.state == ResourceState.RESERVED:
+        resource.called_at = clock.now()
+        resource.expires_at = resource.called_at + dt.timedelta(seconds=resource.lifetime_s)
+    resource.state = ResourceState.CALLED
+    resource.zone = zone
+    resource.save()
+
+
+@transaction.atomic
+def resource_refused(*, resource: Resource, error: str, is_certain: bool) -> None:
+    """The provider says no, and the zone counts as tried. When it is certain that no earlier call
+    was heard either, no machine exists, at most parts of it."""
+    _lock(resource)
+    resource.tried_zones = [*resource.tried_zones, resource.zone]
+    resource.last_error = error[:2000]
+    if is_certain and resource.state == ResourceState.CALLED:
+        resource.state = ResourceState.RESERVED
+    resource.save()
+
+
+@transaction.atomic
+def resource_created(
+    *, resource: Resource, provider_id: str, launched_at: dt.datetime | None, zone: str = ""
+) -> None:
+    """The provider named the machine. What it says first counts; one that is gone stays so."""
+    _lock(resource)
+    resource.seen_at = clock.now()
+    is_new = not resource.provider_id
+    if is_new:
+        resource.provider_id = provider_id
+        resource.zone = zone or resource.zone
+    resource.launched_at = resource.launched_at or launched_at
+    if resource.state in (ResourceState.RESERVED, ResourceState.CALLED):
+        resource.state = ResourceState.CREATED
+    resource.save()
+    if is_new:
+        _audit(resource, "resource_launch")
+
+
+@transaction.atomic
+def resource_gone(*, resource: Resource, ended_at: dt.datetime | None) -> None:
+    """The provider says that nothing of it is left: the ledger is closed at `ended_at`, or now,
+    and its key destroyed. Saying it twice changes nothing."""
+    _lock(resource)
+    if resource.state == ResourceState.GONE:
+        return
+    resource.gone_at = ended_at or clock.now()
+    if resource.provider_id:
+        resource.launched_at = resource.launched_at or resource.called_at
+        _record(resource, resource.gone_at)
+        _audit(resource, "resource_gone")
+    resource.state = ResourceState.GONE
+    resource.save()
+    hosts = Host.objects.filter(runs__resource=resource, is_rented=True)
+    hosts.update(state=HostState.GONE, sealed_private_key=None)
+
+
+def _audit(resource: Resource, action: str) -> None:
+    audit_record(
+        workspace=resource.workspace,
+        actor=resource.run.requested_by,
+        action=action,
+        target=resource,
+        detail={
+            "run": str(resource.run_id),
+            "account": resource.account.name,
+            "machine_type": resource.machine_type,
+            "region": resource.region,
+            "provider_id": resource.provider_id,
+        },
+    )
+
+
+def _lock(resource: Resource) -> None:
+    """Read it anew and keep it until the end of the transaction."""
+    resource.refresh_from_db(from_queryset=Resource.objects.select_for_update())
+
+
+def _lock_host(host: Host) -> None:
+    host.refresh_from_db(from_queryset=Host.objects.select_for_update())
+
+
+# --- ledger -----------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def ledger_record(*, resource: Resource, until: dt.datetime) -> None:
+    """Write down what the machine has cost up to that time, each hour of its life once.
+
+    A later look corrects an earlier one; what is gone has been closed and stays.
+    """
+    _lock(resource)
+    if resource.state != ResourceState.GONE:
+        _record(resource, until)
+
+
+def _record(resource: Resource, until: dt.datetime) -> None:
+    if resource.launched_at is None or resource.hourly_amount is None:
+        return
+    LedgerEntry.objects.bulk_create(
+        [
+            LedgerEntry(
+                resource=resource,
+                period_start=charge.period_start,
+                seconds=charge.seconds,
+                amount=stored(charge.amount),
+                currency=resource.currency,
+            )
+            for charge in charges(
+                provider_record(resource.account.provider).increment,
+                resource.hourly_amount,
+                resource.launched_at,
+                until,
+            )
+        ],
+        update_conflicts=True,
+        unique_fields=["resource", "period_start"],
+        update_fields=["seconds", "amount", "currency"],
+    )
+    resource.ledger.filter(period_start__gte=until).delete()
