@@ -171,9 +171,9 @@ def test_only_an_hmac_of_the_token_is_stored(token: Callable[..., str]) -> None:
 
 def test_another_pepper_finds_no_token(token: Callable[..., str], settings: LazySettings) -> None:
     plaintext = token()
-    assert selectors.token_found(plaintext) is not None
+    assert selectors.token_in_force(plaintext) is not None
     settings.TOKEN_PEPPER = "another pepper altogether, long enough"
-    assert selectors.token_found(plaintext) is None
+    assert selectors.token_in_force(plaintext) is None
 
 
 def test_tokens_are_made_listed_and_revoked_by_an_admin(

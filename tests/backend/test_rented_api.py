@@ -261,7 +261,7 @@ def test_campaign_retries_what_failed_of_an_offer_on_another_machine(db: None) -
     again = campaign_retry_failed(campaign=made, actor="tester")
     assert [run.offer for run in again] == [of, of]
     assert len({run.host_id for run in [*runs, *again]}) == 5
-    assert {run.resource.state for run in again} == {ResourceState.WANTED}
+    assert {run.resource.state for run in again} == {ResourceState.REQUESTED}
     view = campaign_view(made)
     assert {run.pk for run in view.runs} == {runs[0].pk, *(run.pk for run in again)}
     assert {cell.target for cell in view.matrix} == {"fake-small"}

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.accounts.models import ApiToken
-from backend.accounts.selectors.tokens import token_found
+from backend.accounts.selectors.tokens import token_in_force
 from backend.common import clock
 
 pytestmark = pytest.mark.django_db
@@ -22,21 +22,21 @@ def run(*arguments: str) -> str:
 
 def test_create_prints_a_token_that_works_for_90_days() -> None:
     made = json.loads(run("create", "sheet", "--scope", "run", "--json"))
-    token = token_found(made["token"])
+    token = token_in_force(made["token"])
     assert token is not None
     assert (token.name, token.scope, token.workspace.slug) == ("sheet", "run", "default")
     assert abs(token.expires_at - clock.now() - dt.timedelta(days=90)) < dt.timedelta(minutes=1)
 
 
 def test_create_without_json_prints_the_bare_token() -> None:
-    assert token_found(run("create", "plain", "--expires-days", "1").strip()) is not None
+    assert token_in_force(run("create", "plain", "--expires-days", "1").strip()) is not None
 
 
 def test_revoke_ends_the_token_of_that_name() -> None:
     plaintext = run("create", "old").strip()
     run("revoke", "old")
-    assert token_found(plaintext) is None
-    assert token_found(run("create", "old").strip()) is not None
+    assert token_in_force(plaintext) is None
+    assert token_in_force(run("create", "old").strip()) is not None
     assert ApiToken.objects.filter(name="old").count() == 2
 
 

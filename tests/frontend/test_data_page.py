@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 
 from backend.accounts.models import ApiToken, AuditEntry
-from backend.accounts.selectors.tokens import token_found
+from backend.accounts.selectors.tokens import token_in_force
 from backend.common.rest.table import Column, Kind
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
@@ -328,14 +328,14 @@ def test_token_is_made_shown_once_listed_and_revoked(admin):
     page = text_of(answer)
     assert "no-store" in answer.headers["Cache-Control"]
     text = formula(page, "token-text")
-    token = token_found(text)
+    token = token_in_force(text)
     assert token is not None
     assert (token.name, token.scope) == ("sheet", "read")
     again = text_of(admin.get("/accounts/tokens/"))
     assert text not in again
     assert "sheet" in again
     admin.post(f"/accounts/tokens/{token.pk}/revoke/")
-    assert token_found(text) is None
+    assert token_in_force(text) is None
     entry = AuditEntry.objects.get(action="token_revoke")
     assert entry.actor == "root"
 

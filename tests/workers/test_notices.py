@@ -184,7 +184,7 @@ def test_log_names_neither_secret_nor_address(hooks, caplog):
 def test_delivery_ends_when_it_is_not_wanted_any_more(hooks):
     subscribed(hooks.url)
     queue()
-    assert delivery.deliver_due(is_wanted=lambda: False) == 0
+    assert delivery.deliver_due(may_continue=lambda: False) == 0
     assert Notice.objects.get().attempt == 0
 
 

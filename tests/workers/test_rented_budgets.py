@@ -119,7 +119,7 @@ def refused(run):
     with pytest.raises(BudgetExceeded) as raised:
         resource_reserve(run=run)
     run.resource.refresh_from_db()
-    assert run.resource.state == ResourceState.WANTED
+    assert run.resource.state == ResourceState.REQUESTED
     return str(raised.value)
 
 

@@ -97,7 +97,7 @@ class Pump:
             while not self._stop.is_set():
                 periodic.start_due()
                 periodic.check_due()
-                delivery.deliver_due(is_wanted=lambda: not self._stop.is_set())
+                delivery.deliver_due(may_continue=lambda: not self._stop.is_set())
                 self._stop.wait(settings.TICK_S)
         finally:
             connection.close()

@@ -17,11 +17,11 @@ BUDGET_S = 45.0
 """After this no further notice is begun, well within a task's time limit."""
 
 
-def deliver_due(*, is_wanted: Callable[[], bool] = lambda: True) -> int:
+def deliver_due(*, may_continue: Callable[[], bool] = lambda: True) -> int:
     """Send what is due, one after the other; returns how many were sent."""
     sent = 0
     end = time.monotonic() + BUDGET_S
-    while is_wanted() and time.monotonic() < end and (notice := notice_claim()) is not None:
+    while may_continue() and time.monotonic() < end and (notice := notice_claim()) is not None:
         recipient = f"{notice.subscription.channel} subscription {notice.subscription_id}"
         attempt = f"notice {notice.key} to {recipient}, attempt {notice.attempt}"
         try:

@@ -43,8 +43,8 @@ def check(account_id: str) -> None:
         error = str(failure)
     except Exception as failure:  # noqa: BLE001  (whoever asked would wait for ever)
         error = f"{Reason.BUG}: {type(failure).__name__}"
-        told = redacted(traceback.format_exc(), secret)
-        log.error("the check of account %s failed: %s", account_id, told)
+        trace = redacted(traceback.format_exc(), secret)
+        log.error("the check of account %s failed: %s", account_id, trace)
     account_checked(
         account_id=account_id,
         identity=redacted(identity, secret),

@@ -12,7 +12,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from backend.accounts.models import ApiToken, Scope, Workspace
-from backend.accounts.selectors.tokens import token_found
+from backend.accounts.selectors.tokens import token_in_force
 from backend.accounts.services.tokens import token_used
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
@@ -44,7 +44,7 @@ class TokenAuthentication(BaseAuthentication):
         header = get_authorization_header(request)
         if not header:
             return None
-        token = token_found(_presented(header))
+        token = token_in_force(_presented(header))
         if token is None:
             raise AuthenticationFailed("the token is unknown, expired or revoked")
         token_used(token=token)

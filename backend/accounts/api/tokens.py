@@ -68,12 +68,12 @@ class TokensView(ListView):
         """Make a token."""
         document = TokenDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        values = document.validated_data
         token, plaintext = token_create(
             workspace=workspace_of(request),
-            name=wanted["name"],
-            scope=wanted["scope"],
-            expires_at=clock.now() + dt.timedelta(days=wanted["expires_days"]),
+            name=values["name"],
+            scope=values["scope"],
+            expires_at=clock.now() + dt.timedelta(days=values["expires_days"]),
             actor=actor(request),
         )
         made = {"id": token.pk, "name": token.name, "scope": token.scope}
@@ -89,6 +89,6 @@ class TokenView(View):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
         """Revoke it at once."""
-        found = get_object_or_404(ApiToken, pk=token_id, workspace=workspace_of(request))
-        token_revoke(token=found, actor=actor(request))
+        token = get_object_or_404(ApiToken, pk=token_id, workspace=workspace_of(request))
+        token_revoke(token=token, actor=actor(request))
         return Response(status=204)

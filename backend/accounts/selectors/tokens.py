@@ -17,7 +17,7 @@ def token_digest(plaintext: str) -> bytes:
     return hmac.digest(settings.TOKEN_PEPPER.encode(), plaintext.encode(), hashlib.sha256)
 
 
-def token_found(plaintext: str) -> ApiToken | None:
+def token_in_force(plaintext: str) -> ApiToken | None:
     """The token in force that this text is, with its workspace; None for every other text.
 
     The digests are compared in constant time, also when the lookup part is unknown.

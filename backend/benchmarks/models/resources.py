@@ -10,7 +10,7 @@ from backend.common.models import Identified
 
 
 class ResourceState(models.TextChoices):
-    WANTED = "wanted"
+    REQUESTED = "wanted", "Wanted"
     """Nothing is reserved and nothing was asked of the provider."""
     RESERVED = "reserved"
     CALLED = "called"
@@ -34,7 +34,7 @@ class Resource(Identified):
     account = models.ForeignKey(CloudAccount, on_delete=models.PROTECT, related_name="resources")
     run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="resource")
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="resources")
-    state = models.CharField(max_length=10, choices=ResourceState, default=ResourceState.WANTED)
+    state = models.CharField(max_length=10, choices=ResourceState, default=ResourceState.REQUESTED)
     purchase_model = models.CharField(
         max_length=10, choices=ResourcePurchase, default=ResourcePurchase.ON_DEMAND
     )

@@ -213,10 +213,10 @@ class CloudAccountsView(ListView):
         """Make an account; a worker asks the provider at once who we are (`checked_at`)."""
         document = AccountDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        budget = wanted.pop("budget")
+        values = document.validated_data
+        budget = values.pop("budget")
         account = account_create(
-            **wanted,
+            **values,
             workspace=workspace_of(request),
             budget=MonthlyBudget(**budget) if budget else None,
             actor=actor(request),
@@ -240,18 +240,18 @@ class CloudAccountView(View):
         """Other limits and settings. With a secret another `endpoint_url` needs that anew."""
         document = AccountChange(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        values = document.validated_data
         account = _account(request, account_id)
         budget = _budget(account)
-        if "budget" in wanted:
-            budget = MonthlyBudget(**wanted["budget"]) if wanted["budget"] else None
+        if "budget" in values:
+            budget = MonthlyBudget(**values["budget"]) if values["budget"] else None
         account_update(
             account=account,
-            name=wanted.get("name", account.name),
-            settings=wanted.get("settings", account.settings),
-            max_machines=wanted.get("max_machines", account.max_machines),
+            name=values.get("name", account.name),
+            settings=values.get("settings", account.settings),
+            max_machines=values.get("max_machines", account.max_machines),
             budget=budget,
-            is_enabled=wanted.get("enabled", account.is_enabled),
+            is_enabled=values.get("enabled", account.is_enabled),
             actor=actor(request),
         )
         return Response(_detail(request, account_id))
@@ -277,13 +277,13 @@ class CloudAccountSecretView(View):
         """Replace it; a worker asks the provider at once who we are."""
         document = SecretDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        values = document.validated_data
         account = _account(request, account_id)
         account_secret_replace(
             account=account,
-            access=wanted.get("access", account.access),
-            settings=wanted.get("settings", account.settings),
-            secret=wanted["secret"],
+            access=values.get("access", account.access),
+            settings=values.get("settings", account.settings),
+            secret=values["secret"],
             actor=actor(request),
         )
         return Response(_detail(request, account_id))

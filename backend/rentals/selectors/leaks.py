@@ -24,9 +24,9 @@ def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
     recent = Q(resources__gone_at__gt=now - STILL_LOOKED_AT)
     alive = Q(resources__state__in=[*set(ResourceState) - {ResourceState.GONE}])
     is_open = Q(sealed_secret__isnull=False) | Q(access__in=KEYLESS)
-    found = CloudAccount.objects.filter(Q(is_enabled=True) | alive | (recent & is_open))
+    due = CloudAccount.objects.filter(Q(is_enabled=True) | alive | (recent & is_open))
     return (
-        CloudAccount.objects.filter(pk__in=found.values("pk"))
+        CloudAccount.objects.filter(pk__in=due.values("pk"))
         .select_related("workspace")
         .order_by(F("reaped_at").asc(nulls_first=True), "created_at")
     )

@@ -22,10 +22,10 @@ def account_secret(*, account: CloudAccount) -> dict[str, str]:
     """The secret fields in the clear, for the worker that calls the provider; empty for none."""
     if account.sealed_secret is None:
         return {}
-    found: dict[str, str] = json.loads(
+    secret: dict[str, str] = json.loads(
         opened(bytes(account.sealed_secret), identity=identity_of(account))
     )
-    return found
+    return secret
 
 
 def account_used(*, account: CloudAccount) -> None:

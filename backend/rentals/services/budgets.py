@@ -34,7 +34,7 @@ def resource_reserve(*, run: Run) -> None:
     """
     run = Run.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=run.pk)
     resource = Resource.objects.select_for_update(of=("self",)).select_related("offer").get(run=run)
-    if resource.state != ResourceState.WANTED:
+    if resource.state != ResourceState.REQUESTED:
         return
     is_spot = resource.purchase_model == ResourcePurchase.SPOT
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)

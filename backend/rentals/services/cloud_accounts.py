@@ -93,23 +93,23 @@ def account_update(
     (account_secret_replace): whoever may write addresses shall not have it sent there.
     """
     account = _locked(account)
-    found = checked_settings(
+    checked = checked_settings(
         account.provider,
         account.access,
         settings,
         are_endpoints_allowed=server.CLOUD_ENDPOINTS,
     )
-    is_moved = found.get("endpoint_url") != account.settings.get("endpoint_url")
+    is_moved = checked.get("endpoint_url") != account.settings.get("endpoint_url")
     if is_moved and account.sealed_secret is not None:
         raise InvalidValue("/settings/endpoint_url", "another address needs the secret again")
-    _refuse_stranding(account, found)
+    _refuse_stranding(account, checked)
     is_open = account.sealed_secret is not None or not needs_secret(
         account.provider, account.access
     )
     if is_enabled and not is_open:
         raise InvalidValue("/enabled", "its secret was forgotten; enter it again")
-    is_other = found != account.settings or (is_enabled and not account.is_enabled)
-    account.settings, account.is_enabled = found, is_enabled
+    is_other = checked != account.settings or (is_enabled and not account.is_enabled)
+    account.settings, account.is_enabled = checked, is_enabled
     _name(account, name)
     _limit(account, max_machines, budget)
     account.save()
@@ -131,10 +131,12 @@ def account_secret_replace(
     """Another secret, perhaps another way in; raises InvalidValue with a pointer."""
     account = _locked(account)
     are_allowed = server.CLOUD_ENDPOINTS
-    found = checked_settings(account.provider, access, settings, are_endpoints_allowed=are_allowed)
+    checked = checked_settings(
+        account.provider, access, settings, are_endpoints_allowed=are_allowed
+    )
     fields = checked_secret(account.provider, access, secret, are_endpoints_allowed=are_allowed)
-    _refuse_stranding(account, found)
-    account.settings, account.access = found, access
+    _refuse_stranding(account, checked)
+    account.settings, account.access = checked, access
     _seal(account, fields)
     account.identity, account.checked_at = "", None
     account.save()
@@ -183,7 +185,7 @@ def _refuse_in_use(account: CloudAccount) -> None:
         raise AccountInUse(machines)
 
 
-def _refuse_stranding(account: CloudAccount, wanted: Mapping[str, object]) -> None:
+def _refuse_stranding(account: CloudAccount, requested: Mapping[str, object]) -> None:
     """Raises InvalidValue for settings under which we would lose sight of a machine."""
     alive = set(
         account.resources.exclude(state=ResourceState.GONE).values_list("region", flat=True)
@@ -191,9 +193,9 @@ def _refuse_stranding(account: CloudAccount, wanted: Mapping[str, object]) -> No
     if not alive:
         return
     for name in identity_settings(account.provider):
-        if wanted.get(name) != account.settings.get(name):
+        if requested.get(name) != account.settings.get(name):
             raise InvalidValue(f"/settings/{name}", "machines of the account may still exist there")
-    regions = wanted.get("regions")
+    regions = requested.get("regions")
     lost = sorted(alive - set(regions if isinstance(regions, list) else []))
     if lost:
         raise InvalidValue("/settings/regions", f"machines may still exist in {', '.join(lost)}")

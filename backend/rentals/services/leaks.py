@@ -41,7 +41,7 @@ def look_failed(*, account: CloudAccount, error: str) -> None:
     account.save(update_fields=["failed_looks", "reap_error"])
     if account.failed_looks == ALARM_AFTER:
         last = account.reaped_at.isoformat() if account.reaped_at else "never"
-        _tell(
+        _notify(
             account,
             key=f"leak:{account.pk}:{last}",
             title=f"The machines of {account.name} cannot be looked at",
@@ -55,21 +55,21 @@ def look_done(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, En
     go and is not seen gone. People are told once of each that does not go away."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     settled = at - dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
-    told = {}
+    entries = {}
     for provider_id, entry in ending.items():
         is_stuck = entry.failed >= ALARM_AFTER or dt.datetime.fromisoformat(entry.since) < settled
         if is_stuck and not entry.is_alarmed:
-            _tell(
+            _notify(
                 account,
                 key=f"leak:{account.pk}:{provider_id[:80]}",
                 title=f"{account.name}: {provider_id[:100]} does not go away",
                 detail=f"Asked to go since {entry.since}: {entry.why}. {entry.error}".strip(),
             )
-        told[provider_id] = asdict(entry) | {"is_alarmed": is_stuck or entry.is_alarmed}
+        entries[provider_id] = asdict(entry) | {"is_alarmed": is_stuck or entry.is_alarmed}
     errors = [
         f"{provider_id}: {entry.error}" for provider_id, entry in ending.items() if entry.error
     ]
-    account.reaped_at, account.failed_looks, account.ending = at, 0, told
+    account.reaped_at, account.failed_looks, account.ending = at, 0, entries
     account.reap_error = "; ".join(errors)[:2000]
     account.save(update_fields=["reaped_at", "failed_looks", "ending", "reap_error"])
 
@@ -113,7 +113,7 @@ def resource_alarm(*, resource: Resource, detail: str) -> None:
     )
 
 
-def _tell(account: CloudAccount, *, key: str, title: str, detail: str) -> None:
+def _notify(account: CloudAccount, *, key: str, title: str, detail: str) -> None:
     notice_queue(
         workspace=account.workspace,
         kind=NoticeKind.LEAK,

@@ -161,7 +161,7 @@ class LimitsForm(_CloudForm):
         )
 
     @property
-    def place_fields(self) -> Iterable[forms.BoundField]:
+    def machine_fields(self) -> Iterable[forms.BoundField]:
         """Where machines are rented, and what they are started with."""
         own = {f"{SETTING}{name}" for name in (*self.record.settings, *COMMON, "regions")}
         own |= {f"{SETTING}ssh_port", f"{SETTING}zones"}

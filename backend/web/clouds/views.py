@@ -60,11 +60,11 @@ def _line(account: CloudAccount) -> AccountLine:
 
 
 def _month_words(account: CloudAccount, cost: Cost) -> str:
-    told = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
-    told += f" and more in {', '.join(cost.unknown)}" if cost.unknown else ""
+    words = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
+    words += f" and more in {', '.join(cost.unknown)}" if cost.unknown else ""
     if account.budget_amount is None:
-        return f"{told}, no limit"
-    return f"{told} of {figures.plain(account.budget_amount)} {account.budget_currency}"
+        return f"{words}, no limit"
+    return f"{words} of {figures.plain(account.budget_amount)} {account.budget_currency}"
 
 
 def _account(account_id: UUID) -> CloudAccount:
@@ -76,8 +76,8 @@ def _account(account_id: UUID) -> CloudAccount:
 def clouds_page(request: HttpRequest) -> HttpResponse:
     """All accounts with what they have spent, and how to make another one."""
     demand(request, Scope.ADMIN)
-    found = accounts_visible(default_workspace()).order_by("created_at")
-    context = {"lines": [_line(account) for account in found], "providers": account_providers()}
+    accounts = accounts_visible(default_workspace()).order_by("created_at")
+    context = {"lines": [_line(account) for account in accounts], "providers": account_providers()}
     return render(request, "clouds/list.html", context)
 
 

@@ -8,7 +8,7 @@ from backend.benchmarks.selectors.costs import resource_cost
 from backend.web.shared import figures
 
 STATES = {
-    ResourceState.WANTED: "nothing asked for yet",
+    ResourceState.REQUESTED: "nothing asked for yet",
     ResourceState.RESERVED: "budget reserved",
     ResourceState.CALLED: "asked for",
     ResourceState.CREATED: "exists",

@@ -55,8 +55,8 @@ def _revoke(options: dict[str, Any]) -> dict[str, str]:
     tokens = ApiToken.objects.filter(
         workspace=default_workspace(), name=options["name"], revoked_at=None
     )
-    found = tokens.first()
-    if found is None:
+    token = tokens.first()
+    if token is None:
         raise CommandError(f"no active token is named {options['name']!r}")
-    token_revoke(token=found)
-    return {"revoked": found.name}
+    token_revoke(token=token)
+    return {"revoked": token.name}
