@@ -167,16 +167,16 @@ def _whole_suite(stack: Stack) -> int:
     take what processor time is left: they are nice, so that the first do not notice.
     """
     covered = [*PYTEST, "--cov", "--cov-report="]
-    folder = stack.state.directory
+    # In a folder of its own: the other part takes in every file beside its own that begins like it.
+    measured = stack.state.directory / "serial" / "coverage"
+    measured.parent.mkdir()
     output = stack.state.log("serial")
     with output.open("wb") as file:
-        serial = stack.start(
-            [*covered, "-m", "serial", *SERIAL], file, COVERAGE_FILE=str(folder / "coverage.serial")
-        )
+        serial = stack.start([*covered, "-m", "serial", *SERIAL], file, COVERAGE_FILE=str(measured))
         others = stack.start(["nice", *covered, *SIDE_BY_SIDE, "-m", "not serial"])
         statuses = stack.wait(others, serial)
     say(output.read_text(errors="replace").rstrip())
-    statuses.append(stack.run([*COVERAGE, "combine", "--quiet", "--append", str(folder)]))
+    statuses.append(stack.run([*COVERAGE, "combine", "--quiet", "--append", str(measured)]))
     floor = f"--fail-under={FLOOR_REST_PERCENT}"
     statuses.append(stack.run([*COVERAGE, "report", "--skip-covered", floor]))
     return next((status for status in statuses if status), 0)
