@@ -38,7 +38,7 @@ def test_env_example_lists_every_setting_and_no_other_when_compared():
     assert documented_variables() == settings_variables() | COMPOSE_ONLY
 
 
-def test_settings_read_the_environment_only_through_the_readers_when_parsed():
+def test_settings_read_the_environment_only_through_readers():
     assert "os.environ" not in (ROOT / "backend/config/settings.py").read_text()
 
 
@@ -47,7 +47,7 @@ def test_compose_has_the_services_of_the_architecture_when_parsed():
     assert compose()["services"]["ssh-target"]["profiles"] == ["e2e"]
 
 
-def test_compose_services_have_an_image_or_a_build_target_of_the_dockerfile_when_parsed():
+def test_compose_services_have_an_image_or_a_target_of_the_dockerfile():
     stages = set(
         re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     )
@@ -131,13 +131,13 @@ def test_compose_passes_only_known_settings_when_parsed():
         assert set(compose()["services"][name]["environment"]) - {"TMPDIR"} <= known
 
 
-def test_worker_listens_to_the_same_queues_in_compose_as_under_the_launcher():
+def test_worker_listens_to_the_same_queues_in_compose_and_launcher():
     from launcher.stack import QUEUES
 
     assert QUEUES in compose()["services"]["worker"]["command"]
 
 
-def test_images_are_pinned_and_the_application_runs_without_root_when_read():
+def test_images_are_pinned_and_the_application_runs_without_root():
     text = (ROOT / "Dockerfile").read_text()
     bases = re.findall(r"^FROM (\S+) AS", text, re.MULTILINE)
     assert [base for base in bases if ":" not in base or base.endswith(":latest")] == []

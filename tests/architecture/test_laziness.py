@@ -51,5 +51,5 @@ def test_web_process_loads_no_http_client_to_check_addresses():
     assert loaded(f"{DJANGO}; import backend.urls", "httpx") == ""
 
 
-def test_report_tells_a_loaded_library_when_there_is_one():
+def test_report_names_a_loaded_library_when_there_is_one():
     assert loaded("import botocore", *LIBRARIES) == "botocore"

@@ -92,7 +92,7 @@ class Reference:
             if all(word in row.text for word in asked.words.lower().split())
             and all(meets(row.cells, f) for f in early)
         ]
-        ordered = _placed([row for row in rows if row.score], metric)
+        ordered = _ranked([row for row in rows if row.score], metric)
         late = [f for f in asked.filters if f[0] in PLACE]
         shown = [row.cells for row in ordered if all(meets(row.cells, f) for f in late)]
         bare = [row.cells for row in rows if not row.score]
@@ -175,7 +175,7 @@ class Reference:
         ]
         models = [model for model, _ in BOUGHT[asked.term]]
 
-        def place(found: tuple[Cells, dt.date, bool]) -> tuple[Any, ...]:
+        def precedence(found: tuple[Cells, dt.date, bool]) -> tuple[Any, ...]:
             price, read_on, is_missing = found
             return (
                 models.index(price["purchase_model"]),
@@ -190,7 +190,7 @@ class Reference:
                 *(price[name] for name in ("zone", "term", "upfront", "basis", "plan")),
             )
 
-        return min(rows, key=place) if rows else None
+        return min(rows, key=precedence) if rows else None
 
     def _newest(self, offer: Any, asked: Asked) -> Iterable[Cells]:
         bases = {"machine", "sustained_use"} if _is_discounted(asked) else {"machine"}
@@ -327,7 +327,7 @@ def _worth(row: Row, metric: Metric) -> None:
         cells["cup"] = row.per_hour / _exact(summary.value)
 
 
-def _placed(rows: list[Row], metric: Metric) -> list[Row]:
+def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     """Best value first, then those without a price, then those that are unfit, by score."""
     valued = [row for row in rows if row.cells["value_per_cost"] is not None]
     for row in valued:
@@ -361,11 +361,11 @@ def _compared(valued: Sequence[Row]) -> None:
     ).tolist()  # fmt: skip
     ranks: list[list[int]] = [[] for _ in valued]
     for draw in draws:
-        place: dict[float, int] = {}
+        rank_of: dict[float, int] = {}
         for position, value in enumerate(sorted(draw, reverse=True), start=1):
-            place.setdefault(value, position)
+            rank_of.setdefault(value, position)
         for number, value in enumerate(draw):
-            ranks[number].append(place[value])
+            ranks[number].append(rank_of[value])
     first, group = 0, 1
     for number, row in enumerate(valued):
         low, high = _percentile(ranks[number], 5), _percentile(ranks[number], 95)
@@ -381,10 +381,10 @@ def _compared(valued: Sequence[Row]) -> None:
 def _percentile(values: Iterable[int], percent: int) -> Fraction:
     """By linear interpolation between the two nearest of the sorted values."""
     ordered = sorted(values)
-    place = Fraction(percent, 100) * (len(ordered) - 1)
-    low = math.floor(place)
+    position = Fraction(percent, 100) * (len(ordered) - 1)
+    low = math.floor(position)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
 
 
 def _is_better(other: Row, row: Row, metric: Metric) -> bool:

@@ -62,9 +62,7 @@ def test_every_list_answers_304_with_nothing_while_it_is_the_same(admin: Client,
 
 
 @pytest.mark.parametrize("name", urls.LISTS)
-def test_every_list_tells_its_version_its_length_and_what_describes_it(
-    admin: Client, name: str
-) -> None:
+def test_every_list_has_version_length_and_description_headers(admin: Client, name: str) -> None:
     for suffix in SUFFIXES:
         answer = admin.get(address(name, suffix))
         assert answer["X-Schema-Version"] == "1"
@@ -77,7 +75,7 @@ def test_every_list_tells_its_version_its_length_and_what_describes_it(
     assert ("data_version" in admin.get(address(name)).json()) is has_version
 
 
-def test_live_list_changes_its_etag_with_what_it_tells(admin: Client) -> None:
+def test_live_list_changes_its_etag_with_its_content(admin: Client) -> None:
     first = admin.get(f"{API}/runs")
     factories.run()
     changed = admin.get(f"{API}/runs", headers={"if-none-match": first["ETag"]})
@@ -118,7 +116,7 @@ def test_last_modified_is_when_the_data_changed_and_asked_about_by_date(
     assert client.get(f"{API}/metrics", headers=since).status_code == 200
 
 
-def test_no_date_is_told_while_another_change_could_have_the_same(
+def test_last_modified_is_absent_within_the_second_of_a_change(
     client: Client, settings: LazySettings, at: Callable[[dt.datetime], None]
 ) -> None:
     settings.PUBLIC_READ = True
@@ -141,7 +139,7 @@ def test_midnight_is_a_change_for_prices_grow_old(
     assert client.get(f"{API}/rankings")["Last-Modified"] == "Fri, 06 Nov 2026 00:00:00 GMT"
 
 
-def test_prices_tell_no_date_for_they_grow_old_at_any_hour(admin: Client) -> None:
+def test_prices_have_no_last_modified_because_they_expire(admin: Client) -> None:
     assert "Last-Modified" not in admin.get(f"{API}/prices")
 
 
@@ -162,7 +160,9 @@ def test_pages_are_linked_in_the_header_as_in_the_body(admin: Client) -> None:
     assert 'rel="next"' not in admin.get(f"{API}/offers.csv?per_page=2")["Link"]
 
 
-def test_limits_are_told_before_and_when_they_are_met(client: Client, settings: Any) -> None:
+def test_limits_are_in_the_headers_before_and_when_they_are_met(
+    client: Client, settings: Any
+) -> None:
     settings.THROTTLE_ANONYMOUS = "2/min"
     settings.PUBLIC_READ = True
     caller = {"REMOTE_ADDR": str(uuid4())}

@@ -209,7 +209,7 @@ def test_archive_holds_facts_outputs_series_and_checksums(run: Run) -> None:
         assert {name: archive.read(name) for name in archive.namelist()} == members
 
 
-def test_archive_does_not_tell_where_the_host_is_nor_who_logs_in(run: Run) -> None:
+def test_archive_contains_neither_address_nor_user_of_the_host(run: Run) -> None:
     members = unpacked(run_archive(run))
     told = b"".join(data for name, data in members.items() if name.endswith(".json"))
     for secret in (ADDRESS, PEER, "bench-user", "peer_address", "ann"):

@@ -110,7 +110,7 @@ def test_extras_are_those_of_the_region_and_never_the_cheapest_of_any(client: Cl
     assert found == {"home": 82, "there": 88, "elsewhere": 82}
 
 
-def test_region_without_a_price_of_its_own_is_unknown_where_the_list_is_not_of_all(
+def test_region_without_its_own_price_is_unknown_in_a_partial_list(
     client: Client,
 ) -> None:
     machine("a")

@@ -103,7 +103,7 @@ def test_campaign_is_refused_with_the_field_that_is_wrong(caller, changes, field
     assert not Campaign.objects.exists()
 
 
-def test_campaign_is_refused_when_a_host_is_named_twice_or_is_its_own_peer(caller):
+def test_campaign_is_refused_with_a_doubled_host_or_a_host_as_own_peer(caller):
     host = factories.host()
     twice = posted(caller("run"), "/campaigns", document(host, host))
     assert fields(twice) == ["/hosts/1"]
@@ -204,7 +204,7 @@ def test_start_is_refused_while_a_round_runs(caller):
     assert Run.objects.count() == 2
 
 
-def test_start_is_refused_by_the_place_of_a_host_that_is_not_trusted(caller):
+def test_start_is_refused_by_the_index_of_an_untrusted_host(caller):
     good = factories.host(name="a")
     bad = factories.host(name="b", state=HostState.KEY_CHANGED)
     made = campaign(good, bad)

@@ -63,7 +63,7 @@ def test_superseded_prices_show_only_when_asked_for(client: Client) -> None:
     assert (then["price_id"], then["state"]) == (str(old.pk), "current")
 
 
-def test_places_and_rates_are_listed_with_their_filters(client: Client, demo: None) -> None:
+def test_regions_and_rates_are_listed_with_their_filters(client: Client, demo: None) -> None:
     providers = {row["provider"] for row in rows(client.get(f"{API}/providers.csv"))}
     assert {"aws", "gcp", "own", "hetzner"} <= providers
     regions = rows(client.get(f"{API}/regions.csv?provider=gcp"))

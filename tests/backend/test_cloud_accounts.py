@@ -95,7 +95,7 @@ def test_secret_opens_only_for_its_own_row_when_copied():
     assert identity_of(one) == f"cloudaccount:{one.pk}"
 
 
-def test_account_without_a_secret_opens_to_nothing_when_its_way_in_needs_none():
+def test_account_has_no_secret_when_its_method_needs_none():
     made = account(
         provider="aws", access="workload_identity", settings={"regions": ["eu-west-1"]}, secret={}
     )
@@ -155,7 +155,7 @@ def test_another_address_needs_the_secret_anew_when_one_is_kept(settings):
     assert updated(open_one, settings=moved).settings == moved
 
 
-def test_secret_and_way_in_are_replaced_together_when_asked():
+def test_secret_and_authentication_method_are_replaced_together():
     made = account(
         provider="aws", access="static_key", settings={"regions": ["eu-west-1"]},
         secret={"access_key_id": "AKIAEXAMPLE", "secret_access_key": "y" * 40},
@@ -250,7 +250,7 @@ def test_check_keeps_who_we_were_when_the_provider_refuses_us():
     assert made.checked_at is not None
 
 
-def test_use_is_noted_once_a_minute_and_audited_once_an_hour_when_repeated(monkeypatch):
+def test_repeated_use_is_noted_each_minute_and_audited_each_hour(monkeypatch):
     made = account()
     at = clock.now()
     steps = ((0, True, 1), (0.5, False, 1), (1.1, True, 1), (61, True, 2), (61.5, False, 2))

@@ -55,7 +55,7 @@ def test_account_is_made_and_shown_without_its_secret(admin):
     assert TOKEN not in json.dumps([shown, listed])
 
 
-def test_static_key_is_flagged_when_the_cloud_knows_a_way_without(admin):
+def test_static_key_is_flagged_when_the_cloud_has_a_keyless_method(admin):
     key = {"access_key_id": "AKIAEXAMPLEEXAMPLE", "secret_access_key": "z" * 40}
     made = sent(
         admin, "post", "cloud-accounts",

@@ -34,7 +34,7 @@ def test_stranger_may_ask_where_reading_is_public(client: Client, settings: Lazy
     assert posted(client, NAS).status_code == 401
 
 
-def test_faults_are_told_by_their_pointers(caller: Callable[..., Client]) -> None:
+def test_faults_are_listed_by_pointer(caller: Callable[..., Client]) -> None:
     wrong = {**NAS, "transfer_bytes": -1, "surprise": 1}
     response = posted(caller("read"), wrong)
     assert response.status_code == 400

@@ -66,7 +66,7 @@ def test_value_does_not_open_when_it_is_copied_to_another_row():
         opened(sealed(SECRET, identity="host:1"), identity="host:2")
 
 
-def test_value_of_the_first_form_still_opens_when_its_key_is_current_or_previous(settings):
+def test_value_of_the_first_format_opens_with_current_and_previous_key(settings):
     value = in_first_form(SECRET, "host:1")
     assert opened(value, identity="host:1") == SECRET
     assert not is_current(value)
@@ -100,7 +100,7 @@ def test_only_the_data_key_is_wrapped_anew_when_the_key_changes(settings, make):
 # --- settings -------------------------------------------------------------------------------------
 
 
-def test_previous_keys_are_read_from_the_environment_when_separated_by_commas(monkeypatch):
+def test_previous_keys_are_read_from_a_comma_separated_variable(monkeypatch):
     texts = [base64.b64encode(key).decode() for key in (OLD, NEW)]
     monkeypatch.setenv("CREDENTIAL_KEYS_PREVIOUS", f" {texts[0]}, {texts[1]},")
     assert environment.keys_bytes("CREDENTIAL_KEYS_PREVIOUS") == [OLD, NEW]
@@ -109,7 +109,7 @@ def test_previous_keys_are_read_from_the_environment_when_separated_by_commas(mo
 
 
 @pytest.mark.parametrize("text", ["c2hvcnQ=", "not base64!"])
-def test_previous_keys_are_refused_without_being_quoted_when_they_are_none(monkeypatch, text):
+def test_invalid_previous_keys_are_refused_without_being_quoted(monkeypatch, text):
     monkeypatch.setenv("CREDENTIAL_KEYS_PREVIOUS", text)
     with pytest.raises(ImproperlyConfigured, match="CREDENTIAL_KEYS_PREVIOUS") as refusal:
         environment.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
@@ -223,7 +223,7 @@ def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, cap
     assert host_private_key(host=Host.objects.get(pk=host.pk)) == SECRET
 
 
-def test_rotation_tells_how_far_it_is_when_there_are_many_rows(settings, capsys, rows, monkeypatch):
+def test_rotation_prints_progress_when_there_are_many_rows(settings, capsys, rows, monkeypatch):
     monkeypatch.setattr(sealing, "CHUNK", 1)
     settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
     call_command("rotate_keys")

@@ -27,7 +27,7 @@ def counts(action: str) -> dict[str, int]:
     return found
 
 
-def test_load_brings_every_table_and_again_brings_nothing() -> None:
+def test_load_fills_every_table_and_a_second_load_adds_nothing() -> None:
     first = counts("load")
     assert first["offers"] == 455 + 217 + 17 + 3
     assert first["prices"] == 1790 + 188 + 217 + 17 + 2 * 3

@@ -55,6 +55,6 @@ def test_bad_query_is_one_line_that_names_the_parameter(arguments: list[str], to
         call_command("export_ranking", *arguments)
 
 
-def test_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         call_command("export_ranking", "--output", str(tmp_path / "nowhere" / "x.csv"))

@@ -114,7 +114,7 @@ def test_feed_key_opens_no_other_view_and_nothing_else() -> None:
 
 
 @pytest.mark.usefixtures("demo", "closed")
-def test_feed_is_401_when_its_key_is_unknown_revoked_expired_or_its_view_gone() -> None:
+def test_feed_is_401_without_a_valid_key_or_without_its_view() -> None:
     view = saved()
     key, text = made(view)
     admin = token_create(workspace=factories.workspace(), name="a", scope="admin")[1]
@@ -176,7 +176,7 @@ def test_feed_ranks_the_offers_of_its_own_workspace() -> None:
 # --- keys -------------------------------------------------------------------------------------
 
 
-def test_feed_key_is_random_kept_as_a_digest_and_found_only_whole() -> None:
+def test_feed_key_is_random_stored_as_digest_and_matched_whole() -> None:
     key, text = made(saved())
     other, _ = made(saved("second"))
     assert len(bytes.fromhex(text.removeprefix("rf_"))) * 8 >= 128 + 32
@@ -226,7 +226,7 @@ def test_feed_key_is_refused_when_one_of_the_same_name_is_in_force() -> None:
 
 
 @pytest.mark.usefixtures("demo")
-def test_feed_key_tells_when_it_was_used_last_to_the_minute() -> None:
+def test_feed_key_records_its_last_use_to_the_minute() -> None:
     key, text = made(saved())
     Client().get(feed(text))
     key.refresh_from_db()
@@ -283,7 +283,7 @@ def test_feed_key_needs_write_and_a_view_that_one_sees(caller: Caller) -> None:
     assert not FeedKey.objects.exists()
 
 
-def test_views_keys_and_reports_are_shown_in_the_admin_without_what_a_key_is_known_by(
+def test_admin_lists_views_keys_and_reports_without_key_digests(
     client: Client,
 ) -> None:
     client.force_login(factories.user(is_staff=True, is_superuser=True))

@@ -19,7 +19,7 @@ def test_healthz_answers_without_database(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_tells_the_age_of_the_last_tick(client: Client) -> None:
+def test_readyz_gives_the_age_of_the_last_tick(client: Client) -> None:
     assert client.get("/readyz").json()["tick_age_s"] is None
     Tick.objects.create(at=clock.now())
     state = client.get("/readyz").json()

@@ -52,7 +52,7 @@ def notes(run, kind):
 # --- notes at the end of a run --------------------------------------------------------------------
 
 
-def test_result_below_its_band_is_noted_and_told_once(host):
+def test_result_below_its_band_is_noted_and_notified_once(host):
     subscription_create(
         workspace=host.workspace, channel="webhook", address="https://hooks.example/",
         secret="x" * 16, kinds=["regression"], is_enabled=True, actor="tester",
@@ -71,7 +71,7 @@ def test_result_below_its_band_is_noted_and_told_once(host):
     assert "out of their band for the 2. time in a row" in notes(again, "regression")[0]
 
 
-def test_result_above_its_band_is_an_improvement_and_not_told(host):
+def test_result_above_its_band_is_an_improvement_without_notice(host):
     past(host, 100, 101, 99, 100, 100)
     run = finished(host, 130.0)
     assert "rose 30% above the median" in notes(run, "improvement")[0]
@@ -102,7 +102,7 @@ def test_result_is_not_noted_when_it_cannot_be_compared(host, case, given):
     assert notes(run, "regression") == [], case
 
 
-def test_result_is_not_noted_when_earlier_runs_are_few_disturbed_or_left_out(host):
+def test_result_is_not_noted_without_enough_usable_earlier_runs(host):
     runs = past(host, 100, 101, 99, 100, 100)
     Sample.objects.filter(run=runs[0]).update(excluded_reason="the disk was full")
     assert notes(finished(host, 50.0), "regression") == []

@@ -43,7 +43,9 @@ def offer(db: None) -> Offer:
     return factories.offer("aws-m5-large")
 
 
-def brought(offer: Offer, text: str = DD, *, tool: str = "dd", **parameters: Any) -> imports.Import:
+def imported(
+    offer: Offer, text: str = DD, *, tool: str = "dd", **parameters: Any
+) -> imports.Import:
     return result_import(
         workspace=factories.workspace(),
         offer=offer,
@@ -65,7 +67,7 @@ def post(client: Client, **changes: Any) -> Any:
 
 
 def test_import_keeps_the_text_and_its_samples(offer: Offer) -> None:
-    made = brought(offer, direction="write", conditions="direct")
+    made = imported(offer, direction="write", conditions="direct")
     evidence = Evidence.objects.get()
     assert (evidence.run, evidence.offer, evidence.probe, evidence.n) == (None, offer, "dd", 1)
     assert gzip.decompress(bytes(evidence.raw_gzip)) == DD.encode()
@@ -89,7 +91,7 @@ def test_import_keeps_the_text_and_its_samples(offer: Offer) -> None:
 
 def test_import_is_audited_and_counts_up_the_data_version(offer: Offer) -> None:
     before = DataVersion.objects.get_or_create(pk=1)[0].number
-    made = brought(offer)
+    made = imported(offer)
     assert DataVersion.objects.get().number == before + 1
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.actor) == ("result_import", "ann")
@@ -98,11 +100,11 @@ def test_import_is_audited_and_counts_up_the_data_version(offer: Offer) -> None:
 
 
 def test_import_is_refused_when_the_offer_has_the_text(offer: Offer) -> None:
-    first = brought(offer)
+    first = imported(offer)
     with pytest.raises(AlreadyImported, match=rf"already imported .* evidence {first.evidence.pk}"):
-        brought(offer, direction="write")
+        imported(offer, direction="write")
     assert Sample.objects.count() == 1
-    brought(factories.offer("aws-m5-xlarge"))
+    imported(factories.offer("aws-m5-xlarge"))
     assert Evidence.objects.count() == 2
 
 
@@ -112,7 +114,7 @@ def test_import_of_one_text_twice_at_once_keeps_one() -> None:
 
     def one(_: int) -> bool:
         try:
-            brought(offer)
+            imported(offer)
         except AlreadyImported:
             return False
         finally:
@@ -125,9 +127,9 @@ def test_import_of_one_text_twice_at_once_keeps_one() -> None:
 
 
 def test_import_reads_a_text_anew_when_its_figures_were_left_out(offer: Offer) -> None:
-    wrong = brought(offer, direction="write").samples[0]
+    wrong = imported(offer, direction="write").samples[0]
     sample_exclude(workspace=factories.workspace(), sample=wrong, reason="it was read", actor="ann")
-    made = brought(offer, direction="read")
+    made = imported(offer, direction="read")
     assert made.evidence.pk == wrong.evidence_id
     assert made.evidence.conditions["direction"] == "read"
     counting = Sample.objects.filter(excluded_reason="")
@@ -137,7 +139,7 @@ def test_import_reads_a_text_anew_when_its_figures_were_left_out(offer: Offer) -
 
 def test_import_stores_nothing_when_the_text_is_refused(offer: Offer) -> None:
     with pytest.raises(Exception, match="decimal comma"):
-        brought(offer, DD.replace("0.5 s", "0,5 s"))
+        imported(offer, DD.replace("0.5 s", "0,5 s"))
     assert not Evidence.objects.exists()
     assert not AuditEntry.objects.exists()
 
@@ -145,24 +147,24 @@ def test_import_stores_nothing_when_the_text_is_refused(offer: Offer) -> None:
 @pytest.mark.parametrize("text", ["x" * (imports.MAX_TEXT_BYTES + 1), "é" * (5 * 2**20), "\ud800"])
 def test_import_is_refused_when_the_text_is_too_long_or_no_text(offer: Offer, text: str) -> None:
     with pytest.raises(InvalidValue) as refused:
-        brought(offer, text)
+        imported(offer, text)
     assert refused.value.field == "/text"
 
 
 def test_import_takes_the_memory_of_the_offer_when_none_is_given() -> None:
     big = factories.offer("rack", memory_bytes=72 * GIB)
-    made = brought(big, BONNIE, tool="bonnie")
+    made = imported(big, BONNIE, tool="bonnie")
     assert {tuple(sample.flags) for sample in made.samples} == {("cached",)}
     assert made.evidence.conditions == {"ram_bytes": 72 * GIB}
     small = factories.offer("rack-small", memory_bytes=72 * GIB)
-    told = brought(small, BONNIE, tool="bonnie", ram_bytes=22 * GIB)
+    told = imported(small, BONNIE, tool="bonnie", ram_bytes=22 * GIB)
     assert {tuple(sample.flags) for sample in told.samples} == {()}
     # A figure that the memory says nothing about is not bothered with it.
-    assert brought(big, "9459", tool="passmark").warnings == ()
+    assert imported(big, "9459", tool="passmark").warnings == ()
 
 
 def test_lines_of_one_text_are_repeats(offer: Offer) -> None:
-    made = brought(offer, BONNIE + BONNIE.replace("181336", "171336"), tool="bonnie")
+    made = imported(offer, BONNIE + BONNIE.replace("181336", "171336"), tool="bonnie")
     repeats = {(s.metric, s.repeat) for s in made.samples}
     assert len(repeats) == len(made.samples) == 6
     assert {repeat for _, repeat in repeats} == {0, 1}
@@ -172,21 +174,21 @@ def test_lines_of_one_text_are_repeats(offer: Offer) -> None:
 
 
 def test_imported_bonnie_of_44_gb_on_72_gb_takes_no_rank(offer: Offer) -> None:
-    brought(offer, BONNIE, tool="bonnie", ram_bytes=72 * GIB)
+    imported(offer, BONNIE, tool="bonnie", ram_bytes=72 * GIB)
     score = scores(METRICS["disk_seeks_per_s"])[offer.pk]
     assert score.is_unfit
     assert set(score.flags) == {"cached", "imported"}
 
 
 def test_score_of_an_imported_figure_leads_to_its_text(offer: Offer) -> None:
-    made = brought(offer, "9459", tool="passmark")
+    made = imported(offer, "9459", tool="passmark")
     score = scores(METRICS["passmark_score"])[offer.pk]
     assert (score.source, score.is_unfit) == ("imported", False)
     assert (score.result_url or "").endswith(f"/evidence/{made.evidence.pk}/")
 
 
 def test_dd_without_conditions_is_in_no_ranking(offer: Offer) -> None:
-    brought(offer)
+    imported(offer)
     for key in ("dd_bytes_per_s", "disk_write_bytes_per_s", "disk_read_bytes_per_s"):
         assert offer.pk not in scores(METRICS[key])
 
@@ -240,7 +242,7 @@ def test_api_gives_the_text_back_as_it_was(caller: Callable[..., Client], offer:
 def test_api_hides_the_text_of_a_run_and_of_other_workspaces(
     caller: Callable[..., Client], offer: Offer
 ) -> None:
-    made = brought(offer)
+    made = imported(offer)
     client = caller("read")
     Evidence.objects.filter(pk=made.evidence.pk).update(run=factories.run(), offer=None)
     assert client.get(f"{API}/results/{made.evidence.pk}/text").status_code == 404
@@ -250,7 +252,7 @@ def test_api_hides_the_text_of_a_run_and_of_other_workspaces(
 def test_api_says_so_when_a_stored_text_was_damaged(
     caller: Callable[..., Client], offer: Offer
 ) -> None:
-    made = brought(offer)
+    made = imported(offer)
     Evidence.objects.update(raw_gzip=gzip.compress(b"other"))
     assert caller("read").get(f"{API}/results/{made.evidence.pk}/text").status_code == 500
 

@@ -40,7 +40,7 @@ def test_offers_are_made_with_and_without_a_price(client: Client) -> None:
     }
 
 
-def test_an_offer_told_again_replaces_what_was_known() -> None:
+def test_an_offer_imported_again_replaces_its_old_values() -> None:
     imported(PRICED | {"vcpu": "8", "arch": "x86_64"})
     report = imported(PRICED | {"vcpu": "16", "kind": "dedicated", "amount": "0.3"})
     assert (report.offers_new, report.offers_changed) == (0, 1)

@@ -85,7 +85,7 @@ def test_strangers_may_call_what_only_reads() -> None:
 
 
 @pytest.mark.parametrize("name", urls.LISTS)
-def test_every_list_tells_its_formats_headers_and_columns(name: str) -> None:
+def test_every_list_documents_its_formats_headers_and_columns(name: str) -> None:
     answer = dict(operations())[f"GET /{name}"]["responses"]["200"]
     assert set(answer["content"]) == {*LISTED, XLSX}
     assert {"ETag", "Last-Modified", "Link", "X-Data-Version"} <= set(answer["headers"])

@@ -77,7 +77,7 @@ def test_history_has_a_gap_where_a_list_dropped_a_price() -> None:
     assert then.points[0].until is None
 
 
-def test_label_tells_what_differs_from_the_plain_price() -> None:
+def test_label_names_what_differs_from_the_plain_price() -> None:
     offer = factories.offer("odd")
     factories.price(
         offer, purchase_model="reserved", term="1y", upfront="all", plan="standard", unit="once",
@@ -112,7 +112,7 @@ def changed(a: int, b: int, **given: Any) -> dict[str, str]:
     return {row.offer.slug: row.change for row in found}  # type: ignore[attr-defined]
 
 
-def test_difference_tells_what_appeared_vanished_and_changed() -> None:
+def test_difference_lists_new_missing_and_changed_offers() -> None:
     for slug, prices in {
         "same": [("1", 1, None)],
         "told-again": [("1", 1, None), ("1", 5, None)],
@@ -255,7 +255,7 @@ class DifferenceTest(TestCase):
             since = at(missing) if missing is not None and missing >= seen else None
             factories.price(offers[which], amount, observed_at=at(seen), missing_since=since)
 
-        def held(offer: Offer, number: int) -> Decimal | None:
+        def price_on(offer: Offer, number: int) -> Decimal | None:
             known = PriceObservation.objects.filter(offer=offer, observed_at__lte=at(number))
             newest = known.order_by("-observed_at").first()
             if newest is None or (newest.missing_since and newest.missing_since <= at(number)):
@@ -264,7 +264,7 @@ class DifferenceTest(TestCase):
 
         expected = {}
         for offer in offers:
-            then, now = held(offer, a), held(offer, b)
+            then, now = price_on(offer, a), price_on(offer, b)
             if then != now:
                 expected[offer.slug] = (
                     "appeared" if then is None else "vanished" if now is None else "changed"

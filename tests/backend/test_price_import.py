@@ -44,7 +44,7 @@ pytestmark = pytest.mark.django_db
 # --- what a list makes ------------------------------------------------------------------------
 
 
-def test_offer_is_made_of_what_a_list_tells_of_its_type() -> None:
+def test_offer_is_made_from_the_machine_type_in_a_list() -> None:
     told = machine(vcpu_count=Decimal(2), memory_bytes=2**33, arch="x86_64", cpu_model="Xeon")
     report = record([told, price("0.107")])
     offer = Offer.objects.get()
@@ -110,7 +110,7 @@ def test_rule_20_offers_stay_apart_when_their_names_differ_in_signs_only() -> No
     assert slugs == {"aws-a-b-eu-west-1", "aws-a-b-eu-west-1-2", "aws-a-b-eu-west-1-3"}
 
 
-def test_list_of_many_regions_is_told_apart_when_no_region_is_given() -> None:
+def test_list_of_many_regions_is_split_when_no_region_is_given() -> None:
     there = price("0.2", region="us-east-1")
     report = record([price(), there], region=None)
     assert report.feeds == ["aws/on_demand/eu-west-1", "aws/on_demand/us-east-1"]

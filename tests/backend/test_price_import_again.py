@@ -131,7 +131,7 @@ def test_shorter_list_counts_when_a_person_says_that_it_is_whole() -> None:
     assert PriceObservation.objects.exclude(missing_since=None).count() == 10
 
 
-def test_region_that_is_not_told_any_more_is_torn() -> None:
+def test_region_missing_from_a_newer_list_is_incomplete() -> None:
     record([price(), price("0.2", region="us-east-1")], region="")
     report = record([price()], day=1, region="")
     assert (report.torn, report.missing) == (["us-east-1"], 1)
@@ -150,7 +150,7 @@ def test_what_is_read_later_supersedes_when_the_clock_went_back() -> None:
     assert PriceFeed.objects.get().checked_at == newest.observed_at + MOMENT
 
 
-def test_older_file_does_not_take_the_place_of_a_newer_price() -> None:
+def test_older_file_does_not_replace_a_newer_price() -> None:
     new, old = dt.date(2026, 7, 1), dt.date(2026, 1, 1)
     record([price("0.11", effective_from=new)])
     report = record([price("0.1", effective_from=old)], day=1)
@@ -175,7 +175,7 @@ def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:
     assert record(changed, day=3).unchanged == 30
 
 
-def test_list_in_another_currency_counts_when_a_person_says_that_it_is_whole() -> None:
+def test_list_in_another_currency_counts_when_accepted_as_complete() -> None:
     record(many())
     euros = [price("0.09", f"m5.{n}", currency="EUR") for n in range(30)]
     assert record(euros, day=1).quarantined == 30
@@ -186,21 +186,21 @@ def test_list_in_another_currency_counts_when_a_person_says_that_it_is_whole() -
 # --- quarantine -----------------------------------------------------------------------------------
 
 
-def doubtful(day: int = 1, amount: str = "0.2") -> ImportReport:
+def implausible(day: int = 1, amount: str = "0.2") -> ImportReport:
     return record([price(amount, "m5.0"), *many()[1:]], day=day)
 
 
-def test_rule_27_a_doubtful_price_waits_and_the_old_one_stays_in_force() -> None:
+def test_rule_27_an_implausible_price_waits_and_the_old_one_stays_current() -> None:
     record(many())
-    assert doubtful().quarantined == 1
+    assert implausible().quarantined == 1
     waiting = PriceObservation.objects.get(is_published=False)
     assert (waiting.amount, waiting.doubt) == (Decimal("0.2"), "0.1 before, 0.2 now")
     assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
     before = everything()
-    assert (doubtful(day=2).quarantined, everything()) == (1, before)
+    assert (implausible(day=2).quarantined, everything()) == (1, before)
 
 
-def test_rule_27_spot_is_held_against_on_demand_of_another_list() -> None:
+def test_rule_27_spot_is_compared_with_on_demand_of_another_list() -> None:
     record([price("0.1")])
     spot = price("0.2", purchase_model=PurchaseModel.SPOT, zone="euw1-az1")
     report = record([spot], feed_kind="spot", day=1)
@@ -218,7 +218,7 @@ def test_rule_27_vcpus_known_before_are_a_gate() -> None:
 
 def test_accepted_price_is_published_and_audited() -> None:
     record(many())
-    doubtful()
+    implausible()
     waiting, version = PriceObservation.objects.get(is_published=False), data_version()
     price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
     assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.2")
@@ -226,39 +226,39 @@ def test_accepted_price_is_published_and_audited() -> None:
     entry = AuditEntry.objects.get(action="price_accept")
     assert (entry.actor, entry.object_id) == ("anna", str(waiting.pk))
     assert entry.detail["reason"] == "announced"
-    assert doubtful(day=2).is_changed is False
+    assert implausible(day=2).is_changed is False
 
 
 def test_refused_price_is_not_asked_about_again() -> None:
     record(many())
-    doubtful()
+    implausible()
     waiting = PriceObservation.objects.get(is_published=False)
     price_review(observation=waiting, is_accepted=False, actor="anna", reason="a slip")
     before = everything()
-    report = doubtful(day=2)
+    report = implausible(day=2)
     assert (report.refused, report.quarantined, report.is_changed) == (1, 0, False)
     assert everything() == before
     assert AuditEntry.objects.get().action == "price_refuse"
     # Another doubtful price is another question.
-    assert doubtful(day=3, amount="0.3").quarantined == 1
+    assert implausible(day=3, amount="0.3").quarantined == 1
 
 
 def test_waiting_price_is_withdrawn_when_the_list_goes_back() -> None:
     record(many())
-    doubtful()
+    implausible()
     assert record(many(), day=2).unchanged == 30
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.missing_since == factories.AT + 2 * DAY
     with pytest.raises(InvalidValue, match="not on the provider's list"):
         price_review(observation=waiting, is_accepted=True, actor="anna", reason="late")
     # The same doubt later is a new question with its own date.
-    assert doubtful(day=3).quarantined == 1
+    assert implausible(day=3).quarantined == 1
     assert PriceObservation.objects.filter(is_published=False).count() == 2
 
 
 def test_waiting_price_is_withdrawn_when_its_type_vanishes() -> None:
     record(many())
-    doubtful()
+    implausible()
     record(many()[1:], day=2)
     assert PriceObservation.objects.get(is_published=False).missing_since is not None
 

@@ -42,7 +42,7 @@ def imported(*given: Any) -> str:
 
 
 @pytest.mark.parametrize("provider", WHOLE)
-def test_files_are_told_by_their_content_in_whatever_order(provider: str) -> None:
+def test_files_are_recognised_by_their_content_in_any_order(provider: str) -> None:
     reports = json.loads(imported(provider, "--json", *WHOLE[provider]))
     assert sum(report["published"] for report in reports.values()) > 0
     assert all(report["published"] == report["priced"] for report in reports.values())
@@ -106,7 +106,7 @@ def test_linode_types_have_the_region_that_is_named() -> None:
     assert (row.offer.region and row.offer.region.code, row.amount) == ("br-gru", Decimal("0.0105"))
 
 
-def test_line_tells_what_became_of_the_list() -> None:
+def test_line_says_what_was_done_with_the_list() -> None:
     told = imported("hetzner", *WHOLE["hetzner"])
     assert told.startswith("hetzner/on_demand: 2 priced, 2 new or changed, 2 new types")
     assert "2 types without a price, 2 other rows (2 not_offered)" in told
@@ -178,7 +178,7 @@ def test_file_of_other_bytes_is_refused_by_name(tmp_path: Path) -> None:
         imported("linode", path)
 
 
-def test_missing_file_is_told() -> None:
+def test_missing_file_is_an_error() -> None:
     with pytest.raises(CommandError, match="No such file"):
         imported("linode", "/nowhere/at/all.json")
 
@@ -212,7 +212,7 @@ def test_provider_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPat
         imported("aws", "--live", "--region", "eu-west-1")
 
 
-def test_shorter_list_is_told_and_taken_when_accepted(tmp_path: Path) -> None:
+def test_shorter_list_waits_until_it_is_accepted(tmp_path: Path) -> None:
     imported("digitalocean", fixture("digitalocean-sizes"))
     page = json.loads(fixture("digitalocean-sizes").read_text())
     page["sizes"][0]["price_hourly"] = 0.0075
@@ -226,7 +226,7 @@ def test_shorter_list_is_told_and_taken_when_accepted(tmp_path: Path) -> None:
     assert [row.is_published for row in fresh.all()] == [True]
 
 
-def test_progress_is_told_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_printed_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_prices, "PROGRESS_EVERY_S", 0.0)
     path = tmp_path / "types.json"
     shutil.copy(fixture("linode-types"), path)

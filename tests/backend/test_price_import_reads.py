@@ -60,7 +60,7 @@ def test_rule_06_upfront_part_is_spread_over_the_hours_of_the_term(
     assert row(client, "term=reserved_3y")["price"] == Decimal("0.08")
 
 
-def test_reservation_without_upfront_is_preferred_and_of_its_plans_the_cheapest(
+def test_reservation_prefers_no_upfront_and_then_the_cheapest_plan(
     client: Client, offer: Offer
 ) -> None:
     common = {"purchase_model": "reserved", "term": "1y"}
@@ -117,7 +117,7 @@ def test_rule_07_spot_is_the_cheapest_zone_and_names_it(client: Client, offer: O
     assert row(client)["price_zone"] is None
 
 
-def test_rule_08_price_in_a_currency_without_a_rate_is_listed_and_not_converted(
+def test_rule_08_price_without_an_exchange_rate_is_listed_unconverted(
     client: Client, offer: Offer
 ) -> None:
     factories.price(offer, "0.7", currency="CNY")
@@ -164,7 +164,7 @@ def test_rule_19_an_unchanged_price_is_as_old_as_its_list(client: Client, offer:
     assert "stale_price" not in row(client, "q=&as_of=2026-02-01")["flags"]
 
 
-def test_price_that_its_list_still_tells_is_preferred(offer: Offer) -> None:
+def test_price_that_is_still_in_its_list_is_preferred(offer: Offer) -> None:
     common = {"purchase_model": "spot", "feed": read_at(19)}
     factories.price(offer, "0.03", zone="az1", missing_since=TODAY, **common)
     factories.price(offer, "0.05", zone="az2", **common)
@@ -172,7 +172,7 @@ def test_price_that_its_list_still_tells_is_preferred(offer: Offer) -> None:
     assert (chosen.amount, chosen.zone, chosen.is_missing) == (Decimal("0.05"), "az2", False)
 
 
-def test_price_is_no_younger_by_a_list_that_tells_another_one(offer: Offer) -> None:
+def test_price_is_no_newer_by_a_list_with_a_different_price(offer: Offer) -> None:
     feed = read_at(19)
     factories.price(offer, "0.1", observed_at=factories.AT, feed=feed)
     waiting = factories.price(offer, "0.2", observed_at=TODAY, feed=feed, is_published=False)
@@ -185,7 +185,7 @@ def test_price_is_no_younger_by_a_list_that_tells_another_one(offer: Offer) -> N
     assert best_prices(PriceBasis())[offer.pk].observed_on == dt.date(2026, 11, 19)
 
 
-def test_what_a_person_states_in_another_currency_holds_until_a_list_tells_a_new_price(
+def test_stated_price_in_another_currency_lasts_until_a_list_changes(
     offer: Offer,
 ) -> None:
     feed, hour = read_at(20), dt.timedelta(hours=1)

@@ -79,7 +79,7 @@ def test_rule_26_a_quote_becomes_a_dedicated_offer_with_a_monthly_price() -> Non
     assert (entry.actor, entry.detail["prices_new"]) == ("test", 1)
 
 
-def test_rule_26_good_lines_are_stored_and_bad_ones_told() -> None:
+def test_rule_26_good_lines_are_stored_and_bad_ones_listed() -> None:
     report = imported(GOOD, GOOD | {"model": "b", "currency": ""}, GOOD | {"model": "c"})
     assert report.rows == 3
     assert [str(remark)[:16] for remark in report.refused] == ["line 3, currency"]
@@ -133,7 +133,7 @@ def test_a_quote_fills_in_what_is_not_known_and_warns_of_the_rest() -> None:
     }
 
 
-def test_lines_of_one_model_make_one_offer_that_knows_what_all_of_them_tell() -> None:
+def test_lines_of_one_model_are_merged_into_one_offer() -> None:
     report = imported(GOOD | {"ram_gib": ""}, GOOD | {"min_term_months": "12"})
     assert counts(report) == (1, 0, 2, 0)
     assert Offer.objects.get().memory_bytes == 64 * 2**30

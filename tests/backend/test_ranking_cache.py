@@ -24,20 +24,20 @@ class Counted:
         return self.times
 
 
-def test_result_is_held_for_one_state_of_the_data() -> None:
+def test_result_is_cached_for_one_state_of_the_data() -> None:
     cache, compute = StampedCache(2), Counted()
     assert [cache.get(ONE, "a", compute), cache.get(ONE, "a", compute)] == [1, 1]
     assert cache.get(TWO, "a", compute) == 2
     assert cache.get(ONE, "a", compute) == 3
 
 
-def test_nothing_is_held_while_nothing_was_counted() -> None:
+def test_nothing_is_cached_while_nothing_was_counted() -> None:
     cache, compute = StampedCache(2), Counted()
     never = DataStamp(0, None)
     assert [cache.get(never, "a", compute), cache.get(never, "a", compute)] == [1, 2]
 
 
-def test_oldest_result_makes_room_for_a_new_one() -> None:
+def test_oldest_result_is_dropped_for_a_new_one() -> None:
     cache, compute = StampedCache(2), Counted()
     for key in ("a", "b", "a", "c"):
         cache.get(ONE, key, compute)

@@ -236,7 +236,7 @@ def test_disturbed_repeats_are_left_out_where_others_exist(client: Client) -> No
     assert "disturbed" not in row["flags"]
 
 
-def test_an_offer_whose_repeats_are_all_disturbed_is_listed_last_without_rank(
+def test_offer_with_only_disturbed_repeats_is_last_and_unranked(
     client: Client,
 ) -> None:
     quiet, noisy = factories.offer("quiet"), factories.offer("noisy")
@@ -273,7 +273,7 @@ def test_fallback_variant_ranks_only_without_the_canonical_one(client: Client) -
     assert (row["score"], row["flags"]) == (2e8, "")
 
 
-def test_cached_result_is_listed_without_a_place(client: Client) -> None:
+def test_cached_result_is_listed_without_a_rank(client: Client) -> None:
     cached, honest = factories.offer("cached"), factories.offer("honest")
     for offer in (cached, honest):
         factories.price(offer)
@@ -292,7 +292,7 @@ def test_excluded_samples_do_not_count(client: Client) -> None:
     assert results(client) == []
 
 
-def test_flags_tell_shared_cpus_and_stale_prices(client: Client) -> None:
+def test_flags_name_shared_cpus_and_stale_prices(client: Client) -> None:
     shared = factories.offer("shared", vcpu_kind="shared")
     burst = factories.offer("burst", vcpu_kind="burstable")
     factories.sample(shared, 10.0)
@@ -302,7 +302,7 @@ def test_flags_tell_shared_cpus_and_stale_prices(client: Client) -> None:
     assert by_slug == {"shared": "shared_vcpu stale_price", "burst": "burstable"}
 
 
-def test_quote_that_has_expired_prices_its_offer_as_stale_and_only_for_want_of_another(client):
+def test_expired_quote_counts_as_stale_only_without_another_price(client):
     offer = factories.offer("quoted", kind="dedicated")
     factories.sample(offer, 10.0)
     quote = {"purchase_model": "monthly", "unit": "month"}

@@ -45,7 +45,7 @@ def test_rates_are_recorded_once_however_often_they_come() -> None:
     assert set(ExchangeRate.objects.values_list("source", flat=True)) == {SOURCE}
 
 
-def test_corrected_rate_takes_the_place_of_the_old_one_and_counts_as_a_change() -> None:
+def test_corrected_rate_replaces_the_old_one_and_counts_as_a_change() -> None:
     factories.rate("USD", "1.1", FRIDAY)
     version = data_version()
     report = rates_record(rates=[rate(FRIDAY, "1.1172"), rate(MONDAY, "1.12")])
@@ -93,7 +93,7 @@ def test_twenty_seven_years_of_rates_take_few_queries(
         assert rates_record(rates=told).new == 10_000
 
 
-def test_rule_25_day_without_a_rate_uses_the_last_earlier_one_and_shows_its_day() -> None:
+def test_rule_25_day_without_a_rate_uses_and_shows_the_last_earlier_day() -> None:
     rates_record(rates=[rate(FRIDAY, "1.1172"), rate(MONDAY, "1.2")])
     for day, units, used in (
         (FRIDAY, "1.1172", FRIDAY),

@@ -210,7 +210,7 @@ def test_campaign_of_hosts_alone_buys_nothing(caller: Callable[..., Client]) -> 
     assert fields(posted(caller("run"), "/campaigns", body)) == ["/parameters/lifetime_s"]
 
 
-def test_campaign_starts_a_run_of_each_host_and_of_a_machine_of_each_offer_by_repeat(
+def test_campaign_starts_a_run_for_each_host_offer_and_repeat(
     db: None,
 ) -> None:
     account()
@@ -230,7 +230,7 @@ def test_campaign_starts_a_run_of_each_host_and_of_a_machine_of_each_offer_by_re
     assert {run.resource.budget_amount for run in rented} == {None}
 
 
-def test_campaign_whose_machines_may_cost_more_than_its_budget_does_not_start(
+def test_campaign_does_not_start_beyond_its_budget(
     caller: Callable[..., Client],
 ) -> None:
     account()
@@ -292,7 +292,7 @@ def test_campaign_costs_what_the_ledgers_of_its_machines_say(caller: Callable[..
     assert [run["offer"] for run in detail["runs"]] == ["fake-small", "fake-small"]
 
 
-def test_campaign_cancelled_before_its_machines_were_asked_for_gives_all_back(
+def test_campaign_cancelled_before_launch_releases_its_reservations(
     caller: Callable[..., Client],
 ) -> None:
     account()
@@ -307,7 +307,7 @@ def test_campaign_cancelled_before_its_machines_were_asked_for_gives_all_back(
 # --- the list ---------------------------------------------------------------------------------------
 
 
-def test_resources_are_listed_with_place_life_and_cost(caller: Callable[..., Client]) -> None:
+def test_resources_are_listed_with_region_lifetime_and_cost(caller: Callable[..., Client]) -> None:
     cloud, known = account(), caller()
     run = rented_run(offer(), budget="7")
     resource = launched(run, hours=1.5)

@@ -217,7 +217,7 @@ def test_traffic_of_the_fleet_is_priced_after_what_its_servers_include(
     assert Decimal(more["fleets"][0]["traffic_cost_per_month"]) == 5
 
 
-def test_traffic_of_the_basis_gives_way_to_that_of_the_fleet(reader: Client, db: None) -> None:
+def test_traffic_of_the_fleet_replaces_that_of_the_basis(reader: Client, db: None) -> None:
     traffic_world()
     document = {
         "targets": {"cmips_score": 20},

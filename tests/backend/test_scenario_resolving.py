@@ -21,19 +21,19 @@ TODAY = dt.date(2026, 11, 21)
 MONTHLY = {"unit": "month", "purchase_model": "monthly"}
 
 
-def found(*options: Document, **given: Any) -> Resolved:
+def resolved_startup(*options: Document, **given: Any) -> Resolved:
     return resolved(startup(*options, **given), workspace_slug="default", today=TODAY)
 
 
 def plain(offer: Offer, **price_given: Any) -> dict[str, Any]:
     """The price that takes the place of the offer."""
-    document = found(all_of("one", {"offer": offer.slug, **price_given})).document
+    document = resolved_startup(all_of("one", {"offer": offer.slug, **price_given})).document
     return dict(document["options"][0]["parts"][0]["price"])
 
 
 def faults(*options: Document, **given: Any) -> dict[str, str]:
     with pytest.raises(InvalidDocument) as refused:
-        found(*options, **given)
+        resolved_startup(*options, **given)
     return dict(refused.value.errors)
 
 
@@ -63,7 +63,7 @@ def test_price_with_a_table_of_discounts_is_billed_by_it(name: str, last: str) -
     assert simulate(startup(all_of("one", given)))["options"]
 
 
-def test_price_by_the_month_is_monthly_and_of_a_dedicated_server_a_contract() -> None:
+def test_price_by_the_month_is_monthly_or_a_contract_if_dedicated() -> None:
     assert plain(priced("49", **MONTHLY)) == price("49", "monthly")
     offer = priced("49", Kind.DEDICATED, setup_amount=Decimal(99), minimum_months=3, **MONTHLY)
     assert plain(offer) == price("49", "dedicated", setup="99", minimum_months=3)
@@ -75,7 +75,7 @@ def test_price_by_the_year_is_a_twelfth_of_it_a_month() -> None:
     assert plain(offer) == price("100", "monthly")
 
 
-def test_reservation_pays_its_fee_every_hour_and_its_upfront_over_the_term() -> None:
+def test_reservation_pays_hourly_fee_and_upfront_over_the_term() -> None:
     reserved = {"purchase_model": "reserved", "term": "1y"}
     offer = priced("0.2", setup_amount=Decimal(500), **reserved)
     assert plain(offer, term="reserved_1y") == price(
@@ -146,12 +146,12 @@ def test_machine_that_is_bought_has_no_price_to_run() -> None:
 def test_price_observation_is_taken_as_it_is() -> None:
     offer = priced("0.4")
     old = factories.price(offer, "0.9", observed_at=factories.AT - dt.timedelta(days=400))
-    given = found(all_of("one", {"price_observation": str(old.pk)}))
+    given = resolved_startup(all_of("one", {"price_observation": str(old.pk)}))
     assert given.document["options"][0]["parts"][0]["price"] == price("0.9")
     assert "0.9" in given.assumptions[0]["value"]
 
 
-def test_price_observation_must_be_known_published_and_of_the_machine_alone() -> None:
+def test_price_observation_must_be_a_published_price_of_a_machine() -> None:
     offer = priced()
     waiting = factories.price(offer, "9", zone="a", is_published=False)
     egress = factories.price(offer, "9", zone="b", basis="+egress")
@@ -177,28 +177,28 @@ def test_prices_come_in_the_currency_that_is_stated_else_in_their_own() -> None:
     factories.rate("USD", "1.25")
     euro = priced("0.4", currency="EUR")
     assert plain(euro)["currency"] == "EUR"
-    document = found(all_of("typed", price("1")), all_of("euro", {"offer": euro.slug}))
+    document = resolved_startup(all_of("typed", price("1")), all_of("euro", {"offer": euro.slug}))
     given = document.document["options"][1]["parts"][0]["price"]
     assert (given["amount"], given["currency"]) == ("0.5", "USD")
     assert "converted at 1.25 USD/EUR of 2026-10-30" in document.assumptions[0]["source"]
     dollar = priced()
-    mixed = found(all_of("e", {"offer": euro.slug}), all_of("d", {"offer": dollar.slug}))
+    mixed = resolved_startup(all_of("e", {"offer": euro.slug}), all_of("d", {"offer": dollar.slug}))
     assert [option["parts"][0]["price"]["currency"] for option in mixed.document["options"]] == [
         "USD",
         "USD",
     ]
 
 
-def test_what_is_doubtful_of_a_price_is_among_the_assumptions() -> None:
+def test_anomalies_of_a_price_are_among_the_assumptions() -> None:
     offer = priced(missing_since=factories.AT, tax_basis="gross")
-    (assumed,) = found(all_of("one", {"offer": offer.slug})).assumptions
+    (assumed,) = resolved_startup(all_of("one", {"offer": offer.slug})).assumptions
     assert assumed["source"] == (
         "read on 2026-11-01, 20 days ago; test; its list does not contain it any more; "
         "holds tax at a rate that is not known"
     )
 
 
-def test_currency_without_a_rate_is_told() -> None:
+def test_currency_without_a_rate_is_a_fault() -> None:
     offer = priced(currency="CHF")
     told = faults(all_of("one", {"offer": offer.slug, "currency": "USD"}))
     assert "no exchange rate" in told["/options/0/parts/0/price/currency"]
@@ -213,7 +213,7 @@ def test_score_times_units_is_the_capacity_of_each_part() -> None:
     one, other = priced(), priced("0.1")
     factories.sample(one, 4281.0)
     factories.sample(other, 3101.5)
-    given = found(
+    given = resolved_startup(
         all_of("one", {"offer": one.slug}),
         hybrid("both", {"offer": one.slug}, {"offer": other.slug}),
         all_of("own", {"offer": one.slug}, capacity="7"),
@@ -228,7 +228,7 @@ def test_score_times_units_is_the_capacity_of_each_part() -> None:
     assert simulate(given.document)["options"]
 
 
-def test_score_that_is_not_known_is_told_by_the_offer() -> None:
+def test_unknown_score_is_a_fault_of_the_offer() -> None:
     one = priced()
     told = faults(all_of("one", {"offer": one.slug}), capacity=SCORED)
     assert told == {"/options/0/parts/0/price/offer": f"cmips_score of {one.slug} is not known"}
@@ -245,7 +245,7 @@ def test_score_that_is_not_known_is_told_by_the_offer() -> None:
         ({"units_per_score": 1}, "/capacity/metric"),
     ],
 )
-def test_fault_of_the_capacity_is_told(capacity: Document, pointer: str) -> None:
+def test_fault_of_the_capacity_is_listed(capacity: Document, pointer: str) -> None:
     assert pointer in faults(all_of("one", {"offer": priced().slug}), capacity=capacity)
 
 
@@ -256,14 +256,16 @@ def test_spread_of_scores_and_boots_becomes_a_default_of_the_uncertainty() -> No
         factories.sample(one, 4000.0 + 100 * n, host=host)
         boot = {"metric": "boot_time_s", "unit": "s", "variant": "standard"}
         factories.sample(one, 40.0 + n, host=host, **boot)
-    given = found(all_of("one", {"offer": one.slug}), capacity=SCORED, uncertainty={"draws": 10})
+    given = resolved_startup(
+        all_of("one", {"offer": one.slug}), capacity=SCORED, uncertainty={"draws": 10}
+    )
     spread = given.document["uncertainty"]
     assert 0 < Decimal(spread["score_cv"]) < 1
-    stated = found(
+    stated = resolved_startup(
         all_of("one", {"offer": one.slug}), capacity=SCORED, uncertainty={"score_cv": "0.3"}
     )
     assert stated.document["uncertainty"]["score_cv"] == "0.3"
-    without = found(all_of("one", {"offer": one.slug}), capacity=SCORED)
+    without = resolved_startup(all_of("one", {"offer": one.slug}), capacity=SCORED)
     assert "uncertainty" not in without.document
 
 
@@ -323,4 +325,4 @@ def test_many_offers_take_few_queries(
     options = [all_of(offer.slug, {"offer": offer.slug}) for offer in offers]
     assert PriceObservation.objects.count() == 20
     with django_assert_max_num_queries(6):
-        found(*options, capacity=SCORED)
+        resolved_startup(*options, capacity=SCORED)

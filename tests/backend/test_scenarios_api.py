@@ -102,7 +102,7 @@ def test_offer_gives_price_and_score_and_says_so(writer: Client) -> None:
     }
 
 
-def test_faults_are_told_all_at_once_by_their_pointers(writer: Client) -> None:
+def test_faults_are_listed_all_at_once_by_pointer(writer: Client) -> None:
     given = document(policy={"kind": "perfect", "min": 3, "max": 2}, surprise=1)
     given["options"][0]["parts"][0]["price"]["amount"] = "free"
     response = posted(writer, SIMULATE, given)
@@ -299,7 +299,7 @@ def test_text_that_a_database_cannot_hold_is_refused() -> None:
         )
 
 
-def test_slug_that_was_taken_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slug_that_was_taken_meanwhile_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = factories.workspace()
     first = scenario_create(workspace=workspace, document=document(), actor="test")
     monkeypatch.setattr(services, "_slug", lambda *_: first.slug)
@@ -307,7 +307,7 @@ def test_slug_that_was_taken_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) 
         scenario_create(workspace=workspace, document=document(), actor="test")
 
 
-def test_results_that_are_held_are_bounded_and_calculated_again(
+def test_cached_results_are_bounded_and_calculated_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(selectors, "MOST_HELD", 1)
@@ -433,7 +433,7 @@ def test_command_prints_what_the_api_answers(
     assert "0.0000%" in lines[3]
 
 
-def test_command_tells_intervals(tmp_path: Path) -> None:
+def test_command_prints_intervals(tmp_path: Path) -> None:
     file, told = tmp_path / "scenario.json", io.StringIO()
     file.write_text(json.dumps(dict(TEMPLATES["startup"].document)))
     call_command("simulate", str(file), stdout=told)

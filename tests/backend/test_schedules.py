@@ -56,7 +56,7 @@ def daily(of=None, **given):
 # --- documents ------------------------------------------------------------------------------------
 
 
-def test_schedule_tells_its_next_five_starts_through_a_clock_change(caller, at):
+def test_schedule_lists_its_next_five_starts_through_a_clock_change(caller, at):
     response = posted(caller("run"), document(campaign()))
     assert response.status_code == 201
     assert response.json()["next"] == [

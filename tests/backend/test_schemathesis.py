@@ -101,7 +101,7 @@ def answered(case: Any, headers: dict[str, str], checks: list[Any]) -> Any:
     return response
 
 
-def placed(path: str) -> list[tuple[str, str]]:
+def path_parameters_of(path: str) -> list[tuple[str, str]]:
     """The parameters of a path, each with the word before it."""
     return re.findall(r"/([a-z-]+)/\{(\w+)\}", path)
 
@@ -121,7 +121,7 @@ def test_every_operation_succeeds_as_described_when_it_is_called_properly(
 
 def proper(operation: Any, world: World, name: str) -> Any:
     call = world.calls.get(name, Call())
-    path = {key: world.ids[word][0] for word, key in placed(operation.path)}
+    path = {key: world.ids[word][0] for word, key in path_parameters_of(operation.path)}
     given = {} if call.body is None else {"body": call.body, "media_type": media(operation)}
     return operation.Case(path_parameters={**path, **call.ids}, query=dict(call.query), **given)
 
@@ -141,7 +141,7 @@ def calls(operation: Any, world: World) -> st.SearchStrategy[Any]:
         mode = draw(st.sampled_from(list(schemathesis.GenerationMode)))
         case = draw(operation.as_strategy(generation_mode=mode))
         if draw(st.booleans()):
-            for word, name in placed(operation.path):
+            for word, name in path_parameters_of(operation.path):
                 case.path_parameters[name] = draw(st.sampled_from(world.ids[word]))
         case.headers["Accept"] = draw(st.sampled_from(formats(operation)))
         if isinstance(case.body, dict):

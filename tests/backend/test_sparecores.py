@@ -45,7 +45,7 @@ def write(tmp_path):
     return started
 
 
-def brought(file, **given):
+def imported(file, **given):
     path = file.done() if isinstance(file, Writer) else file
     return sparecores_import(workspace=default_workspace(), path=path, actor="test", **given)
 
@@ -67,7 +67,7 @@ def rows(**params):
 # --- what comes in --------------------------------------------------------------------------------
 
 
-def test_import_brings_offer_price_and_score_when_all_are_told(write):
+def test_import_stores_offer_price_and_score_of_a_complete_row(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.107, observed_at="2026-08-19 23:30:00")
     file.score(
@@ -80,7 +80,7 @@ def test_import_brings_offer_price_and_score_when_all_are_told(write):
         kernel_version="6.8",
         note="as it was",
     )
-    report = brought(file)
+    report = imported(file)
     assert report.counts["samples_new"] == report.counts["prices_new"] == 1
     assert not report.skipped
     offer = Offer.objects.get()
@@ -114,7 +114,7 @@ def test_import_brings_offer_price_and_score_when_all_are_told(write):
 def test_import_states_another_licence_when_the_file_has_one(write):
     file = write()
     file.score("aws", "m5.large", "bogomips", 5000)
-    brought(file, licence="BSL 1.1")
+    imported(file, licence="BSL 1.1")
     assert Sample.objects.get().source_note.startswith("Spare Cores, BSL 1.1, bogomips, ")
     assert Offer.objects.get().source.startswith("Spare Cores, BSL 1.1")
 
@@ -122,7 +122,7 @@ def test_import_states_another_licence_when_the_file_has_one(write):
 @pytest.mark.parametrize("licence", ["", "x" * 81, "a\nb"])
 def test_import_refuses_a_licence_that_cannot_be_stated(write, licence):
     with pytest.raises(InvalidValue) as caught:
-        brought(write(), licence=licence)
+        imported(write(), licence=licence)
     assert caught.value.field == "licence"
 
 
@@ -130,7 +130,7 @@ def test_ranking_marks_the_row_and_leads_to_its_source_when_imported(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.score("aws", "m5.large", "stress_ng:bestn", 2000)
-    brought(file)
+    imported(file)
     [row] = rows(metric=SCORE)
     assert (row.score, row.value_per_cost) == (2000, Decimal(20000))
     assert "imported" in row.flags.split()
@@ -150,7 +150,7 @@ def test_import_reads_both_ages_of_the_file_alike(write, tmp_path):
         )
         file.score("aws", "m5.large", "stress_ng:best1", 900, **older)
         file.score("aws", "m5.large", "bw_mem", 10, config={"operation": "rd", "size": 256.0})
-        report = brought(file)
+        report = imported(file)
         made.append((state()[:3], report.counts["scores"]))
     assert made[0] == made[1]
     assert made[0][1] == 2
@@ -160,12 +160,12 @@ def test_import_counts_scores_of_databases_and_leaves_them_out(write):
     file = write(is_classic=False)
     file.score("aws", "m5.large", "stress_ng:best1", 900)
     file.score("aws", "db.large", "pgbench:heavy_read_only:peak", 900, resource_type="DATABASE")
-    report = brought(file)
+    report = imported(file)
     assert report.skipped == {"benchmark_score: not of a server": 1}
     assert Sample.objects.count() == 1
 
 
-def test_import_calls_hetzner_and_its_places_as_its_own_list_does(tmp_path):
+def test_import_names_hetzner_and_its_regions_as_its_own_list_does(tmp_path):
     file = Writer(tmp_path / "h.db")
     file.vendor("hcloud", name="Hetzner Cloud")
     file.region("hcloud", "2", api_reference="nbg1-dc3", name="nbg1-dc3", country_id="DE")
@@ -177,7 +177,7 @@ def test_import_calls_hetzner_and_its_places_as_its_own_list_does(tmp_path):
     file.price(
         "hcloud", "2", "104", 0.006, currency="EUR", zone_id="2", price_tiered=json.dumps(tiers)
     )
-    brought(file)
+    imported(file)
     offer = Offer.objects.get()
     assert (offer.provider.slug, offer.region.code, offer.name) == ("hetzner", "nbg1", "cx22")
     price = offer.prices.get()
@@ -188,14 +188,14 @@ def test_import_calls_hetzner_and_its_places_as_its_own_list_does(tmp_path):
 # --- one score, several offers --------------------------------------------------------------------
 
 
-def test_all_scores_stand_with_the_first_offer_and_those_that_rank_with_every_one(write):
+def test_first_offer_has_all_scores_and_the_others_those_that_rank(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.price("aws", "us-east-1", "m5.large", 0.09)
     for cores in ("single", "multi"):
         file.score("aws", "m5.large", "geekbench:score", 1000, config={"cores": cores})
     file.score("aws", "m5.large", "bogomips", 5000)
-    brought(file)
+    imported(file)
     found = {
         slug: sorted(Sample.objects.filter(offer__slug=slug).values_list("metric", "variant"))
         for slug in Offer.objects.values_list("slug", flat=True)
@@ -218,12 +218,12 @@ def test_scores_stay_where_they_are_when_a_later_file_has_one_more_region(write)
     file = write("one.db")
     file.price("aws", "us-east-1", "m5.large", 0.1)
     file.score("aws", "m5.large", "bogomips", 5000)
-    brought(file)
+    imported(file)
     later = write("two.db")
     for region in ("eu-west-1", "us-east-1"):
         later.price("aws", region, "m5.large", 0.1)
     later.score("aws", "m5.large", "bogomips", 5000)
-    assert brought(later).counts["samples_new"] == 0
+    assert imported(later).counts["samples_new"] == 0
     assert Sample.objects.get().offer.region.code == "us-east-1"
 
 
@@ -233,7 +233,7 @@ def test_server_with_scores_and_no_price_is_an_offer_of_no_region(write):
     file.server("aws", "nothing.known")
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.score("aws", "x9.huge", "stress_ng:bestn", 9000)
-    brought(file)
+    imported(file)
     offers = dict(Offer.objects.values_list("name", "region__code"))
     assert offers == {"m5.large": "eu-west-1", "x9.huge": None}
     [row] = rows(metric=SCORE)
@@ -243,14 +243,14 @@ def test_server_with_scores_and_no_price_is_an_offer_of_no_region(write):
 # --- what is ours already -------------------------------------------------------------------------
 
 
-def test_import_meets_an_offer_of_the_same_type_and_region_and_leaves_its_figures(write):
+def test_import_matches_a_known_offer_and_leaves_its_figures(write):
     region = factories.region("eu-west-1")
     ours = factories.offer("our-m5", name="m5.large", region=region, memory_bytes=7, vcpu_kind="")
     elsewhere = factories.offer("our-other", name="m5.large", region=factories.region("eu-south-1"))
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.score("aws", "m5.large", "stress_ng:bestn", 2000)
-    brought(file)
+    imported(file)
     assert set(Offer.objects.values_list("slug", flat=True)) == {"our-m5", "our-other"}
     ours.refresh_from_db()
     assert (ours.memory_bytes, ours.vcpu_kind, ours.source) == (7, "", "")
@@ -267,7 +267,7 @@ def test_price_of_the_provider_s_own_list_stays_in_force(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.price("aws", "eu-west-1", "m5.large", 0.03, allocation="SPOT")
-    report = brought(file)
+    report = imported(file)
     assert (report.counts["prices_of_lists"], report.counts["prices_new"]) == (1, 1)
     models = set(offer.prices.values_list("purchase_model", "amount"))
     assert models == {("on_demand", Decimal("0.2")), ("spot", Decimal("0.03"))}
@@ -279,7 +279,7 @@ def test_price_that_a_person_stated_before_is_superseded_by_a_newer_one(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.score("aws", "m5.large", "stress_ng:bestn", 2000)
-    brought(file)
+    imported(file)
     [row] = rows(metric=SCORE)
     assert row.price == Decimal("0.1")
 
@@ -287,12 +287,12 @@ def test_price_that_a_person_stated_before_is_superseded_by_a_newer_one(write):
 # --- again, and later -----------------------------------------------------------------------------
 
 
-def test_same_file_changes_nothing_when_it_is_brought_again(tmp_path):
+def test_same_file_changes_nothing_when_imported_again(tmp_path):
     path = tmp_path / "small.db"
     full_size(path, share=0.004)
-    first = brought(path)
+    first = imported(path)
     before = state()
-    again = brought(path)
+    again = imported(path)
     assert state() == before
     assert first.counts["samples_new"] > 5000
     names = ("offers_new", "offers_changed", "prices_new", "prices_gone", "samples_new")
@@ -314,14 +314,14 @@ def test_import_is_made_whole_by_the_next_run_when_it_was_cut_short(tmp_path, mo
 
     monkeypatch.setattr(Stage, "store", cut)
     with pytest.raises(ConnectionError):
-        brought(path)
+        imported(path)
     some = Sample.objects.count()
     monkeypatch.undo()
-    brought(path)
+    imported(path)
     counted = Sample.objects.count()
     assert 0 < some < counted
     Sample.objects.all().delete()
-    brought(path)
+    imported(path)
     assert Sample.objects.count() == counted
 
 
@@ -331,25 +331,25 @@ def test_later_file_appends_prices_and_scores_and_keeps_the_earlier_ones(write):
         at = f"2026-08-{day} 00:00:00"
         file.price("aws", "eu-west-1", "m5.large", price, observed_at=at)
         file.score("aws", "m5.large", "stress_ng:bestn", score, observed_at=at)
-        brought(file)
+        imported(file)
     assert PriceObservation.objects.count() == Sample.objects.count() == 2
     [row] = rows(metric=SCORE)
     assert (row.price, row.score, row.score_n_repeats) == (Decimal("0.2"), 2050, 2)
 
 
-def test_price_is_missing_while_a_file_does_not_tell_it(write):
-    def told(name, *regions):
+def test_price_is_missing_while_a_file_lacks_it(write):
+    def imported_counts(name, *regions):
         file = write(f"{name}.db")
         for region in regions:
             file.price("aws", region, "m5.large", 0.1)
-        return brought(file).counts
+        return imported(file).counts
 
-    told("one", "eu-west-1", "us-east-1")
+    imported_counts("one", "eu-west-1", "us-east-1")
     price = PriceObservation.objects.get(offer__region__code="us-east-1")
-    assert told("two", "eu-west-1")["prices_gone"] == 1
+    assert imported_counts("two", "eu-west-1")["prices_gone"] == 1
     price.refresh_from_db()
     assert price.missing_since is not None
-    assert told("three", "eu-west-1", "us-east-1")["prices_back"] == 1
+    assert imported_counts("three", "eu-west-1", "us-east-1")["prices_back"] == 1
     price.refresh_from_db()
     assert price.missing_since is None
 
@@ -359,7 +359,7 @@ def test_figures_of_its_own_offers_follow_a_later_file(write):
         file = write(f"{vcpus}.db")
         file.server("aws", "c7i.large", vcpus=vcpus)
         file.price("aws", "eu-west-1", "c7i.large", 0.1)
-        counts = brought(file).counts
+        counts = imported(file).counts
     assert counts["offers_changed"] == 1
     assert Offer.objects.get(name="c7i.large").vcpu_count == 4
 
@@ -377,7 +377,7 @@ def test_rows_that_do_not_hold_any_more_are_counted_and_left_out(write):
     file.score("aws", "m1.old", "stress_ng:bestn", 1)
     file.score("aws", "m2.late", "stress_ng:bestn", 1)
     file.score("aws", "m2.late", "stress_ng:best1", 1, status="INACTIVE")
-    report = brought(file)
+    report = imported(file)
     assert report.skipped == {
         "server: inactive": 1,
         "server_price: inactive": 1,
@@ -394,7 +394,7 @@ def test_unknown_benchmarks_are_counted_by_their_id(write):
     for size in (1, 2):
         file.score("aws", "m5.large", "vllm:throughput", 1, config={"size": size})
     file.score("aws", "m5.large", "quantum\0:rps", 1)
-    report = brought(file)
+    report = imported(file)
     assert report.unknown_benchmarks == {"vllm:throughput": 2, "quantum?:rps": 1}
     assert report.skipped["benchmark_score: unknown benchmark"] == 3
     assert not Sample.objects.exists()
@@ -417,7 +417,7 @@ def test_score_that_is_none_is_counted_with_its_reason(write, given, reason):
     score = given.pop("score", 1.0)
     file.score("aws", "m5.large", "openssl", score, **given)
     file.score("aws", "m5.large", "stress_ng:bestn", 1)
-    assert brought(file).skipped == {f"benchmark_score: {reason}": 1}
+    assert imported(file).skipped == {f"benchmark_score: {reason}": 1}
     assert Sample.objects.count() == 1
 
 
@@ -426,7 +426,7 @@ def test_prices_that_are_none_are_counted_with_their_reason(write):
     file.price("aws", "eu-west-1", "m5.large", 0.0)
     file.price("aws", "us-east-1", "m5.large", 1.0, allocation="RESERVED")
     file.price("aws", "mars-1", "m5.large", 1.0)
-    report = brought(file)
+    report = imported(file)
     assert report.skipped == {
         "server_price: zero": 1,
         "server_price: other_terms": 1,
@@ -440,7 +440,7 @@ def test_words_that_no_column_takes_are_made_fit(write):
     file.server("aws", "a.b", cpu_model="one\0two")
     file.price("aws", "eu-west-1", "a.b", 0.1)
     file.score("aws", "a.b", "bogomips", 1, note="tab\tand\nline\\ \0", framework_version="v" * 99)
-    brought(file)
+    imported(file)
     sample = Sample.objects.get()
     assert sample.parameters["note"] == "tab?and?line\\ ?"
     assert sample.method_version == "v" * 80
@@ -480,7 +480,7 @@ def test_ranking_is_in_the_order_of_score_per_price_of_the_file(tmp_path):
     path = tmp_path / "file.db"
     full_size(path, share=0.02)
     factories.rate("USD", "1.1")
-    brought(path)
+    imported(path)
     for metric, benchmark, is_higher_better in (
         (SCORE, "stress_ng:bestn", True),
         ("passmark_cpu_mark", "passmark:cpu_mark", True),
@@ -504,7 +504,7 @@ def test_spot_price_never_ranks_for_a_reader_of_on_demand_prices(write):
     for zone, price in (("a", 0.04), ("b", 0.03)):
         file.price("aws", "eu-west-1", "m5.large", price, allocation="SPOT", zone_id=zone)
     file.score("aws", "m5.large", "stress_ng:bestn", 2000)
-    brought(file)
+    imported(file)
     [plain], [spot] = rows(metric=SCORE), rows(metric=SCORE, term="spot")
     assert (plain.price, plain.price_term) == (Decimal("0.1"), PurchaseModel.ON_DEMAND)
     assert (spot.price, spot.price_zone) == (Decimal("0.03"), "b")
@@ -520,17 +520,17 @@ def test_import_says_what_is_wrong_with_a_file_and_stores_nothing(write, tmp_pat
     tables.close()
     columns = write("columns.db")
     columns.database.execute("ALTER TABLE server DROP COLUMN vcpus")
-    told = {}
+    messages = {}
     for name in ("absent", "text", "tables", "columns"):
         if name == "columns":
             columns.done()
         with pytest.raises(InvalidValue) as caught:
-            brought(tmp_path / f"{name}.db")
-        told[name] = str(caught.value)
-    assert "unable to open" in told["absent"]
-    assert "not a database" in told["text"]
-    assert "has no table region" in told["tables"]
-    assert "its table server has no vcpus" in told["columns"]
+            imported(tmp_path / f"{name}.db")
+        messages[name] = str(caught.value)
+    assert "unable to open" in messages["absent"]
+    assert "not a database" in messages["text"]
+    assert "has no table region" in messages["tables"]
+    assert "its table server has no vcpus" in messages["columns"]
     assert not Offer.objects.exists()
 
 
@@ -544,7 +544,7 @@ def test_import_ends_where_the_file_is_damaged(write):
     content[middle : middle + 20_000] = b"\xff" * 20_000
     path.write_bytes(content)
     with pytest.raises(InvalidValue, match="cannot be read"):
-        brought(path)
+        imported(path)
 
 
 def test_import_refuses_a_file_whose_scores_are_of_nothing(write):
@@ -554,7 +554,7 @@ def test_import_refuses_a_file_whose_scores_are_of_nothing(write):
         "CREATE TABLE benchmark_score (vendor_id, benchmark_id, config, score, observed_at)"
     )
     with pytest.raises(InvalidValue, match="benchmark_score has no server_id"):
-        brought(file)
+        imported(file)
 
 
 def test_command_reports_progress_and_every_count(write):
@@ -586,7 +586,7 @@ def test_command_ends_with_one_line_when_the_file_is_of_another_form(tmp_path):
 def test_prices_hang_on_a_list_of_their_own_that_nobody_fetches(write):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
-    brought(file)
+    imported(file)
     feed = PriceObservation.objects.get().feed
     assert (feed.kind, feed.is_enabled, feed.checked_at) == (FEED_KIND, False, None)
 
@@ -596,7 +596,7 @@ def test_pages_show_what_was_imported_and_whose_it_is(write, client, settings):
     file = write()
     file.price("aws", "eu-west-1", "m5.large", 0.1)
     file.score("aws", "m5.large", "stress_ng:bestn", 2000)
-    brought(file)
+    imported(file)
     shown = {
         "/prices/": "m5.large",
         "/offers/aws-m5-large-eu-west-1/": "sparecores.com/server/aws/m5.large",

@@ -79,7 +79,7 @@ def test_xlsx_holds_every_digit_of_a_number_and_is_read_as_one(numbers: list[Any
 
 
 @pytest.mark.parametrize("number", BOUNDS)
-def test_number_is_told_with_the_same_digits_in_every_format(number: Any) -> None:
+def test_number_has_the_same_digits_in_every_format(number: Any) -> None:
     wanted = text_cell(number)
     assert str(json_cell(number)) == wanted
     assert CsvRenderer().render(table([number])) == f"cell\r\n{wanted}\r\n".encode()
@@ -106,7 +106,7 @@ def test_page_is_json_is_csv_is_tsv_is_xlsx_to_the_last_digit(
         assert list(row) == header
         for cell, told, (column, value) in zip(sheet[number], line, row.items(), strict=True):
             assert told == as_csv(value), column
-            assert as_told(cell, exact) == unguarded(told), column
+            assert xlsx_as_csv(cell, exact) == unguarded(told), column
     assert sheet.max_row == len(lines) + 1
 
 
@@ -119,7 +119,7 @@ def as_csv(value: Any) -> str:
     return str(value) if re.fullmatch(r"-?[0-9.]+", str(value)) else text_cell(value)
 
 
-def as_told(cell: Any, exact: dict[str, str]) -> str:
+def xlsx_as_csv(cell: Any, exact: dict[str, str]) -> str:
     """An XLSX cell as CSV text has it."""
     if cell.value is None:
         return ""

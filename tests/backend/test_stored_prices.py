@@ -46,7 +46,7 @@ KINDS = (
 )
 
 
-def told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
@@ -59,7 +59,7 @@ def in_step() -> bool:
     assert set(CurrentPrice.objects.values_list("pk", flat=True)) == keys
     for term in TERMS:
         basis = PriceBasis(term=term, basis="sustained_use", period="month")
-        assert told(stored_prices(basis)) == told(newest_prices(basis))
+        assert by_id(stored_prices(basis)) == by_id(newest_prices(basis))
         assert chosen_prices(stored_prices(basis), basis) == best_prices(basis)
     return True
 
@@ -203,7 +203,7 @@ def test_prices_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db
-def test_price_in_doubt_is_not_taken_for_one_that_was_read(
+def test_quarantined_price_does_not_count_as_read(
     django_assert_max_num_queries: Any,
 ) -> None:
     offer = factories.offer()

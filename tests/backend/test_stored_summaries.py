@@ -367,7 +367,7 @@ def test_a_refresh_that_fails_leaves_the_marks(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("spread", [0.6, 5.0, -1.0])
-def test_published_spread_that_says_nothing_gives_no_interval_and_hides_no_offer(
+def test_meaningless_published_spread_gives_no_interval(
     client: Client, settings: LazySettings, spread: float
 ) -> None:
     settings.PUBLIC_READ = True

@@ -109,7 +109,7 @@ def test_view_is_refused_when_its_slug_is_taken_and_the_first_stays() -> None:
     assert SavedView.objects.get().name == "Small AWS"
 
 
-def test_view_change_is_audited_with_both_sides_and_not_when_nothing_changes() -> None:
+def test_view_change_is_audited_with_old_and_new_values() -> None:
     view = saved()
     view_update(view=view, name="Small AWS", params=PARAMS, actor="ada")
     assert not AuditEntry.objects.filter(action="view_update").exists()
@@ -123,7 +123,7 @@ def test_view_change_is_audited_with_both_sides_and_not_when_nothing_changes() -
     )
 
 
-def test_private_view_is_told_to_nobody_by_the_audit_trail() -> None:
+def test_private_view_is_not_in_the_audit_trail_of_others() -> None:
     secret = saved("Secret plan", visibility="private")
     key, _ = feed_key_create(view=secret, name="secret sheet", actor="ada")
     feed_key_revoke(key=key, actor="ada")
@@ -165,7 +165,7 @@ def test_view_loses_to_the_url_and_to_an_empty_value_when_opened() -> None:
     assert opened({"view": [" "], "q": ["x"]}, workspace_slug="default", reader="").view is None
 
 
-def test_view_is_not_modified_when_only_the_page_differs_or_a_list_is_written_otherwise() -> None:
+def test_view_is_unmodified_by_its_page_or_the_spelling_of_a_list() -> None:
     kept = {"provider": ["aws", "ovh"]}
     params = {"provider": ["aws,ovh"], "page": ["3"], "per_page": ["10"]}
     assert modified(params, kept) == []

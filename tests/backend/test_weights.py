@@ -117,7 +117,7 @@ def test_value_follows_from_the_printed_columns(client: Client) -> None:
 # --- what a mix rests on ----------------------------------------------------------------------
 
 
-def test_offer_that_lacks_a_metric_is_listed_without_a_score_and_says_which(
+def test_offer_without_a_metric_has_no_score_and_names_the_metric(
     client: Client,
 ) -> None:
     measured("whole", cpu=100, memory=10)
@@ -202,7 +202,7 @@ def test_bad_value_names_its_parameter(client: Client, query: str, field: str) -
     assert (response.status_code, fields(response)) == (400, [field])
 
 
-def test_base_of_another_workspace_is_not_told(client: Client) -> None:
+def test_base_of_another_workspace_is_not_named(client: Client) -> None:
     other = factories.workspace().__class__.objects.create(slug="other", name="Other")
     secret = measured("secret", cpu=100, memory=10)
     Offer.objects.filter(pk=secret.pk).update(workspace=other)

@@ -127,7 +127,7 @@ def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address
     assert client.get(address).status_code == 200
 
 
-def test_preview_says_so_in_its_place(client: Client) -> None:
+def test_preview_says_so_instead_of_a_result(client: Client) -> None:
     with work._rooms[False].seat():
         shown = client.get("/scenarios/new/")
     assert shown.status_code == 200

@@ -122,7 +122,7 @@ def test_whole_month_of_n2_is_twenty_percent_off():
     assert round(1 - billed_share(Fraction(1), N2), 4) == Fraction("0.1998")
 
 
-def test_three_servers_all_day_and_seventeen_for_five_hours_under_sustained_use():
+def test_sustained_use_of_three_servers_all_day_and_17_for_5_hours():
     # levels 1-3 run the whole month (0.7 of list), 17 run 20.83 % of it (no discount):
     # (3 × 24 × 0.7 + 17 × 5) / (3 × 24 + 17 × 5) = 135.4 / 157 = 0.8624
     always = [life(0, 30 * DAY_S, slot) for slot in (1, 2, 3)]

@@ -50,7 +50,7 @@ def test_distance_counts_twice_and_half_alike():
     assert distance({"a": 4.0, "b": 1.0}, {"a": 4.0, "b": 0.5}) == pytest.approx(expected)
 
 
-def test_distance_leaves_out_what_is_not_asked_and_counts_what_is_not_stated():
+def test_distance_ignores_unasked_and_penalises_unstated_values():
     assert distance({"a": None, "b": 3.0}, {"a": 1.0, "b": 3.0}) == 0
     assert distance({"a": 3.0}, {"a": None}) == pytest.approx(math.log(2))
     assert distance({"a": None}, {"a": 1.0}) == math.inf

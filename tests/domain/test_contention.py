@@ -29,7 +29,7 @@ def test_greedy_flows_share_what_the_others_leave(capacity_mb, bulk_mb, transfer
     assert round(bulk.transfer_s, 2) == transfer_s
 
 
-def test_all_are_held_back_when_nobody_can_be_served():
+def test_all_are_unserved_when_nobody_can_be_served():
     # 80 flows on 100 MB/s get 1.25 each, which is less than the 2 asked for
     found = nas(100, light_mb=2)
     assert [flow.rate_bytes_per_s for flow in found.flows] == [1.25 * MB, 1.25 * MB]
@@ -37,7 +37,7 @@ def test_all_are_held_back_when_nobody_can_be_served():
     assert (found.links[0].used_bytes_per_s, found.links[0].utilisation) == (100 * MB, 1.0)
 
 
-def test_flow_is_held_by_the_first_of_its_links_that_fills():
+def test_flow_is_limited_by_the_first_of_its_links_that_fills():
     links = [Link("uplink", 30), Link("disk", 100), Link("spare", 10)]
     flows = [Flow("a", 1, None, ("disk", "uplink")), Flow("b", 2, None, ("uplink",)),
              Flow("c", 1, None, ("disk",))]  # fmt: skip
@@ -68,7 +68,7 @@ def test_flow_without_links_or_without_demand_gets_what_it_asks():
         ([Link("a", 1)], [Flow("f", 1, 1, ("a", "a"))], "/flows/0/path/1"),
     ],
 )
-def test_bad_model_is_refused_by_place(links, flows, field):
+def test_bad_model_is_refused_by_pointer(links, flows, field):
     with pytest.raises(InvalidValue) as raised:
         shares(links, flows)
     assert raised.value.field == field
@@ -89,7 +89,7 @@ FLOWS = st.lists(
 
 
 @given(st.lists(st.integers(1, 100), min_size=3, max_size=3), FLOWS)
-def test_no_link_is_overfull_and_nobody_gets_more_than_asked_or_less_than_fair(capacities, flows):
+def test_shares_never_overfill_a_link_and_are_max_min_fair(capacities, flows):
     found = shares([Link(n, c) for n, c in zip(NAMES, capacities, strict=True)], flows)
     used = {link.name: link.utilisation for link in found.links}
     assert all(value <= 1 + 1e-12 for value in used.values())

@@ -83,7 +83,7 @@ def test_fault_names_its_field(pointer: str, value: Any) -> None:
     assert pointer in faults(document)
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_listed_at_once() -> None:
     assert list(faults({"schema": 3, "links": [7], "flows": 3})) == [
         "/flows",
         "/links/0",

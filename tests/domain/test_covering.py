@@ -124,7 +124,7 @@ def test_cover_of_three_types_beats_every_pair():
     assert (found.cost, found.counts) == (9, ((0, 1), (1, 1), (2, 2)))
 
 
-def test_cover_of_three_types_is_found_among_choices_that_turned_out_too_dear():
+def test_cover_of_three_types_is_proven_cheapest_by_trying_all():
     prices = [Decimal(p) for p in (8, 5, 8, 12, 5)]
     gives = [(3, 4, 3), (3, 8, 2), (1, 8, 0), (7, 2, 3), (1, 0, 4)]
     demands = (18, 19, 17)

@@ -51,7 +51,7 @@ def test_fixture_slugs_are_unique_and_name_provider_and_region():
         assert row["slug"] == f"{row['provider']}-{name}-{row['region']}"
 
 
-def test_fixture_prices_belong_to_offers_and_each_offer_has_one_hourly_price():
+def test_fixture_offers_have_one_hourly_price_each():
     hourly = [p["offer_slug"] for p in PRICES if p["purchase_model"] == "on_demand"]
     assert sorted(hourly) == sorted(row["slug"] for row in OFFERS)
     assert {p["offer_slug"] for p in PRICES} == set(hourly)
@@ -109,7 +109,7 @@ def test_fixture_offer_has_the_size_its_provider_names(slug, arch, vcpu_count, r
     assert int(row["ram_bytes"]) == ram_gib * 2**30
 
 
-def test_fixture_coremark_lists_each_machine_type_once_and_with_its_spread():
+def test_fixture_coremark_lists_each_type_once_with_its_spread():
     rows = table("published/coremark_gcp.csv")
     assert len({row["machine_type"] for row in rows}) == len(rows)
     assert {row["offer"] for row in OFFERS if row["provider"] == "gcp"} <= {

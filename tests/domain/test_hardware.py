@@ -168,7 +168,7 @@ def test_every_assumption_has_a_default_in_its_range_and_a_source():
         ({"repair_days": D("Infinity")}, "/repair_days"),
     ],
 )
-def test_field_outside_its_range_is_refused_by_place(change, field):
+def test_field_outside_its_range_is_refused_by_pointer(change, field):
     with pytest.raises(InvalidValue) as raised:
         monthly_cost(replace(BARE, **change))
     assert raised.value.field == field

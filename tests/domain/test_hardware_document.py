@@ -97,7 +97,7 @@ def test_document_is_refused_by_pointer(changes, pointer, words):
     assert words in found[pointer]
 
 
-def test_document_tells_every_fault_at_once():
+def test_document_lists_every_fault_at_once():
     found = faults(
         servers=0,
         pue="9",

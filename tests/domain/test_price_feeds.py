@@ -27,7 +27,7 @@ def test_daily_list_is_read_a_day_later_and_up_to_a_tenth_more(share):
     assert DAY_S <= wait_s <= DAY_S * 1.1
 
 
-def test_interval_of_ones_own_takes_the_place_of_the_kinds():
+def test_own_interval_replaces_that_of_the_kind():
     now = dt.datetime(2026, 11, 1, 12, tzinfo=UTC)
     due = next_due(DAILY, now, share=0.5, every_s=1000)
     assert (due - now).total_seconds() == 1050

@@ -12,7 +12,7 @@ from backend.domain.profiles import (
 )
 
 
-def test_profile_is_found_by_name():
+def test_profile_is_loaded_by_name():
     assert profile_named("quick") is PROFILES["quick"]
 
 
@@ -31,7 +31,7 @@ def test_probes_are_kept_once_and_none_means_all():
 @pytest.mark.parametrize(
     ("names", "field"), [([], "/probes"), (["cmips", "x"], "/probes/1"), ([None], "/probes/0")]
 )
-def test_unknown_probe_is_refused_by_place(names, field):
+def test_unknown_probe_is_refused_by_pointer(names, field):
     with pytest.raises(InvalidValue) as raised:
         checked_probes(names)
     assert raised.value.field == field
@@ -76,7 +76,7 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
     ],
 )  # fmt: skip
-def test_parameter_of_another_kind_is_refused_by_place(field, value):
+def test_parameter_of_another_kind_is_refused_by_pointer(field, value):
     with pytest.raises(InvalidValue) as raised:
         checked_parameters({field.split("/")[0]: value})
     assert raised.value.field == f"/parameters/{field}"

@@ -111,7 +111,7 @@ def test_ranked_gives_equal_values_one_rank_and_the_order_of_their_ids():
     assert [row.tie_group for row in rows] == [1, 1, 2]
 
 
-def test_ranked_ties_what_the_intervals_cannot_tell_apart():
+def test_ranked_ties_offers_whose_intervals_overlap():
     rows = ranked(
         [offer("a", 101, "1", sd=0.02), offer("b", 100, "1", sd=0.02), offer("c", 50, "1")], CMIPS
     )
@@ -119,7 +119,7 @@ def test_ranked_ties_what_the_intervals_cannot_tell_apart():
     assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 2), (1, 2), (3, 3)]
 
 
-def test_ranked_lists_a_disturbed_offer_last_and_says_nothing_of_its_place():
+def test_ranked_lists_a_disturbed_offer_last_without_rank():
     rows = ranked(
         [
             offer("busy", 900, "0.1", price_per_hour=Decimal("0.1"), is_unfit=True),
@@ -137,7 +137,7 @@ def test_ranked_lists_a_disturbed_offer_last_and_says_nothing_of_its_place():
     assert (rows[0].rank, rows[0].is_pareto) == (1, True)
 
 
-def test_ranked_lists_unpriced_offers_by_their_score_and_names_what_is_missing():
+def test_ranked_lists_unpriced_offers_by_score_with_the_reason():
     rows = ranked(
         [
             offer("b", 10, None),
@@ -198,7 +198,7 @@ def test_ranked_refuses_an_offer_listed_twice():
 # --- invariants ---
 
 
-def places(rows):
+def ranks(rows):
     return [
         (
             row.candidate.offer_id,
@@ -219,13 +219,13 @@ def repriced(offers, operation):
 @given(candidates(), metrics, st.sampled_from(["0.001", "7", "1000000", "0.3333"]))
 def test_ranked_order_is_unchanged_when_all_prices_scale(offers, measured, factor):
     scaled = repriced(offers, lambda price: EXACT.multiply(price, Decimal(factor)))
-    assert places(ranked(scaled, measured)) == places(ranked(offers, measured))
+    assert ranks(ranked(scaled, measured)) == ranks(ranked(offers, measured))
 
 
 @given(candidates(), metrics, st.sampled_from(["1.1172", "175.68", "0.8338", "7.4326"]))
 def test_ranked_order_is_the_same_in_every_currency(offers, measured, units_per_eur):
     in_euro = repriced(offers, lambda price: EXACT.divide(price, Decimal(units_per_eur)))
-    assert places(ranked(in_euro, measured)) == places(ranked(offers, measured))
+    assert ranks(ranked(in_euro, measured)) == ranks(ranked(offers, measured))
 
 
 def test_ranked_keeps_equal_values_equal_when_a_conversion_rounds():
@@ -297,7 +297,7 @@ def test_sorted_none_last_puts_unknown_last_in_both_directions(is_descending, ex
     assert "".join(row[0] for row in result) == expected
 
 
-def test_sorted_none_last_breaks_ties_by_the_next_key_and_then_the_identity():
+def test_sorted_none_last_breaks_ties_by_next_key_then_identity():
     rows = [("d", 1, 5), ("b", 1, None), ("a", 2, 1), ("c", 1, 5), ("e", 1, 9)]
     keys = [(lambda row: row[1], True), (lambda row: row[2], False)]
     result = sorted_none_last(rows, keys, lambda row: row[0])

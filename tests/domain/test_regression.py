@@ -115,7 +115,7 @@ def test_environment_is_what_identifies_the_machine():
         ({"vcpu_count": None}, True),
     ],
 )
-def test_hardware_is_the_same_when_nothing_that_both_tell_differs(changed, is_same):
+def test_hardware_is_the_same_when_no_common_field_differs(changed, is_same):
     assert is_same_hardware(FACTS, {**FACTS, **changed}) is is_same
     assert is_same_hardware(FACTS, {})
 

@@ -260,7 +260,7 @@ def test_each_provider_has_its_cheapest_mix():
     assert mixed == [(("a-cpu", 1), ("a-ram", 1)), (("b-cpu", 1), ("b-ram", 1))]
 
 
-def test_fleet_with_traffic_is_mixed_in_one_place_only():
+def test_fleet_with_traffic_is_mixed_in_one_region_only():
     flat = ((None, Decimal("0.01")),)
     servers = [
         server("cpu", 3, "a/x", cmips=9, ram_gib=0, tiers=flat),
@@ -311,7 +311,7 @@ def test_nothing_usable_gives_no_mix():
     assert (found.fleets, found.floor, len(found.failures)) == ((), None, 1)
 
 
-def test_floor_is_told_when_the_cheapest_is_not_proven(monkeypatch):
+def test_floor_is_given_when_the_cheapest_is_not_proven(monkeypatch):
     monkeypatch.setattr(requirements, "STEPS", 50)
     servers = [
         server(f"type-{i:02}", 400 - 2 * i + Decimal(i % 5) / 100, cmips=100 + 7 * i,

@@ -26,7 +26,7 @@ def clock(text):
 # --- cron -----------------------------------------------------------------------------------------
 
 
-def test_five_next_times_are_told_in_the_zone_when_nothing_is_asked():
+def test_five_next_times_are_given_in_the_zone_by_default():
     # 2026-11-16 is a Monday; clocks in Dublin stand at UTC in winter.
     assert times(planned("0 3 * * 1", time_zone="Europe/Dublin"), "2026-11-21T11:00:00Z") == [
         "2026-11-23T03:00:00+00:00",
@@ -134,7 +134,7 @@ def test_repeated_autumn_time_runs_once():
     ]
 
 
-def test_repeated_time_is_not_told_again_during_the_second_pass():
+def test_repeated_time_is_listed_once_during_the_second_pass():
     plan = planned("30 1 * * *", time_zone="Europe/Dublin")
     # 01:10 UTC on that day is 01:10 local for the second time; 01:30 was at 00:30 UTC.
     assert times(plan, "2026-10-25T01:10:00Z", 1) == ["2026-10-26T01:30:00+00:00"]

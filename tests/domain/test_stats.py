@@ -153,7 +153,7 @@ def test_summary_of_one_machine_adds_repeat_spread_in_quadrature():
     assert found.is_unstable is True  # about 5 % against a target of 3 %
 
 
-def test_summary_of_two_machines_believes_their_difference_over_the_stated_spread():
+def test_summary_of_two_machines_uses_the_spread_between_them():
     found = summarise({"a": [100.0, 100.0], "b": [130.0, 130.0]})
     # spread of the two log medians: ln 1.3 / √2 = 0.185520; half-width 1.96 × 0.185520 / √2
     assert found.value == 115.0
@@ -293,7 +293,7 @@ def test_widened_interval_covers_a_second_machine_of_the_stated_spread():
 # --- the bootstrap itself ---
 
 
-def test_bca_median_interval_repeats_for_a_seed_and_scales_with_its_values():
+def test_bca_median_interval_is_stable_and_scales_with_its_values():
     values = [100.0, 103.0, 99.0, 120.0, 101.0, 98.0, 104.0, 102.0, 97.0, 110.0]
     low, high = stats.bca_median_interval(values, seed=1)
     assert (low, high) == stats.bca_median_interval(values, seed=1)
@@ -326,7 +326,7 @@ def test_bca_median_interval_of_equal_values_is_that_value():
 # --- published figures ---
 
 
-def test_published_summary_spans_196_standard_deviations_whatever_the_count():
+def test_published_summary_spans_196_standard_deviations():
     found = stats.published_summary(34735.0, 0.0053, 3672)
     # 34735 × 1.96 × 0.0053 = 360.8272
     assert found.ci95_low == pytest.approx(34374.1728, abs=1e-3)

@@ -244,7 +244,7 @@ def test_rebuild_takes_at_least_the_time_of_its_bytes(array, used_ratio, rebuild
     assert found == (rebuild_s if rebuild_s is None else pytest.approx(rebuild_s, abs=0.01))
 
 
-def test_measured_sets_are_told_as_a_share_of_their_parts():
+def test_measured_sets_are_given_as_a_share_of_their_parts():
     expected = estimate(Array("raid0", 16, DISK)).throughput.read_bytes_per_s
     assert expected == 2560 * MB
     # 1,048,576,000,000 B in 453.155 s = 2.314 GB/s
@@ -328,7 +328,7 @@ def test_bad_argument_is_refused_by_name(call, field):
         ("raidz1", {"controller_bytes_per_s": 0}, "/controller_bytes_per_s"),
     ],
 )
-def test_impossible_array_is_refused_by_place(level, change, field):
+def test_impossible_array_is_refused_by_pointer(level, change, field):
     with pytest.raises(InvalidValue) as raised:
         estimate(Array(**{"level": level, "disks": 12, "disk": DISK} | change))
     assert raised.value.field == field

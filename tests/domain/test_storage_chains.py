@@ -65,7 +65,7 @@ def test_flow_that_asks_for_less_than_one_link_is_left_as_it_is():
         (Segment("a", 1, 2), ("b",), "/flows/0/path/0"),
     ],
 )
-def test_faults_of_a_chain_name_their_place(segment, path, field):
+def test_faults_of_a_chain_name_their_position(segment, path, field):
     with pytest.raises(InvalidValue) as caught:
         chain_shares([segment], [Flow("x", 1, None, path)])
     assert caught.value.field == field

@@ -23,7 +23,7 @@ SEPARATION = Path("/run/sshd")
 
 
 @dataclass(frozen=True)
-class Place:
+class ShapedHost:
     """A machine to log in to."""
 
     name: str
@@ -49,7 +49,7 @@ def _run(*command: str) -> None:
 
 
 @contextmanager
-def shaped_hosts(directory: Path, count: int) -> Iterator[list[Place]]:
+def shaped_hosts(directory: Path, count: int) -> Iterator[list[ShapedHost]]:
     """So many hosts on one bridge, both ends of each link shaped to 1 Gbit/s. Raises Refused."""
     if os.geteuid() != 0:
         raise Refused("only root may make network namespaces")
@@ -100,7 +100,7 @@ def _remove(namespace: str) -> None:
     _run("ip", "netns", "del", namespace)
 
 
-def _serve(processes: Processes, directory: Path, namespace: str, address: str) -> Place:
+def _serve(processes: Processes, directory: Path, namespace: str, address: str) -> ShapedHost:
     """A real sshd that lets one key in; everything it starts has a TMPDIR of its own."""
     temporary = directory / "tmp"
     temporary.mkdir(parents=True)
@@ -119,7 +119,7 @@ def _serve(processes: Processes, directory: Path, namespace: str, address: str) 
     processes.start(namespace, ["ip", "netns", "exec", namespace, *argv], env=dict(os.environ))
     log = processes.directory / f"{namespace}.log"
     eventually(lambda: "Server listening" in log.read_text(), log.read_text(), within_s=20)
-    return Place(
+    return ShapedHost(
         name=namespace,
         address=address,
         port=22,

@@ -17,7 +17,7 @@ from backend.benchmarks.services.campaigns import campaign_create, campaign_star
 from backend.domain.profiles import MIB, PROBE_SERIES
 from tests.e2e.chaos_form import NOTES
 from tests.e2e.conftest import trusted_host
-from tests.e2e.namespaces import Place, Refused, shaped_hosts
+from tests.e2e.namespaces import Refused, ShapedHost, shaped_hosts
 from tests.e2e.stack import Stack, eventually
 from tests.e2e.truth import assert_clean, ended
 from tests.fakes.sshd import FakeSshd
@@ -53,7 +53,7 @@ LINK_BITS_PER_S = (0.93e9, 0.97e9)
 class Hosts:
     """Where the campaign goes, and why the link between them is not shaped, if it is not."""
 
-    def __init__(self, places: list[Place], refused: str = "") -> None:
+    def __init__(self, places: list[ShapedHost], refused: str = "") -> None:
         self.places = places
         self.refused = refused
 
@@ -68,12 +68,12 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
             yield Hosts([_on_loopback(tmp_path / name, undo) for name in "ab"], str(refused))
 
 
-def _on_loopback(directory: Path, undo: ExitStack) -> Place:
+def _on_loopback(directory: Path, undo: ExitStack) -> ShapedHost:
     directory.mkdir()
     sshd = FakeSshd(directory)
     sshd.start()
     undo.callback(sshd.stop)
-    return Place(
+    return ShapedHost(
         name=directory.name,
         address="127.0.0.1",
         port=sshd.port,
@@ -84,7 +84,7 @@ def _on_loopback(directory: Path, undo: ExitStack) -> Place:
     )
 
 
-def campaign_of(places: list[Place], directory: Path) -> Campaign:
+def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
     directories = [directory / name for name in ("disk1", "disk2")]
     for path in directories:
         path.mkdir()
@@ -147,7 +147,7 @@ def assert_true_rates(samples: list[Sample]) -> None:
         assert low <= sample.value <= high, (sample.variant, sample.value)
 
 
-def test_campaign_over_two_hosts_measures_every_probe_and_the_link_as_it_is(
+def test_campaign_over_two_hosts_measures_every_probe_and_their_link(
     make_stack, hosts, queued, tmp_path, subtests
 ):
     stack: Stack = make_stack(LEASE_S)

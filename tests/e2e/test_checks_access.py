@@ -2,7 +2,7 @@
 
 Held elsewhere, check → test:
 
-   35  test_order_of_two_keys_is_told_in_words_and_by_one_aria_sort
+   35  test_order_of_two_keys_is_in_words_and_in_one_aria_sort
    39  test_only_operators_act_on_campaigns_and_schedules
    39  test_campaign_is_not_touched_by_who_may_only_write
    41  test_page_is_sound_and_strict
@@ -105,7 +105,7 @@ def test_check_37_nothing_moves_for_who_asked_for_calm(browser, site, rows, path
         assert page.evaluate(smooth) == "auto"
 
 
-def test_check_40_every_write_of_a_page_is_told_in_activity_with_its_author(site, queued):
+def test_check_40_every_write_of_a_page_is_in_activity_with_its_author(site, queued):
     client = Client()
     client.force_login(factories.user(role="admin", username="ada"))
     offer = measured_offer().offer

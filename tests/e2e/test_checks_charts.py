@@ -51,9 +51,7 @@ def market(site):
 
 
 @pytest.mark.parametrize("path", ["/", "/frontier/", "/compare/?o=calm,wild"])
-def test_check_29_picture_is_large_and_tells_its_title_and_day(
-    browser, site, market, tmp_path, path
-):
+def test_check_29_picture_is_large_and_has_its_title_and_day(browser, site, market, tmp_path, path):
     with opened(browser, site) as page:
         page.goto(path, wait_until="networkidle")
         with page.expect_download() as download:
@@ -81,9 +79,7 @@ def wild(query: RankingQuery) -> Frontier:
     return replace(found, within=rows)
 
 
-def test_check_31_interval_that_reaches_zero_on_a_log_axis_is_drawn_and_marked(
-    browser, site, market, monkeypatch
-):
+def test_check_31_interval_down_to_zero_is_drawn_on_a_log_axis(browser, site, market, monkeypatch):
     monkeypatch.setattr("backend.web.frontier.views.frontier", wild)
     with opened(browser, site) as page:  # fails on an exception and on an error of the console
         page.goto("/frontier/", wait_until="networkidle")

@@ -2,8 +2,8 @@
 
 Held elsewhere, check → test:
 
-    1  test_address_alone_brings_back_rows_order_and_columns
-    2  test_address_alone_brings_back_rows_order_and_columns
+    1  test_address_alone_restores_rows_order_and_columns
+    2  test_address_alone_restores_rows_order_and_columns
     7  test_view_equals_its_long_address_and_says_when_it_was_changed
     9  test_figures_follow_from_the_printed_columns_in_every_basis
    10  test_many_sort_keys_order_like_python_with_unknown_last
@@ -17,7 +17,7 @@ Held elsewhere, check → test:
    18  test_unchanged_data_answer_304_and_changed_data_do_not
    19  test_feed_gives_the_rows_of_its_view_without_headers_or_cookies
    19  test_feed_cannot_be_asked_for_more_than_its_view
-   19  test_feed_is_401_when_its_key_is_unknown_revoked_expired_or_its_view_gone
+   19  test_feed_is_401_without_a_valid_key_or_without_its_view
    19  test_feed_key_is_in_no_log_line_when_a_feed_is_refused_or_fails
    20  test_too_many_requests_are_429_with_whole_seconds
    21  test_value_is_at_most_64_bytes_for_every_numeric_column
@@ -101,7 +101,7 @@ def export_url(page: Page, name: str) -> str:
     return found
 
 
-def test_check_03_unknown_parameter_is_told_and_the_rest_holds(browser, site, rows):
+def test_check_03_unknown_parameter_is_named_and_the_rest_applies(browser, site, rows):
     with opened(browser, site) as page:
         ready(page, "/?provider=aws&colour=red")
         expect(page.get_by_role("alert")).to_contain_text("colour")

@@ -142,7 +142,7 @@ def texts_of(picture: Path) -> dict[str, str]:
         ("/", "#chart-save"),
     ],
 )
-def test_picture_of_a_chart_tells_its_title_filters_version_and_page(
+def test_picture_of_a_chart_has_its_title_filters_version_and_page(
     browser, site, market, tmp_path, chart
 ):
     path, button = chart

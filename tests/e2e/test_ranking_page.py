@@ -47,7 +47,7 @@ def heads(page: Page) -> list[str]:
     return page.locator(".paged thead th").all_inner_texts()
 
 
-def test_address_alone_brings_back_rows_order_and_columns(browser, site, rows):
+def test_address_alone_restores_rows_order_and_columns(browser, site, rows):
     with opened(browser, site) as page:
         ready(page, "/")
         page.locator("#panel-more > summary").click()
@@ -88,7 +88,7 @@ def test_address_alone_brings_back_rows_order_and_columns(browser, site, rows):
         expect(page.locator(".chip:not(.all)")).to_have_count(2)
 
 
-def test_conditions_in_error_are_told_beside_their_box(browser, site, rows):
+def test_conditions_in_error_are_explained_beside_their_box(browser, site, rows):
     with opened(browser, site) as page:
         ready(page, "/")
         page.locator("#panel-more > summary").click()

@@ -74,7 +74,7 @@ LIMITS = {
         lambda s: f"\\x{s.encode().hex()}",
     ],
 )
-def test_net_catches_a_secret_when_it_is_written_another_way(written: Callable[[str], str]) -> None:
+def test_net_catches_a_secret_in_another_encoding(written: Callable[[str], str]) -> None:
     net = Net()
     net.plant("odd", 'pa/ss+wo"rd\n0123456789')
     net.see("log", b"nothing of it")
@@ -325,9 +325,7 @@ def ended(run: Run) -> Run:
 
 @pytest.mark.serial
 @pytest.mark.native
-def test_no_secret_is_found_anywhere_when_machines_were_rented_and_much_went_wrong(
-    net, busy, caller, tmp_path
-):
+def test_no_secret_leaks_anywhere_when_rentals_go_wrong(net, busy, caller, tmp_path):
     standing = tmp_path / "standing"
     standing.mkdir()
     sshd = FakeSshd(standing)

@@ -99,7 +99,7 @@ def asked(call: Call, marks: Marks, owner: Callable[[str], str]) -> Iterator[Ask
         yield from _launch(call, marks, owner)
     elif call.action in {"ImportKeyPair", "CreateSecurityGroup"}:
         kind = {"ImportKeyPair": "key-pair", "CreateSecurityGroup": "security-group"}[call.action]
-        yield Asked(action, _arn(call, kind, "new"), region | _wanted(call, kind))
+        yield Asked(action, _arn(call, kind, "new"), region | _requested(call, kind))
         if kind == "security-group":
             yield Asked(action, _arn(call, "vpc", given.get("VpcId", "vpc-default")), region)
         yield from _marking(call)
@@ -129,7 +129,7 @@ def _launch(call: Call, marks: Marks, owner: Callable[[str], str]) -> Iterator[A
         yield Asked("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/{profile}", region)
     for kind in ("instance", "volume", "network-interface"):
         more = machine if kind == "instance" else {}
-        yield _run(call, _arn(call, kind, "new"), _wanted(call, kind) | more)
+        yield _run(call, _arn(call, kind, "new"), _requested(call, kind) | more)
     image = given["ImageId"]
     yield _run(call, f"arn:aws:ec2:{call.region}::image/{image}", {"ec2:Owner": owner(image)})
     if key := given.get("KeyName"):
@@ -152,10 +152,10 @@ def _marking(call: Call) -> Iterator[Asked]:
     """Marking something while it is made is a permission of its own."""
     for kind in call.tagged_kinds():
         context = {"ec2:CreateAction": call.action, "aws:RequestedRegion": call.region}
-        yield Asked("ec2:CreateTags", _arn(call, kind, "new"), context | _wanted(call, kind))
+        yield Asked("ec2:CreateTags", _arn(call, kind, "new"), context | _requested(call, kind))
 
 
-def _wanted(call: Call, kind: str) -> dict[str, str]:
+def _requested(call: Call, kind: str) -> dict[str, str]:
     return {f"aws:RequestTag/{key}": value for key, value in call.tags(kind).items()}
 
 

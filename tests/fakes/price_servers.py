@@ -174,11 +174,13 @@ class PriceServer:
         if not asked.headers.get("authorization", "").startswith("Bearer "):
             return error(401, "unauthorized")
         if asked.path == "/v1/pricing":
-            return told(self.documents["hetzner-pricing"])
+            return json_reply(self.documents["hetzner-pricing"])
         types = self.documents["hetzner-server-types"]["server_types"]
         page = int(asked.query["page"])
         pagination = {"page": page, "next_page": page + 1 if page < len(types) else None}
-        return told({"server_types": types[page - 1 : page], "meta": {"pagination": pagination}})
+        return json_reply(
+            {"server_types": types[page - 1 : page], "meta": {"pagination": pagination}}
+        )
 
     def _digitalocean(self, asked: Asked) -> Reply:
         if not asked.headers.get("authorization", "").startswith("Bearer "):
@@ -187,8 +189,8 @@ class PriceServer:
         half, page = len(sizes) // 2, asked.query.get("page", "1")
         if page == "1":
             following = f"{self.url}/v2/sizes?page=2&per_page=200"
-            return told({"sizes": sizes[:half], "links": {"pages": {"next": following}}})
-        return told({"sizes": sizes[half:], "links": {"pages": {"prev": "…"}}})
+            return json_reply({"sizes": sizes[:half], "links": {"pages": {"next": following}}})
+        return json_reply({"sizes": sizes[half:], "links": {"pages": {"prev": "…"}}})
 
     def _linode(self, asked: Asked) -> Reply:
         page = int(asked.query["page"])
@@ -198,11 +200,13 @@ class PriceServer:
                 {"id": "br-gru", "capabilities": ["Linodes"]},
                 {"id": "us-store-only", "capabilities": ["Object Storage"]},
             ]
-            return told({"data": regions[page - 1 : page], "page": page, "pages": len(regions)})
+            return json_reply(
+                {"data": regions[page - 1 : page], "page": page, "pages": len(regions)}
+            )
         types = self.documents["linode-types"]["data"]
         half = len(types) // 2
         chosen = types[:half] if page == 1 else types[half:]
-        return told({"data": chosen, "page": page, "pages": 2})
+        return json_reply({"data": chosen, "page": page, "pages": 2})
 
     def _azure(self, asked: Asked) -> Reply:
         region = asked.query.get("$filter", "").rpartition("armRegionName eq ")[2].strip("'")
@@ -218,7 +222,7 @@ class PriceServer:
             "NextPageLink": following if skip + size < len(items) else None,
         }
         remaining = {"x-ms-ratelimit-remaining-retailPrices-requests": self.azure_remaining}
-        return told(document, remaining)
+        return json_reply(document, remaining)
 
     def _skus(self, asked: Asked) -> Reply:
         if not (asked.headers.get("x-goog-api-key") or asked.headers.get("authorization")):
@@ -226,8 +230,8 @@ class PriceServer:
         skus = self.documents["gcp-skus"]["skus"]
         half = len(skus) // 2
         if asked.query.get("pageToken") == "second":
-            return told({"skus": skus[half:], "nextPageToken": ""})
-        return told({"skus": skus[:half], "nextPageToken": "second"})
+            return json_reply({"skus": skus[half:], "nextPageToken": ""})
+        return json_reply({"skus": skus[:half], "nextPageToken": "second"})
 
     def _machine_types(self, asked: Asked) -> Reply:
         if not asked.headers.get("authorization", "").startswith("Bearer "):
@@ -235,8 +239,8 @@ class PriceServer:
         items = self.documents["gcp-machine-types"]["items"]
         first = next(iter(items))
         if asked.query.get("pageToken") == "second":
-            return told({"items": {name: v for name, v in items.items() if name != first}})
-        return told({"items": {first: items[first]}, "nextPageToken": "second"})
+            return json_reply({"items": {name: v for name, v in items.items() if name != first}})
+        return json_reply({"items": {first: items[first]}, "nextPageToken": "second"})
 
     def _bulk(self, asked: Asked) -> Reply:
         offers = f"/offers/v1.0/aws/AmazonEC2/{self.version}/eu-west-1/index.json"
@@ -250,7 +254,7 @@ class PriceServer:
         }
         if asked.path not in documents:
             return Reply(b"<Error>NoSuchKey</Error>", 404, "application/xml")
-        return told(documents[asked.path])
+        return json_reply(documents[asked.path])
 
     def _aws(self, asked: Asked) -> Reply:
         if "AWS4-HMAC-SHA256" not in asked.headers.get("authorization", ""):
@@ -259,9 +263,9 @@ class PriceServer:
             entries = self.documents["aws-get-products"]["PriceList"]
             half = len(entries) // 2
             if json.loads(asked.body).get("NextToken") == "second":
-                return told({"FormatVersion": "aws_v1", "PriceList": entries[half:]})
+                return json_reply({"FormatVersion": "aws_v1", "PriceList": entries[half:]})
             page = {"PriceList": entries[:half], "NextToken": "second"}
-            return told({"FormatVersion": "aws_v1", **page})
+            return json_reply({"FormatVersion": "aws_v1", **page})
         form = dict(parse_qsl(asked.body.decode()))
         if form["Action"] == "DescribeAvailabilityZones":
             return Reply(zones_xml(), kind="text/xml")
@@ -273,7 +277,7 @@ class PriceServer:
         return Reply(page_xml, kind="text/xml")
 
 
-def told(document: Any, headers: Mapping[str, str] | None = None) -> Reply:
+def json_reply(document: Any, headers: Mapping[str, str] | None = None) -> Reply:
     return Reply(json.dumps(document).encode(), headers=headers or {})
 
 

@@ -23,7 +23,7 @@ def entry(actor: str, action: str, **detail: object) -> None:
     audit_record(workspace=workspace, actor=actor, action=action, target=workspace, detail=detail)
 
 
-def test_activity_tells_who_did_what_to_which_object(analyst: Client) -> None:
+def test_activity_lists_who_did_what_to_which_object(analyst: Client) -> None:
     entry("bob", "price_enter", amount="4.20", before=None)
     page = analyst.get("/activity/").content.decode()
     for shown in ("bob", "price enter", "workspace", "4.20", "null"):
@@ -38,7 +38,7 @@ def test_activity_is_narrowed_by_author_action_and_day(analyst: Client) -> None:
     assert "No entry is like this" in analyst.get("/activity/?until=2001-01-01").content.decode()
 
 
-def test_bad_day_is_told_and_narrows_nothing(analyst: Client) -> None:
+def test_bad_day_is_an_error_and_narrows_nothing(analyst: Client) -> None:
     entry("bob", "price_enter")
     page = analyst.get("/activity/?since=rubbish").content.decode()
     assert "Ignored" in page

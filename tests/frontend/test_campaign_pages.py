@@ -93,7 +93,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
         ("probes", ["nonsense"], "Select a valid choice"),
     ],
 )
-def test_campaign_form_says_what_is_wrong_beside_the_field_and_loses_nothing(
+def test_campaign_form_has_errors_beside_their_fields_and_loses_nothing(
     operator, field, value, told
 ):
     host = factories.host()
@@ -167,7 +167,7 @@ def test_campaign_page_follows_the_round_only_while_it_goes_on(client, rows):
     assert "4 of 4 runs ended" in text
 
 
-def test_campaign_page_tells_cost_why_runs_failed_and_its_parameters(client, rows):
+def test_campaign_page_has_cost_failure_reasons_and_parameters(client, rows):
     text = text_of(client.get(f"/campaigns/{rows.campaign.pk}/"))
     assert "No price is known for xeon-lab" in text
     assert "There was not enough free space on the host." in text
@@ -360,7 +360,7 @@ def test_schedule_is_turned_off_and_on_and_deleted(operator, rows):
     assert Campaign.objects.filter(pk=rows.campaign.pk).exists()
 
 
-def test_schedules_list_tells_the_last_outcome_and_the_next_start(client, rows):
+def test_schedules_list_has_the_last_outcome_and_the_next_start(client, rows):
     text = text_of(client.get("/schedules/"))
     assert "<code>0 3 * * 1</code>" in text
     assert "01:00–06:00" in text
@@ -392,6 +392,6 @@ def test_admins_add_and_remove_recipients(client, rows):
     assert not Subscription.objects.exists()
 
 
-def test_others_neither_see_nor_change_who_is_told(operator, rows):
+def test_others_neither_see_nor_change_the_recipients(operator, rows):
     assert 'id="notifications"' not in text_of(operator.get("/schedules/"))
     assert operator.post("/subscriptions/new/", {}).status_code == 403

@@ -10,7 +10,7 @@ LINE = re.compile(r"^ +(\d+)  (test_\w+)$", re.MULTILINE)
 CHECKS = {*range(1, 23), *range(28, 38), 39, 40, 41, 43}
 
 
-def test_every_check_is_held_by_a_test_that_exists():
+def test_every_check_has_a_test_that_exists():
     known = {
         node.name
         for file in TESTS.rglob("test_*.py")

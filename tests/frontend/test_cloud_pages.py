@@ -70,7 +70,7 @@ def test_form_leads_back_to_the_list_when_the_provider_is_none(admin, slug):
     assert admin.get(f"/accounts/clouds/new/{slug}/").headers["Location"] == "/accounts/clouds/"
 
 
-def test_form_of_a_way_in_ignores_what_only_another_one_needs(admin):
+def test_form_of_a_method_ignores_fields_of_other_methods(admin):
     role = {"settings_role_arn": "arn:aws:iam::123456789012:role/x", "settings_external_id": "ab"}
     given = fields(access="workload_identity", secret_token="", settings_regions="eu-west-1")
     admin.post("/accounts/clouds/new/aws/", given | role)
@@ -100,9 +100,7 @@ def test_price_list_account_needs_only_its_token(admin):
         ({"access": "static_key"}, "access", "valid choice"),
     ],
 )
-def test_refusal_stands_beside_its_field_and_the_secret_does_not_come_back(
-    admin, change, field, told
-):
+def test_refusal_is_beside_its_field_and_the_secret_is_not_repeated(admin, change, field, told):
     page = text_of(admin.post("/accounts/clouds/new/hetzner/", fields(**change)))
     error = page.partition(f'id="{field}_error">')[2].partition("<")[0]
     assert told in error
@@ -132,7 +130,7 @@ def made(db, queued) -> CloudAccount:
     return found
 
 
-def test_page_tells_who_we_are_what_is_spent_and_which_machines_are_there(admin, made):
+def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
     from backend.common import clock
     from backend.rentals.services.cloud_accounts import MonthlyBudget, account_update
 
@@ -209,7 +207,7 @@ def test_switch_turns_the_account_off_and_on_again(admin, made):
     assert CloudAccount.objects.get().is_enabled
 
 
-def test_account_is_given_up_only_without_machines_and_then_needs_its_secret_anew(admin, made):
+def test_account_is_removed_only_without_machines_and_with_its_secret(admin, made):
     alive = machine(made)
     path = f"/accounts/clouds/{made.pk}"
     refused = text_of(admin.post(f"{path}/delete/", follow=True))
@@ -282,9 +280,7 @@ def test_offer_page_shows_what_is_reserved_and_rents_a_machine(operator, offered
         ({"profile": "huge"}, "profile"),
     ],
 )
-def test_offer_page_tells_beside_the_field_what_is_wrong_with_a_rental(
-    operator, offered, change, field
-):
+def test_offer_page_has_errors_of_a_rental_beside_their_fields(operator, offered, change, field):
     page = text_of(operator.post("/offers/hetzner-cx22/measure/", WANTED | change))
     assert f'id="{field}_error"' in page
     assert not Run.objects.exists()
@@ -310,7 +306,7 @@ def test_offer_page_says_nothing_of_renting_without_account_or_role(client, oper
     assert client.post("/offers/none/measure/", WANTED).status_code == 404
 
 
-def test_run_page_tells_of_its_machine_and_what_each_hour_cost(client, operator, offered, made):
+def test_run_page_has_its_machine_and_the_cost_of_each_hour(client, operator, offered, made):
     one = machine(made, offer=offered, provider_id="server-4711", zone="fsn1-dc14")
     charged(one, "0.0060")
     factories.sample(offered, 21.5, metric="boot_time_s", unit="s", run=one.run)
@@ -396,7 +392,7 @@ def test_campaign_of_offers_is_made_and_shows_its_machines(client, operator, off
         ({"purchase_model": "stolen"}, "purchase_model", "valid choice"),
     ],
 )
-def test_campaign_form_tells_beside_the_field_what_is_wrong_with_its_offers(
+def test_campaign_form_has_errors_of_offers_beside_their_fields(
     operator, offered, change, field, told
 ):
     page = text_of(operator.post("/campaigns/new/", campaign_fields(**change)))

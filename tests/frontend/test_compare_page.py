@@ -88,7 +88,7 @@ def test_columns_are_moved_and_removed_by_links(client, pair):
     assert heads == ["c", "a", "b"]
 
 
-def test_differences_only_hides_what_is_alike_and_what_is_not_told_apart(client, pair):
+def test_differences_only_hides_equal_and_tied_rows(client, pair):
     text = html(client, "/compare/?o=a,c&differences=1")
     assert '<th scope="row">Price' in text
     for alike in ("Kind", "vCPU", "Architecture"):

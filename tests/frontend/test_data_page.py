@@ -55,7 +55,7 @@ def formula(page: str, key: str) -> str:
 # --- formulas ---------------------------------------------------------------------------------
 
 
-def test_data_page_prints_every_formula_for_the_list_that_the_address_asks_for(client, measured):
+def test_data_page_prints_every_formula_for_the_requested_list(client, measured):
     query = "provider=aws&vcpu__gte=2&cols=offer_id,vcpu,pareto,measured_at,price_observed_on"
     page = text_of(client.get(f"/data/?{query}"))
     address = f"http://testserver/api/v1/rankings.csv?{query}"
@@ -137,13 +137,13 @@ def test_data_page_reports_what_it_leaves_out(client, measured):
     assert formula(page, "libreoffice").endswith("rankings.csv?provider=aws")
 
 
-def test_data_page_tells_when_an_address_is_too_long_for_excel(client, measured):
+def test_data_page_warns_when_an_address_is_too_long_for_excel(client, measured):
     page = text_of(client.get("/data/?q=" + "x" * 2100))
     assert "Excel takes 2,048" in page
     assert "Excel takes 2,048" not in text_of(client.get("/data/"))
 
 
-def test_data_page_lists_every_column_and_private_views_only_for_their_owner(client, measured):
+def test_data_page_lists_every_column_and_hides_private_views_of_others(client, measured):
     saved("Private one", visibility="private")
     page = text_of(client.get("/data/"))
     assert page.count('<th scope="row" class="nowrap"><code>') == len(COLUMNS)
@@ -163,7 +163,7 @@ def shown(page: str) -> dict[str, str]:
     return dict(re.findall(r"<dt>(Status|Rows|Bytes)</dt><dd>([^<]*)</dd>", page))
 
 
-def test_trial_tells_status_rows_and_bytes_of_a_list(client, measured):
+def test_trial_shows_status_rows_and_bytes_of_a_list(client, measured):
     expected = client.get("/api/v1/rankings.csv")
     page = tried(client, "http://testserver/api/v1/rankings.csv")
     assert shown(page) == {

@@ -44,7 +44,7 @@ def chart(text):
     )
 
 
-def found(*filters, metric="cmips_score"):
+def frontier_of(*filters, metric="cmips_score"):
     return frontier.frontier(RankingQuery(metric=metric, filters=filters))
 
 
@@ -72,7 +72,7 @@ def test_tables_hold_the_figures_of_the_chart(client, market):
     assert '<td class="number" title="5000.0">5,000' in text or 'title="5000">5,000' in text
 
 
-def test_limits_set_apart_what_is_beyond_them_and_leave_the_line_as_it_was(client, market):
+def test_limits_mark_what_is_beyond_them_and_leave_the_line(client, market):
     text = html(client, "/frontier/?price__lte=0.5&score__gte=500")
     data = chart(text)
     assert [p["offer"] for p in data["points"]] == ["middle", "dear"]
@@ -143,8 +143,8 @@ def test_lower_is_better_turns_the_axis_and_the_limit(client):
     assert "Lower is better" in text
 
 
-def test_interval_that_reaches_zero_is_cut_at_a_floor_below_all_and_marked(market, monkeypatch):
-    one = found()
+def test_interval_down_to_zero_is_cut_at_a_floor_and_marked(market, monkeypatch):
+    one = frontier_of()
     low = [
         row.__class__(**{**vars(row), "score_ci95_low": -5.0, "score_ci95_high": 2000.0})
         if row.offer_id == "middle"
@@ -160,26 +160,26 @@ def test_interval_that_reaches_zero_is_cut_at_a_floor_below_all_and_marked(marke
 
 
 def test_limit_at_or_below_zero_draws_no_line(market):
-    data = drawn(found(Filter("score", "__gte", (Decimal(0),))))
+    data = drawn(frontier_of(Filter("score", "__gte", (Decimal(0),))))
     assert data["limits"] == []
     assert data["y"]["min"] > 0
 
 
 def test_single_point_still_has_an_axis(db):
     published("only", 100.0, "0.1")
-    data = drawn(found())
+    data = drawn(frontier_of())
     assert data["x"]["min"] < 0.1 < data["x"]["max"]
     assert data["y"]["min"] < 100 < data["y"]["max"]
 
 
 def test_points_beyond_the_cap_are_thinned_and_the_rest_counted(market, monkeypatch):
     monkeypatch.setattr(frontier, "MOST_POINTS", 4)
-    data = drawn(found())
+    data = drawn(frontier_of())
     assert len(data["points"]) == 4
     assert [p["offer"] for p in data["points"]][:3] == ["cheap", "middle", "top"]
     assert data["dots"] == [["waste", "waste", "aws", 3.0, 4000.0, False]]
     monkeypatch.setattr(frontier, "MOST_DOTS", 0)
-    assert drawn(found())["thinned"] == 1
+    assert drawn(frontier_of())["thinned"] == 1
 
 
 def test_dots_of_one_cell_are_one(monkeypatch):
@@ -187,13 +187,13 @@ def test_dots_of_one_cell_are_one(monkeypatch):
     for n in range(5):
         published(f"same-{n}", 100.0, "0.1")
     published("apart", 10.0, "10")
-    data = drawn(found())
+    data = drawn(frontier_of())
     assert [dot[0] for dot in data["dots"]] == ["apart"]
     assert data["thinned"] == 4
 
 
 def test_summary_says_what_the_chart_shows(market):
-    said = drawn(found())["summary"]
+    said = drawn(frontier_of())["summary"]
     assert "Scatter chart of 5 offers" in said
     assert "3 of them are on the line" in said
     assert (

@@ -47,7 +47,7 @@ def text_of(answer, status=200) -> str:
     return answer.content.decode()
 
 
-def test_hardware_page_lists_every_assumption_with_its_source_when_there_is_no_model(client):
+def test_hardware_page_lists_assumptions_with_sources_without_a_model(client):
     text = text_of(client.get("/hardware/"))
     assert "No cost model yet." in text
     assert "mean of the Uptime Institute" in text

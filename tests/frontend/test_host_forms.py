@@ -99,14 +99,14 @@ def test_host_form_says_what_is_wrong_beside_the_field_and_keeps_the_rest(
         assert 'value="rack 7"' in text
 
 
-def test_host_form_never_repeats_what_it_cannot_read_of_a_key_in_its_error(operator):
+def test_host_form_never_repeats_an_unreadable_key_in_its_error(operator):
     text = text_of(operator.post("/hosts/new/", host_fields(private_key="secret words")))
     error = re.search(r'id="private_key_error">([^<]*)<', text)
     assert error is not None
     assert "secret" not in error[1]
 
 
-def test_key_is_polled_while_a_scan_is_under_way_and_then_shown(client, queued):
+def test_key_is_polled_during_a_scan_and_then_shown(client, queued):
     host = factories.host(state=HostState.UNVERIFIED, scan_requested_at=factories.AT)
     part = text_of(client.get(f"/hosts/{host.pk}/key/"))
     assert f'hx-get="/hosts/{host.pk}/key/" hx-trigger="every 2s"' in part
@@ -146,7 +146,7 @@ def test_key_is_compared_with_the_file_of_its_type(client, key_type, name):
     assert f"ssh-keygen -lf /etc/ssh/ssh_host_{name}_key.pub" in part
 
 
-def test_changed_key_is_told_loudly(client):
+def test_changed_key_is_shown_beside_the_approved_one(client):
     host = factories.host(state=HostState.KEY_CHANGED, host_key=KEY, scanned_key=OTHER)
     part = text_of(client.get(f"/hosts/{host.pk}/key/"))
     assert "shows another key than the one approved" in part
@@ -154,7 +154,7 @@ def test_changed_key_is_told_loudly(client):
     assert fingerprint(OTHER) in part
 
 
-def test_failed_scan_tells_why(client):
+def test_failed_scan_gives_the_reason(client):
     host = factories.host(state=HostState.UNVERIFIED, scan_error="connection refused")
     assert "connection refused" in text_of(client.get(f"/hosts/{host.pk}/key/"))
 
@@ -298,21 +298,21 @@ def test_host_of_an_archive_offers_no_run_and_no_scan(operator, queued):
 # --- the list of runs -----------------------------------------------------------------------------
 
 
-def test_runs_are_found_by_host_state_profile_and_offer(client, django_assert_max_num_queries):
+def test_runs_are_filtered_by_host_state_profile_and_offer(client, django_assert_max_num_queries):
     rows = engine_rows.engine()
     with django_assert_max_num_queries(8):
         text = text_of(client.get("/runs/"))
     assert f"{Run.objects.count()} runs" in text
 
-    def found(query: str) -> set[str]:
+    def run_ids(query: str) -> set[str]:
         page = text_of(client.get(f"/runs/?{query}"))
         return set(re.findall(r'<th scope="row" class="nowrap"><a href="/runs/([^/]+)/', page))
 
-    assert found("state=failed") == {str(rows.failed.pk)}
-    assert str(rows.going.pk) in found("state=active")
-    assert found(f"host={rows.failed.host_id}") == {str(rows.failed.pk)}
-    assert found("profile=full&offer=own-nas") == set()
-    assert found("offer=own-nas-cork") == {str(rows.failed.pk)}
+    assert run_ids("state=failed") == {str(rows.failed.pk)}
+    assert str(rows.going.pk) in run_ids("state=active")
+    assert run_ids(f"host={rows.failed.host_id}") == {str(rows.failed.pk)}
+    assert run_ids("profile=full&offer=own-nas") == set()
+    assert run_ids("offer=own-nas-cork") == {str(rows.failed.pk)}
     assert "No run is like this" in text_of(client.get("/runs/?state=lost"))
 
 

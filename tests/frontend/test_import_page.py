@@ -150,7 +150,7 @@ def test_binary_file_is_refused_with_the_byte(analyst, offer):
     assert "byte 4 cannot be read" in text
 
 
-def test_text_that_is_there_already_is_told(analyst, offer):
+def test_text_that_is_stored_already_is_an_error(analyst, offer):
     analyst.post("/import/", fields(store="1"))
     text = text_of(analyst.post("/import/", fields(store="1")))
     assert "already imported for own-rack" in text

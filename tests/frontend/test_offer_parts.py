@@ -48,7 +48,7 @@ def test_breakdown_adds_each_extra_to_the_machine(priced):
     assert [part.is_in_basis for part in found.parts] == [True, False, False, False]
 
 
-def test_breakdown_total_is_the_price_of_the_ranking_under_the_whole_basis(priced):
+def test_breakdown_total_is_the_price_of_the_ranking_in_full_basis(priced):
     factories.extra(ExtraKind.EGRESS, "0.09")
     factories.sample(priced, 100.0)
     params = {"basis": ["disk,ip,egress"], "tax_rate": ["0.19"], "period": ["month"]}

@@ -272,7 +272,7 @@ def test_run_page_asks_for_its_fragment_only_while_it_goes_on(client, measured):
     assert "hx-trigger" not in html(client, address)
 
 
-def test_run_page_tells_a_failure_in_words_and_what_is_kept(client, measured):
+def test_run_page_explains_a_failure_and_what_is_kept(client, measured):
     Run.objects.filter(pk=measured.run.pk).update(
         state=RunState.FAILED, failure_reason="disk_full", failure_detail="0.4 GB are free"
     )

@@ -114,7 +114,7 @@ def test_changes_page_sets_two_days_side_by_side(client, offer):
     assert "/offers/aws-m5-large/" not in only
 
 
-def test_changes_page_tells_days_in_the_wrong_order(client):
+def test_changes_page_refuses_days_in_the_wrong_order(client):
     text = text_of(client.get("/prices/changes/?since=2026-02-01&until=2026-01-01"))
     assert 'id="since_error"' in text
 

@@ -78,7 +78,7 @@ def test_conditions_in_error_stay_beside_their_box_and_filter_nothing(client, fe
     assert re.search(r'<details class="panel" id="panel-more" open>', text)
 
 
-def test_conditions_of_a_partial_request_bring_the_whole_page(client, few):
+def test_conditions_of_a_partial_request_return_the_whole_page(client, few):
     good = client.get("/?where=vcpu>=8", headers={"HX-Request": "true"})
     assert good.headers["HX-Redirect"] == "/?vcpu__gte=8"
     bad = client.get("/?where=vcpu", headers={"HX-Request": "true"})
@@ -142,7 +142,7 @@ def test_measured_here_is_yes_no_or_any(client, measured):
 # --- order ------------------------------------------------------------------------------------
 
 
-def test_order_of_two_keys_is_told_in_words_and_by_one_aria_sort(client, few):
+def test_order_of_two_keys_is_in_words_and_in_one_aria_sort(client, few):
     text = html(client, "/?sort=-price,vcpu")
     assert offers(text) == ["eight", "sixteen", "four", "unpriced"]
     assert "by Price, highest first then vCPU, lowest first" in text

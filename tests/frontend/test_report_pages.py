@@ -61,7 +61,7 @@ def test_report_stays_as_it_was_when_prices_change(analyst: Client, measured: Me
         ({"title": "x" * 200}, "150"),
     ],
 )
-def test_bad_title_is_told_and_nothing_is_stored(
+def test_bad_title_is_an_error_and_nothing_is_stored(
     analyst: Client, measured: Measured, given: dict[str, str], told: str
 ) -> None:
     assert told in frozen(analyst, **given).content.decode()

@@ -162,7 +162,7 @@ def test_mixed_fleet_lists_its_parts_and_its_exports_say_the_same(
     assert client.get(compare).status_code == 200
 
 
-def test_interval_ends_and_traffic_are_told(client: Client, db: None) -> None:
+def test_interval_ends_and_traffic_are_shown(client: Client, db: None) -> None:
     steady = factories.offer("steady")
     factories.price(steady, included={"traffic_bytes": 10**12, "traffic_price_per_tb": "2"})
     spread = factories.offer("spread", provider_slug="gcp")

@@ -126,7 +126,7 @@ def test_form_passes_an_offer_on_without_a_billing() -> None:
     assert part == {"role": "all", "price": {"offer": "m5-large", "currency": "USD"}}
 
 
-def test_help_tells_unit_range_default_and_source() -> None:
+def test_help_has_unit_range_default_and_source() -> None:
     form = ScenarioForm()
     step = form.fields["horizon.step_s"]
     assert "; s; 1 to 2,592,000. our assumption" in step.help_text
@@ -169,12 +169,12 @@ def test_help_tells_unit_range_default_and_source() -> None:
         ("points", "a,1", "a,1", "a,1"),
     ],
 )
-def test_values_are_typed_and_told(kind: str, text: str, value: Any, back: str) -> None:
+def test_values_are_typed_and_explained(kind: str, text: str, value: Any, back: str) -> None:
     assert typed(text, kind) == value
     assert told(value, kind) == back
 
 
-def test_values_that_no_form_would_give_are_told_as_they_are() -> None:
+def test_values_that_no_form_would_give_are_shown_unchanged() -> None:
     assert told([9, "x"], "days") == '[9, "x"]'
     assert told(None, "days") == ""
     assert told([["2026-01-01T00:00:00Z", 2]], "points") == "2026-01-01T00:00:00Z,2"

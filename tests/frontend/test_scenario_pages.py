@@ -77,7 +77,7 @@ def test_list_says_that_there_is_nothing_and_offers_templates(client: Client) ->
         assert template.sentence in text
 
 
-def test_list_tells_what_is_frozen(client: Client) -> None:
+def test_list_marks_what_is_frozen(client: Client) -> None:
     stored()
     scenario_freeze(scenario=stored("events"), actor="ada")
     lines = rows(text_of(client, "/scenarios/"), "Scenarios")
@@ -239,7 +239,7 @@ def test_result_shows_the_cheapest_option_when_the_address_names_none(client: Cl
     assert first["x"]["values"][-1] - first["x"]["values"][0] > 28 * 86_400_000
 
 
-def test_result_tells_contracts_when_the_project_may_end(client: Client) -> None:
+def test_result_lists_contracts_when_the_project_may_end(client: Client) -> None:
     stored("project_may_fail")
     lines = rows(text_of(client, "/scenarios/a-project-that-may-fail/"), "Contracts")
     assert lines[1][0] == "dedicated, 12 months"
@@ -289,7 +289,7 @@ def test_result_says_so_when_an_offer_is_gone(client: Client) -> None:
     assert "has no result any more" in compared
 
 
-def test_map_tells_the_cheapest_option_with_what_it_leaves(client: Client) -> None:
+def test_map_names_the_cheapest_option_with_its_unmet_demand(client: Client) -> None:
     stored()
     text = text_of(client, f"/scenarios/{STARTUP}/map/")
     line = next(line for line in rows(text, "Cheapest option") if "as stated" in line[0])
@@ -350,7 +350,7 @@ def test_scenario_is_deleted_by_who_may(client: Client) -> None:
     assert Scenario.objects.count() == 1
 
 
-def test_freezing_twice_is_told_and_changes_nothing(analyst: Client) -> None:
+def test_freezing_twice_is_an_error_and_changes_nothing(analyst: Client) -> None:
     stored()
     for _ in range(2):
         answer = analyst.post(f"/scenarios/{STARTUP}/freeze/", {"note": ""}, follow=True)

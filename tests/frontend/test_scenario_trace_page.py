@@ -42,7 +42,7 @@ def sent(client: Client, content: str | bytes, **given: str) -> Any:
     return client.post("/scenarios/trace/", {"file": file, "template": "startup"} | given)
 
 
-def test_recording_becomes_a_scenario_whose_gaps_are_told(analyst: Client) -> None:
+def test_recording_becomes_a_scenario_whose_gaps_are_listed(analyst: Client) -> None:
     answer = sent(analyst, CSV)
     scenario = Scenario.objects.get()
     assert answer.headers["Location"] == f"/scenarios/{scenario.slug}/"
@@ -71,7 +71,7 @@ def test_series_of_an_export_is_chosen_by_its_label(analyst: Client) -> None:
         ("1767225600,1\n1799225600,1\n", {"step_s": "1"}, "take longer ones"),
     ],
 )
-def test_rubbish_is_told_by_its_place_and_nothing_is_kept(
+def test_rubbish_is_refused_by_position_and_nothing_is_stored(
     analyst: Client, content: str | bytes, given: dict[str, str], told: str
 ) -> None:
     answer = sent(analyst, content, **given)
@@ -98,7 +98,7 @@ def test_command_prints_the_document_that_simulate_reads(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "told"), [("1767225600,x\n", "line 1"), (None, "No such file")]
 )
-def test_command_tells_a_fault_in_one_line(tmp_path: Path, content: str | None, told: str) -> None:
+def test_command_prints_a_fault_in_one_line(tmp_path: Path, content: str | None, told: str) -> None:
     path = tmp_path / "load.csv"
     if content is not None:
         path.write_text(content)

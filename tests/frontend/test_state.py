@@ -25,7 +25,7 @@ def test_query_changes_one_parameter_and_keeps_the_others():
     assert state.query({}, page=None) == ""
 
 
-def test_chips_tell_every_filter_and_link_to_the_state_without_it():
+def test_chips_name_every_filter_and_link_to_the_state_without_it():
     params = {"metric": ["coremark_score"], "provider": ["aws,gcp"], "ram_gib__gte": ["8"]}
     first, second = state.chips(params, "/")
     assert (first.label, first.value) == ("Provider", "AWS, Google Cloud")
@@ -59,7 +59,7 @@ def test_repeated_sort_keys_are_dropped_from_every_link():
     assert len(here.sorting()) == 2
 
 
-def test_sorting_tells_each_key_with_links_that_turn_it_round_and_take_it_out():
+def test_sorting_lists_each_key_with_links_to_reverse_and_remove_it():
     first, second = state.Address("/", {"sort": ["price,-score"]}).sorting()
     assert (first.label, first.is_descending, first.turn_url) == (
         "Price",
@@ -71,12 +71,12 @@ def test_sorting_tells_each_key_with_links_that_turn_it_round_and_take_it_out():
     assert (only.name, only.is_descending) == ("value_per_cost", True)
 
 
-def test_with_key_adds_a_column_at_the_end_or_turns_it_round_in_place():
+def test_with_key_appends_a_column_or_reverses_it_where_it_is():
     assert state.with_key("price", "-score") == "price,-score"
     assert state.with_key("price,-score,vcpu", "score") == "price,score,vcpu"
 
 
-def test_cleaned_drops_the_machine_and_amounts_whose_part_is_not_held():
+def test_cleaned_drops_the_machine_and_amounts_of_absent_parts():
     given = {
         "basis": ["machine,disk", "disk"],
         "basis_disk_gb": ["500"],
@@ -87,7 +87,7 @@ def test_cleaned_drops_the_machine_and_amounts_whose_part_is_not_held():
     assert state.cleaned({"basis": ["machine"], "measured": ["any"]}) == {}
 
 
-def test_chip_of_a_basis_tells_its_amounts_and_takes_them_away_together():
+def test_chip_of_a_basis_names_its_amounts_and_removes_them_together():
     params = {"basis": ["disk,egress"], "basis_disk_gb": ["500"], "q": ["x"]}
     basis, _ = state.chips(params, "/")
     assert basis.value == "machine + disk 500 GB + traffic out 1000 GB/month"

@@ -85,7 +85,7 @@ def test_more_flows_than_colours_are_drawn_as_others(client: Client) -> None:
     assert statuses(html)[0] == "No link full: every flow gets what it asks for"
 
 
-def test_flow_on_a_bond_is_held_by_one_of_its_links(client: Client) -> None:
+def test_flow_on_a_bond_is_limited_by_one_of_its_links(client: Client) -> None:
     html = page(client, link="uplink", kind="gigabit", links=4, join="bond", flow="copy", flows=1)
     row = table(html, "What each flow gets")[0]
     assert row[3:6] == ["125.0", "125.0", "one of the links of uplink"]
@@ -113,7 +113,7 @@ def test_document_shown_gives_the_same_rates_over_the_api(client: Client) -> Non
     assert rates == pytest.approx([124.6e6, 1e5, 40e6])
 
 
-def test_wrong_values_stay_typed_and_are_told_with_their_place(client: Client) -> None:
+def test_wrong_values_stay_typed_with_errors_at_their_fields(client: Client) -> None:
     html = page(client, link=["a", ""], speed=["x", "3"], flow=["w"], flows=["0"], move="-1")
     for told in (
         "Link 1, Speed of one, MB/s: Enter a number.",
@@ -141,7 +141,7 @@ def test_wrong_values_stay_typed_and_are_told_with_their_place(client: Client) -
         ({"flow": ["x"] * 21}, "21 flows are too many: at most 20."),
     ],
 )
-def test_fault_of_links_is_told(client: Client, params: dict[str, object], told: str) -> None:
+def test_fault_of_links_is_shown(client: Client, params: dict[str, object], told: str) -> None:
     assert told in page(client, **params)
 
 
@@ -154,7 +154,7 @@ def test_flows_without_links_and_links_without_flows_are_no_faults(client: Clien
     assert table(idle, "What each flow gets")[0][-1] == "never"
 
 
-def test_measured_set_is_held_against_its_disks(client: Client) -> None:
+def test_measured_set_is_compared_with_its_disks(client: Client) -> None:
     # 16 × 160 = 2,560 MB/s; 2,314 were seen: 90.4 %
     assert table(page(client), "Expected and measured") == [
         ["Reading", "2,560", "2,314", "90.4 %"],
@@ -181,7 +181,7 @@ def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) ->
     assert rows["dRAID1"][0].endswith("whole number from 1 to 3")
 
 
-def test_bytes_of_an_array_are_told_and_drawn(client: Client) -> None:
+def test_bytes_of_an_array_are_listed_and_drawn(client: Client) -> None:
     html = page(client, level="raidz2", disks=6, size=4, read=100, read_iops=100)
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
     assert space["In all"] == "24.0 TB = 21.83 TiB"
@@ -241,7 +241,7 @@ def test_fault_of_an_array_stands_at_its_field(
         ({"modules": "1", "channels": "1"}, []),
     ],
 )  # fmt: skip
-def test_memory_tells_what_is_lost(
+def test_memory_shows_what_is_lost(
     client: Client, params: dict[str, str], warnings: list[str]
 ) -> None:
     html = page(client, sockets=2, rated=3200, **params)
@@ -289,7 +289,7 @@ def test_names_are_escaped(client: Client) -> None:
     assert b"<b>" not in raw
 
 
-def test_unknown_parameter_is_told(client: Client) -> None:
+def test_unknown_parameter_is_named(client: Client) -> None:
     assert "Not known here, and without effect: colour." in page(client, colour="red")
 
 

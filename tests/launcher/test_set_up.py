@@ -40,7 +40,7 @@ def ran(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("output", "words"), RECORDED.items())
-def test_failure_of_a_tool_is_told_in_words_when_known(output, words):
+def test_failure_of_a_tool_is_explained_when_known(output, words):
     assert words in steps.meaning(output)
 
 

@@ -175,7 +175,7 @@ def test_nothing_is_left_when_stop_is_called(up):
     assert "Traceback" not in up.output.read_text()
 
 
-def test_left_overs_are_stopped_when_a_killed_launcher_is_followed_by_another(tmp_path):
+def test_left_overs_of_a_killed_launcher_are_stopped_by_the_next(tmp_path):
     first = Launched(tmp_path / "state")
     running = records(first.state)
     # The worst case: the kernel's signal on the launcher's death reaches nobody, because all are stopped.

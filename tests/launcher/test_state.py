@@ -40,7 +40,7 @@ def test_state_is_for_this_user_only_when_made(state):
     assert (state.directory / "secrets.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_state_is_a_problem_when_its_place_is_a_file(tmp_path):
+def test_state_is_a_problem_when_its_path_is_a_file(tmp_path):
     (tmp_path / "state").write_text("")
     with pytest.raises(Problem, match="state folder"):
         State(tmp_path / "state")
@@ -81,7 +81,7 @@ def test_stranger_is_left_alone_when_it_has_the_number_of_a_left_over(state, pro
     assert process.poll() is None
 
 
-def test_process_of_an_earlier_boot_is_left_alone_when_found(state, process):
+def test_process_of_an_earlier_boot_is_left_alone(state, process):
     state.save_processes({"worker": replace(Record.of("worker", process.pid), boot="another")})
     assert state.stop_left_overs() == []
     assert process.poll() is None
@@ -117,7 +117,7 @@ def test_throw_away_state_is_gone_when_its_purpose_ends(state):
     assert not own.directory.exists()
 
 
-def test_throw_away_state_of_a_killed_launcher_is_cleaned_when_the_next_one_starts(state, process):
+def test_throw_away_state_of_a_killed_launcher_is_cleaned_by_the_next(state, process):
     old = State(state.directory / "throw-away" / "test-old")
     record = Record.of("worker", process.pid)
     old.save_processes({"worker": record})

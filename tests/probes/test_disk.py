@@ -125,7 +125,7 @@ def test_fio_measures_depth_one_only_when_no_asynchronous_engine_works(
     assert said.startswith("=== failure unavailable: neither libaio nor io_uring works here")
 
 
-def test_fio_tells_what_fio_said_when_it_fails(run_directory, target, programs):
+def test_fio_repeats_the_message_of_fio_when_it_fails(run_directory, target, programs):
     needs("fio")
     _put_fio(programs, "*--time_based*", 'echo "fio: a bad day" >&2; exit 1')
     run_directory.plan(_fio_step(target))
@@ -137,7 +137,7 @@ def test_fio_tells_what_fio_said_when_it_fails(run_directory, target, programs):
 
 
 @pytest.mark.parametrize("step", ["fio_run {} 16777216 randread 4k 1 1 0.1 0", "small_files {} 9"])
-def test_series_says_disk_full_when_the_directory_has_no_room(run_directory, small_disk, step):
+def test_series_says_disk_full_when_the_directory_has_no_space(run_directory, small_disk, step):
     needs("fio")
     code = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=5)
     assert code.startswith(f"=== failure disk_full: {small_disk} has ")

@@ -17,9 +17,7 @@ def _inventory(run_directory, shell, *directories, path=""):
     return found
 
 
-def test_inventory_tells_of_each_directory_when_they_are_on_several_file_systems(
-    run_directory, shell, target
-):
+def test_inventory_describes_each_directory_on_several_file_systems(run_directory, shell, target):
     found = _inventory(run_directory, shell, target, "/dev/shm")
     assert found["mount /dev/shm"].text.startswith("/dev/shm tmpfs rw,")
     assert found["device /dev/shm"].lines[0] in {"tmpfs", "shm"}
@@ -57,7 +55,7 @@ def test_inventory_goes_on_when_tools_are_missing_or_hang(run_directory, program
 ZFS_MOUNTS = "tank/data /tank zfs rw,xattr 0 0\n"
 
 
-def test_inventory_tells_ashift_when_a_directory_is_on_zfs(run_directory, programs):
+def test_inventory_has_ashift_when_a_directory_is_on_zfs(run_directory, programs):
     # No ZFS here: the mount table is a stand-in, and so are the two commands.
     script = run_directory.path / "common.sh"
     mounts = programs.directory / "mounts"
@@ -86,7 +84,7 @@ CLOUD_INIT = """{
 """
 
 
-def test_inventory_tells_the_cloud_when_cloud_init_wrote_it(run_directory, tmp_path):
+def test_inventory_names_the_cloud_when_cloud_init_wrote_it(run_directory, tmp_path):
     (tmp_path / "instance-data.json").write_text(CLOUD_INIT)
     (tmp_path / "cloud-id").write_text("aws\n")
     script = run_directory.path / "inventory.sh"

@@ -69,19 +69,19 @@ def test_memory_measures_each_node_when_there_are_several(probe, tmp_path):
     assert [sample.variant for sample in each] == ["node0", "node2"]
 
 
-def test_memory_tells_no_nodes_when_there_is_one(probe, tmp_path):
+def test_memory_omits_nodes_when_there_is_one(probe, tmp_path):
     for nodes in (_node_directory(tmp_path, "0-8191"), tmp_path / "missing"):
         done = probe("memory", *BANDWIDTH, "--nodes", nodes)
         assert "nodes" not in json.loads(done.stdout)
 
 
-def test_memory_tells_no_nodes_when_not_all_threads_run(probe, tmp_path):
+def test_memory_omits_nodes_when_not_all_threads_run(probe, tmp_path):
     nodes = _node_directory(tmp_path, "0", "1")
     done = probe("memory", *BANDWIDTH, "--threads", 1, "--nodes", nodes)
     assert ("nodes" in json.loads(done.stdout)) == (len(os.sched_getaffinity(0)) == 1)
 
 
-def test_memory_tells_the_handover_when_two_workers_have_a_cpu_each(probe):
+def test_memory_has_the_handover_when_two_workers_have_a_cpu_each(probe):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two CPUs are needed")
     told = None

@@ -53,7 +53,7 @@ def test_native_names_are_no_disks_when_they_stand_on_others(answers):
     assert answers(("traffic.h",), body) == ["0"] * len(names)
 
 
-def test_native_line_of_counters_is_read_when_there_is_no_blank_behind_the_colon(answers):
+def test_native_line_of_counters_is_read_without_a_blank_after_the_colon(answers):
     body = """
     char name[NAME_BYTES];
     const char *cursor = "  eth0:12345 7 0\\n";

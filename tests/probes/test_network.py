@@ -60,7 +60,7 @@ def _iperf3(text):
     return key_values("network", conditions, CONDITIONS), json.loads(record.text)
 
 
-def test_network_measures_both_ways_when_a_peer_serves(run_directory, shell, serve, port):
+def test_network_measures_both_directions_when_a_peer_serves(run_directory, shell, serve, port):
     serve(30)
     for direction, streams in (("forward", 2), ("reverse", 1)):
         words = ("tcp", "127.0.0.1", port, 1, streams, direction)

@@ -56,7 +56,7 @@ def test_observe_records_output_and_cpu_when_the_command_works(observed):
     assert conditions.cpu_share == pytest.approx(share, abs=1e-3)
 
 
-def test_observe_counts_the_cpu_of_grandchildren_when_nobody_waited_for_them(observed, bundle):
+def test_observe_counts_the_cpu_of_grandchildren_without_a_wait(observed, bundle):
     pipe = observed.directory / "pipe"
     os.mkfifo(pipe)
     # In a session of its own and never waited for by the shell, which ends as soon as it is done.
@@ -92,7 +92,7 @@ def test_observe_finds_the_command_in_path_when_it_has_no_slash(observed, tmp_pa
     assert observed("mine").exit_code == 9
 
 
-def test_observe_starts_the_command_without_blocked_signals_in_its_own_group(observed):
+def test_observe_starts_the_command_unblocked_in_its_own_group(observed):
     observed("sh", "-c", "cat /proc/self/status; cut -d' ' -f1,5 /proc/$$/stat; echo; cat <&0")
     printed = (observed.directory / "out").read_text()
     assert "SigBlk:\t0000000000000000" in printed
@@ -133,7 +133,7 @@ def test_observe_leaves_no_background_process_when_the_command_ends(observed):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_observe_ends_the_command_and_records_it_when_it_is_told_to_stop(observed, number):
+def test_observe_ends_and_records_the_command_when_stopped(observed, number):
     pipe = observed.directory / "started"
     os.mkfifo(pipe)
     command = observed.arguments("sh", "-c", f"echo $$ > {pipe}; exec sleep 60")
@@ -167,7 +167,7 @@ def test_observe_escapes_the_command_when_it_holds_odd_bytes(observed):
     assert json.loads(observed.record.read_bytes())["command"] == expected
 
 
-def test_observe_tells_seconds_since_the_start_when_given_one(observed):
+def test_observe_writes_seconds_since_the_start_when_given_one(observed):
     uptime_s = float(Path("/proc/uptime").read_text().split()[0])
     conditions = observed("true", options=("--since", f"{uptime_s - 100:.2f}"))
     assert 100 <= conditions.started_s < 110
@@ -328,7 +328,7 @@ def test_observe_leaves_the_lines_that_were_whole_when_it_is_killed(observed):
     assert len(observe.series(path.read_text())["t_s"]) >= 2
 
 
-def test_observe_exits_5_before_the_command_when_the_disk_of_the_series_is_full(observed):
+def test_observe_exits_5_before_the_command_when_the_disk_is_full(observed):
     if not Path("/dev/full").exists():
         pytest.skip("/dev/full is missing")
     command = observed.arguments("true", options=("--series", "/dev/full"))
@@ -336,7 +336,7 @@ def test_observe_exits_5_before_the_command_when_the_disk_of_the_series_is_full(
     assert not observed.record.exists()
 
 
-def test_observe_exits_6_before_the_command_when_the_series_has_no_directory(observed):
+def test_observe_exits_6_before_the_command_without_a_series_directory(observed):
     missing = observed.directory / "missing" / "series"
     command = observed.arguments("touch", "ran", options=("--series", str(missing)))
     assert subprocess.run(command, timeout=20, capture_output=True).returncode == 6

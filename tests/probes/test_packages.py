@@ -95,7 +95,7 @@ def _database(host):
 
 
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_packages_are_installed_and_removed_again_when_the_manager_is_known(
+def test_packages_are_installed_and_removed_by_a_known_manager(
     run_directory, host, programs, manager
 ):
     place = host(manager)
@@ -112,9 +112,7 @@ def test_packages_are_installed_and_removed_again_when_the_manager_is_known(
     assert not left & {"installed", "working", "before", "after", "attempt", "remains"}
 
 
-def test_packages_wait_and_leave_others_alone_when_another_manager_has_the_lock(
-    run_directory, host, programs, shell
-):
+def test_packages_wait_when_another_manager_has_the_lock(run_directory, host, programs, shell):
     place = host()
     (place / "locked").touch()
     text = run_directory.run(shell, "packages.sh", "install", "fio", path=programs.path)

@@ -85,7 +85,7 @@ def test_runner_reads_a_file_of_its_own_when_nothing_was_written(run_directory, 
     assert (sample.metric, sample.parameters["bytes"]) == ("disk_read_bytes_per_s", 16 * MIB)
 
 
-def test_runner_skips_the_rest_of_a_series_when_told_to_stop(run_directory, shell):
+def test_runner_skips_the_rest_of_a_series_when_stopped(run_directory, shell):
     run_directory.plan(
         "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
         "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.05",
@@ -290,7 +290,7 @@ def test_runner_is_unsupported_when_the_probes_cannot_run(run_directory):
     assert runner_status.parse(run_directory.status()).failure == "unsupported"
 
 
-def test_runner_says_disk_full_and_measures_on_when_the_target_is_too_small(
+def test_runner_says_disk_full_and_goes_on_when_the_target_is_too_small(
     run_directory, shell, small_disk
 ):
     run_directory.plan(
@@ -311,7 +311,7 @@ def test_runner_says_disk_full_and_measures_on_when_the_target_is_too_small(
     assert list(small_disk.iterdir()) == []
 
 
-def test_runner_says_disk_full_when_there_is_no_room_for_results(bundle, shell, small_disk):
+def test_runner_says_disk_full_when_there_is_no_space_for_results(bundle, shell, small_disk):
     directory = small_disk / "rackrate-full"
     directory.mkdir()
     run = RunDirectory(directory, bundle)

@@ -91,7 +91,7 @@ def test_small_files_exits_5_before_it_begins_when_the_files_do_not_fit(probe, t
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_small_files_removes_all_when_it_is_told_to_stop(bundle, tmp_path, number):
+def test_small_files_removes_all_when_stopped(bundle, tmp_path, number):
     directory = tmp_path / "files"
     program = bundle.binaries["small_files"].path
     command = [str(program), "--directory", str(directory), "--files", "50000"]
@@ -127,7 +127,7 @@ def test_small_files_exits_4_when_a_file_comes_back_changed(bundle, tmp_path, da
     assert not directory.exists()
 
 
-def test_small_files_exits_3_and_touches_nothing_when_the_directory_is_there(probe, tmp_path):
+def test_small_files_exits_3_and_touches_nothing_existing(probe, tmp_path):
     kept = tmp_path / "files" / "kept"
     kept.parent.mkdir()
     kept.write_text("mine")
@@ -150,7 +150,7 @@ def test_small_files_exits_3_and_touches_nothing_when_the_directory_is_there(pro
         ["--directory", "x", "--files", "10", "--other", "1"],
     ],
 )
-def test_small_files_exits_2_with_an_error_line_when_the_arguments_are_wrong(probe, arguments):
+def test_small_files_exits_2_with_an_error_line_for_wrong_arguments(probe, arguments):
     done = probe("small_files", *arguments)
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]

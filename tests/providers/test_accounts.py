@@ -125,13 +125,13 @@ def test_settings_are_refused_by_pointer_when_they_have_no_meaning(pointer, give
         ("/settings/project", "gcp", "workload_identity", {"regions": ["europe-west1"]}),
     ],
 )  # fmt: skip
-def test_account_is_refused_by_pointer_when_its_way_in_does_not_fit(
+def test_account_is_refused_by_pointer_when_its_method_does_not_fit(
     pointer, provider, access, given
 ):
     assert refused(lambda: settings(provider, access, **given)).field == pointer
 
 
-def test_account_that_only_reads_prices_names_no_place_when_checked():
+def test_account_that_only_reads_prices_needs_no_region():
     assert checked_settings("linode", "token", {}, are_endpoints_allowed=False) == {}
     refusal = refused(lambda: settings("linode", "token", regions=["eu-central"]))
     assert (refusal.field, refusal.detail) == (
@@ -157,7 +157,7 @@ def test_settings_that_say_whose_machines_they_are_are_listed_when_asked():
 # --- secrets --------------------------------------------------------------------------------------
 
 
-def test_secret_has_the_fields_of_its_way_in_when_sound():
+def test_secret_has_the_fields_of_its_method_when_valid():
     assert secret("aws", "workload_identity") == {}
     assert secret("aws", "static_key", **PAIR) == PAIR
     assert secret("aws", "assume_role") == {}
@@ -187,9 +187,7 @@ def test_secret_has_the_fields_of_its_way_in_when_sound():
         ("/secret/service_account_json", "gcp", "static_key", {"service_account_json": "[]"}),
     ],
 )
-def test_secret_is_refused_by_pointer_and_never_quoted_when_it_does_not_fit(
-    pointer, provider, access, given
-):
+def test_unfit_secret_is_refused_by_pointer_and_never_quoted(pointer, provider, access, given):
     refusal = refused(lambda: secret(provider, access, **given))
     assert refusal.field == pointer
     assert not any(isinstance(v, str) and len(v) > 3 and v in str(refusal) for v in given.values())
@@ -217,7 +215,7 @@ def test_key_file_may_name_another_address_when_the_server_allows_it():
     assert found == {"service_account_json": text}
 
 
-def test_static_key_is_flagged_when_the_provider_knows_a_way_without_one():
+def test_static_key_is_flagged_when_the_provider_has_a_keyless_method():
     assert is_static_key("aws", "static_key", has_secret=True)
     assert is_static_key("aws", "assume_role", has_secret=True)
     assert not is_static_key("aws", "assume_role", has_secret=False)
@@ -225,7 +223,7 @@ def test_static_key_is_flagged_when_the_provider_knows_a_way_without_one():
     assert not is_static_key("forgotten", "token", has_secret=True)
 
 
-def test_secret_is_needed_only_where_the_way_in_has_one_when_asked():
+def test_secret_is_needed_only_by_methods_with_a_secret():
     assert needs_secret("hetzner", "token")
     assert not needs_secret("aws", "assume_role")
 
@@ -240,7 +238,7 @@ def test_secret_is_needed_only_where_the_way_in_has_one_when_asked():
         max_size=5,
     )
 )
-def test_settings_are_sound_or_refused_below_settings_when_anything_is_given(given_settings):
+def test_settings_are_valid_or_refused_below_settings(given_settings):
     pointer, found = "", {"regions": []}
     try:
         found = settings("aws", "workload_identity", **given_settings)

@@ -13,7 +13,7 @@ from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot
 
 
-def _found(results):
+def _prices_and_reasons(results):
     results = list(results)
     prices = [row for row in results if isinstance(row, ParsedPrice)]
     return prices, {row.raw_id: row.reason for row in results if isinstance(row, Skipped)}
@@ -33,7 +33,7 @@ ITEM = {
 
 
 def test_rule_07_spot_prices_keep_their_zone_and_the_latest_counts(answer):
-    prices, reasons = _found(aws_spot.parse([answer("aws-spot")], region="eu-west-1"))
+    prices, reasons = _prices_and_reasons(aws_spot.parse([answer("aws-spot")], region="eu-west-1"))
     assert {price.zone: str(price.amount) for price in prices} == {
         "eu-west-1a": "0.041200",
         "eu-west-1b": "0.038700",
@@ -51,7 +51,9 @@ def test_rule_07_spot_prices_keep_their_zone_and_the_latest_counts(answer):
 @pytest.mark.parametrize("order", [1, -1])
 def test_spot_price_is_the_latest_in_whatever_order_they_come(order):
     older = {**ITEM, "SpotPrice": "0.05", "Timestamp": "2026-01-01T10:00:00+00:00"}
-    prices, _ = _found(aws_spot.parse([_spot(*[ITEM, older][::order])], region="eu-west-1"))
+    prices, _ = _prices_and_reasons(
+        aws_spot.parse([_spot(*[ITEM, older][::order])], region="eu-west-1")
+    )
     assert [str(price.amount) for price in prices] == ["0.04"]
 
 
@@ -60,13 +62,15 @@ def test_rule_07_zones_go_by_id_when_it_is_known():
     other = {**ITEM, "AvailabilityZone": "eu-west-1z"}
     page = _spot(ITEM, told, other)
     ids = {"eu-west-1a": "euw1-az1"}
-    prices, reasons = _found(aws_spot.parse([page], region="eu-west-1", zone_ids=ids))
+    prices, reasons = _prices_and_reasons(aws_spot.parse([page], region="eu-west-1", zone_ids=ids))
     assert [price.zone for price in prices] == ["euw1-az1", "euw1-az3"]
     assert list(reasons.values()) == [Reason.UNKNOWN_ZONE]
 
 
 def test_spot_row_is_skipped_when_it_names_no_type():
-    _, reasons = _found(aws_spot.parse([_spot({**ITEM, "InstanceType": ""})], region="eu-west-1"))
+    _, reasons = _prices_and_reasons(
+        aws_spot.parse([_spot({**ITEM, "InstanceType": ""})], region="eu-west-1")
+    )
     assert list(reasons.values()) == [Reason.NO_TYPE]
 
 
@@ -82,7 +86,9 @@ def on_demand(answer):
 
 def test_rule_06_savings_plans_are_joined_on_the_sku(answer, on_demand):
     # The plan's rate of SKU03, the dedicated m5.large, is none of the type's prices.
-    prices, reasons = _found(aws_savings.parse([answer("aws-savings-plans")], on_demand))
+    prices, reasons = _prices_and_reasons(
+        aws_savings.parse([answer("aws-savings-plans")], on_demand)
+    )
     assert {
         (price.offer, price.plan, price.term, price.upfront): str(price.amount) for price in prices
     } == {
@@ -97,7 +103,7 @@ def test_rule_06_savings_plans_are_joined_on_the_sku(answer, on_demand):
 def test_savings_plans_are_read_when_products_come_last(answer, on_demand):
     told = json.loads(answer("aws-savings-plans"))
     text = json.dumps({"terms": {**told["terms"], "other": [1]}, "products": told["products"]})
-    assert len(_found(aws_savings.parse([text], on_demand))[0]) == 3
+    assert len(_prices_and_reasons(aws_savings.parse([text], on_demand))[0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,7 @@ def test_savings_rate_is_skipped_with_its_reason_when_it_is_no_price(
 ):
     text = answer("aws-savings-plans")
     assert old in text
-    _, reasons = _found(aws_savings.parse([text.replace(old, new)], on_demand))
+    _, reasons = _prices_and_reasons(aws_savings.parse([text.replace(old, new)], on_demand))
     assert reasons["PLAN1.SKU00"] is reason
 
 

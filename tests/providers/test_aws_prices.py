@@ -90,7 +90,7 @@ def test_rule_01_the_plain_linux_row_is_taken_when_a_type_has_many(forms, form):
 
 
 @pytest.mark.parametrize("name", ["marketoption", "licenseModel", "usagetype"])
-def test_rule_01_an_attribute_does_not_filter_when_the_answer_does_not_carry_it(name):
+def test_rule_01_an_attribute_that_is_absent_does_not_filter(name):
     entry = _entry()
     entry["product"]["attributes"].pop(name, None)
     assert _prices(_parsed(entry))["m5.large"].amount == Decimal("0.107")
@@ -124,7 +124,7 @@ def test_rule_02_no_row_is_taken_when_two_right_ones_differ():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rule_03_m5_large_costs_0_107_when_its_rows_have_seven_prices_and_more(forms, form):
+def test_rule_03_m5_large_costs_0_107_among_its_seven_and_more_prices(forms, form):
     assert _prices(forms[form])["m5.large"].amount == Decimal("0.107")
 
 
@@ -144,7 +144,7 @@ def test_rule_05_bare_metal_costs_what_its_shared_row_says(forms, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rule_06_reserved_terms_are_told_apart_when_a_type_has_several(forms, form):
+def test_rule_06_reserved_terms_are_separate_when_a_type_has_several(forms, form):
     found = {
         (row.term, row.upfront, row.plan): (
             str(row.amount),
@@ -213,7 +213,7 @@ def test_rule_08_region_is_its_code_and_currency_is_read():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_type_carries_what_the_answer_tells(forms, form):
+def test_type_has_the_fields_of_the_answer(forms, form):
     types = {row.name: row for row in forms[form] if isinstance(row, ParsedType)}
     large, metal, disks = types["m5.large"], types["m6g.metal"], types["i3en.24xlarge"]
     assert (large.vcpu_count, large.memory_bytes, large.arch) == (2, 8 * 2**30, "x86_64")
@@ -280,7 +280,7 @@ def test_offer_file_is_refused_when_it_has_another_shape(text, said):
         list(aws_bulk.from_json([text]))
 
 
-def test_offer_file_tells_the_line_that_has_no_currency(answer):
+def test_offer_file_names_the_line_that_has_no_currency(answer):
     text = answer("aws-offer-file").replace('"USD": "0.1070000000"', "")
     assert Reason.NO_CURRENCY in _reasons(aws_bulk.from_json([text])).values()
 

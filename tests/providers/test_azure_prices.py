@@ -85,13 +85,13 @@ def test_rule_18_reservation_is_the_price_of_the_whole_term(results):
     assert round(price.hourly_effective(Decimal(730)), 5) == Decimal("0.02774")
 
 
-def test_rule_18_savings_plans_are_per_hour_and_prices_for_development_are_none(results):
+def test_rule_18_savings_plans_are_per_hour_without_development_prices(results):
     assert _prices(results)["savings", "1y"].unit is PriceUnit.HOUR
     kinds = [row.detail for row in results if isinstance(row, Skipped)]
     assert "DevTestConsumption" in kinds
 
 
-def test_rule_19_a_size_without_its_name_is_skipped_and_none_is_matched_by_a_part_of_it():
+def test_rule_19_a_size_is_matched_by_its_whole_name_or_skipped():
     found = _parsed(_item(armSkuName=""), _item(armSkuName="Standard_P10"))
     assert [row.reason for row in found if isinstance(row, Skipped)] == [Reason.NO_TYPE]
     assert not _prices(found, "Standard_P1")

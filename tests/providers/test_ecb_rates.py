@@ -73,7 +73,7 @@ def test_xml_of_many_days_keeps_each_day_apart():
     }
 
 
-def test_csv_is_read_and_what_is_not_available_is_left_out_with_its_reason():
+def test_csv_is_read_and_missing_rates_are_left_out_with_a_reason():
     assert rates(CSV) == {
         (FRIDAY, "USD"): Decimal("1.1172"),
         (FRIDAY, "JPY"): Decimal("175.68"),
@@ -121,7 +121,7 @@ def test_rate_at_the_limits_of_what_is_kept_is_read():
     assert list(rates(text).values()) == [Decimal("1.123456789"), Decimal("9999999999.1")]
 
 
-def test_rate_told_twice_is_one_and_two_rates_are_none():
+def test_doubled_rate_counts_once_and_two_different_rates_not_at_all():
     text = xml(
         ("2026-10-30", [("USD", "1.1"), ("USD", "1.10"), ("JPY", "1"), ("JPY", "2")]),
         ("2026-10-29", [("CHF", "N/A"), ("CHF", "0.9")]),
@@ -166,7 +166,7 @@ FILE_ENTITY = """<!DOCTYPE x [<!ENTITY xxe SYSTEM "file:///etc/passwd">]><x>&xxe
         ("Date,USD,\n20261030,1.1,\n", "is not a day"),
     ],
 )
-def test_text_of_another_form_is_refused_with_the_place(text, words):
+def test_text_of_another_format_is_refused_with_the_position(text, words):
     with pytest.raises(InvalidValue, match=words) as caught:
         parse(text)
     assert caught.value.field.startswith("rates")

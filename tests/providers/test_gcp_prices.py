@@ -69,9 +69,7 @@ def test_rule_10_price_is_vcpus_times_core_and_gib_times_ram(results):
         ("Some optimized Core running in Americas", Reason.NOT_A_MACHINE),
     ],
 )
-def test_rule_10_a_component_is_no_part_of_a_plain_machine_when_it_is_sold_otherwise(
-    description, reason
-):
+def test_rule_10_a_component_sold_otherwise_is_no_part_of_a_machine(description, reason):
     assert [row.reason for row in _components(_sku(description))] == [reason]
 
 
@@ -136,7 +134,7 @@ def test_rule_12_accelerators_are_part_of_the_price(results):
     assert machine.gpu_count == 1
 
 
-def test_rule_12_machine_whose_accelerators_are_not_told_has_no_price():
+def test_rule_12_machine_with_unknown_accelerators_has_no_price():
     parts = [
         _sku(f"A2 Instance {part} running in Americas", unit=unit)
         for part, unit in (("Core", "h"), ("Ram", "GiBy.h"))
@@ -185,7 +183,7 @@ def test_rule_14_every_type_has_a_price_or_a_reason(results):
     assert types == {*_prices(results), "t2a-standard-1"}
 
 
-def test_memory_is_billed_as_stated_when_the_interface_cuts_it_to_whole_mib(results):
+def test_memory_is_billed_as_stated_when_cut_to_whole_mib(results):
     # 1843 MiB is 1.8 GiB cut: 2 × 0.031611 + 1.8 × 0.004237 = 0.0708486
     assert _prices(results)["n1-highcpu-2"].amount == Decimal("0.0708486")
 
@@ -249,7 +247,7 @@ def test_sku_has_no_price_when_it_is_zero():
     assert [row.reason for row in _components(_sku(nanos=0))] == [Reason.ZERO]
 
 
-def test_newest_price_counts_when_a_sku_tells_several():
+def test_newest_price_counts_when_a_sku_has_several():
     (older,), (newer,) = _sku()["pricingInfo"], _sku(nanos=2)["pricingInfo"]
     newer["effectiveTime"] = "2026-02-01"
     (found,) = _components(_sku(pricingInfo=[newer, older]))

@@ -61,7 +61,7 @@ def test_rule_23_addresses_are_prices_of_their_own(cloud):
     assert {price.basis for price in _of(ParsedPrice, cloud)} == {"machine"}
 
 
-def test_hetzner_tells_the_machine_and_its_traffic(cloud):
+def test_hetzner_type_has_its_machine_and_traffic(cloud):
     small, large = _of(ParsedType, cloud)
     assert (small.vcpu_count, small.memory_bytes, small.disk_bytes) == (1, 2 * 2**30, 20 * 10**9)
     assert (small.arch, small.vcpu_kind, small.disk_kind) == ("x86_64", "shared", "local")
@@ -70,7 +70,7 @@ def test_hetzner_tells_the_machine_and_its_traffic(cloud):
     assert included == {"traffic_bytes": 20 * 2**40, "traffic_price_per_tb": Decimal(1)}
 
 
-def test_hetzner_type_is_not_offered_when_it_is_deprecated_there_or_everywhere(cloud):
+def test_hetzner_type_is_not_offered_where_it_is_deprecated(cloud):
     assert _reasons(cloud) == {
         ("bb21", "hel1"): Reason.NOT_OFFERED,
         ("old1", "fsn1"): Reason.NOT_OFFERED,
@@ -137,13 +137,13 @@ def test_digitalocean_has_a_row_in_each_region_or_a_reason(answer):
         ({"price_hourly": 0.0}, Reason.ZERO),
     ],
 )
-def test_digitalocean_size_is_skipped_with_its_reason_when_it_has_no_price(fields, reason):
+def test_digitalocean_size_without_a_price_is_skipped_with_its_reason(fields, reason):
     size = {"slug": "s-1", "regions": ["fra1"], "price_hourly": 0.01, **fields}
     found = list(digitalocean.parse([json.dumps({"sizes": [size]})]))
     assert list(_reasons(found).values()) == [reason]
 
 
-def test_digitalocean_price_has_no_cap_when_none_is_told():
+def test_digitalocean_price_has_no_cap_when_none_is_given():
     size = {"slug": "s-1", "regions": ["fra1"], "price_hourly": 0.01}
     (price,) = _of(ParsedPrice, digitalocean.parse([json.dumps({"sizes": [size]})]))
     assert (price.monthly_cap, price.included) == (None, {})
@@ -178,7 +178,7 @@ def test_linode_type_is_skipped_when_it_has_no_name():
     assert list(_reasons(found).values()) == [Reason.NO_TYPE]
 
 
-def test_linode_includes_nothing_when_none_is_told():
+def test_linode_includes_nothing_when_nothing_is_given():
     (price,) = _of(ParsedPrice, linode.parse(['{"data": [{"id": "a", "price": {"hourly": 1}}]}']))
     assert price.included == {}
 

@@ -24,7 +24,7 @@ HOUR = dt.timedelta(hours=1)
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 
-def leaks_are_told() -> None:
+def leaks_are_reported() -> None:
     """Somebody wants to know of them."""
     Subscription.objects.create(
         workspace=factories.workspace(),

@@ -24,7 +24,7 @@ def provider(tmp_path, settings) -> FakeCloud:
 
 
 @pytest.fixture
-def held(provider, tmp_path) -> CloudAccount:
+def stored(provider, tmp_path) -> CloudAccount:
     return account(
         provider="fake", settings={"regions": ["here-1"], "folder": str(tmp_path)},
         secret={"token": TOKEN},
@@ -37,40 +37,40 @@ def checked(of: CloudAccount) -> CloudAccount:
     return CloudAccount.objects.get(pk=of.pk)
 
 
-def test_access_holds_the_opened_secret_and_does_not_show_it(held):
-    access = access_of(held)
+def test_access_holds_the_opened_secret_and_does_not_show_it(stored):
+    access = access_of(stored)
     assert (access.kind, access.secret) == ("token", {"token": TOKEN})
     assert access.settings["regions"] == ["here-1"]
     assert TOKEN not in repr(access)
     assert CloudAccount.objects.get().last_used_at is not None
     used = AuditEntry.objects.get(action="cloud_account_use")
-    assert (used.actor, used.object_id) == ("worker", str(held.pk))
-    access_of(held)
+    assert (used.actor, used.object_id) == ("worker", str(stored.pk))
+    access_of(stored)
     assert AuditEntry.objects.filter(action="cloud_account_use").count() == 1
 
 
-def test_access_is_refused_as_a_driver_refuses_when_the_secret_does_not_open(held):
-    held.sealed_secret = account(name="other").sealed_secret
+def test_access_is_refused_like_by_a_driver_without_a_readable_secret(stored):
+    stored.sealed_secret = account(name="other").sealed_secret
     with pytest.raises(DriverError) as refusal:
-        access_of(held)
+        access_of(stored)
     assert (refusal.value.reason, refusal.value.retryable) == (Reason.AUTH, False)
-    held.save()
+    stored.save()
     assert (
-        checked(held).check_error
+        checked(stored).check_error
         == "auth: a sealed value does not open with the keys of this server"
     )
 
 
-def test_check_keeps_who_the_provider_says_we_are(held, tmp_path):
-    found = checked(held)
+def test_check_keeps_who_the_provider_says_we_are(stored, tmp_path):
+    found = checked(stored)
     assert (found.identity, found.check_error) == (f"fake {tmp_path.name}", "")
     assert found.check_requested_at is None
     assert found.checked_at is not None
 
 
-def test_check_keeps_why_the_provider_refuses_us(held, provider):
+def test_check_keeps_why_the_provider_refuses_us(stored, provider):
     provider.fault(Fault.AUTH, times=1)
-    found = checked(held)
+    found = checked(stored)
     assert found.check_error.startswith("auth: ")
     assert (found.identity, found.check_requested_at) == ("", None)
 
@@ -84,14 +84,14 @@ def test_check_asks_nobody_where_only_prices_are_read():
     "error",
     [DriverError(Reason.AUTH, f"{TOKEN} is wrong", retryable=False), ValueError(f"bad {TOKEN}")],
 )
-def test_check_tells_no_secret_when_the_driver_quotes_it(held, monkeypatch, caplog, error):
+def test_check_shows_no_secret_when_the_driver_quotes_it(stored, monkeypatch, caplog, error):
     class Quoting(FakeDriver):
         async def whoami(self) -> str:
             raise error
 
     monkeypatch.setattr(account_access, "cloud", lambda _, access: Quoting(access))
     with caplog.at_level(logging.DEBUG):
-        found = checked(held)
+        found = checked(stored)
     assert TOKEN not in found.check_error + caplog.text
     assert found.check_error in {"auth: (secret) is wrong", "bug: ValueError"}
     assert found.check_requested_at is None

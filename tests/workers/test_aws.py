@@ -140,9 +140,7 @@ async def test_launch_has_a_disk_that_files_fit_on_when_the_image_is_small(drive
     assert volume["Size"] == 20
 
 
-async def test_launch_asks_for_one_spot_machine_with_a_highest_price_when_that_is_given(
-    aws, driver, owner
-):
+async def test_launch_asks_for_one_spot_machine_with_the_given_highest_price(aws, driver, owner):
     await launched(driver, is_spot=True, max_price_per_hour=Decimal("0.0300"))
     assert instance_of(owner)["InstanceLifecycle"] == "spot"
     asked = aws.did("RunInstances")[0].parameters
@@ -174,7 +172,7 @@ async def test_launch_is_in_the_zone_and_subnet_when_they_are_given(aws, owner):
     assert zoned.zone == f"{REGION}b"
 
 
-async def test_launch_tells_the_machine_as_aws_describes_it(aws, driver):
+async def test_launch_returns_the_machine_as_aws_describes_it(aws, driver):
     made = await launched(driver)
     found = await driver.describe(made)
     assert made == replace(found, state=ResourceState.PENDING, address="")

@@ -160,7 +160,7 @@ def assert_paid(aws: FakeAws) -> None:
         assert booked == sum(stored(charge.amount) for charge in owed)
 
 
-def test_campaign_measures_and_ends_a_machine_for_each_repeat_of_each_offer(aws, account):
+def test_campaign_measures_and_ends_a_machine_for_each_repeat_and_offer(aws, account):
     of = campaign()
     runs = over(of)
     of.refresh_from_db()

@@ -68,13 +68,13 @@ async def test_machine_is_logged_in_to_by_the_key_of_the_console(aws, driver):
     await transport.close()
 
 
-async def test_console_tells_nothing_when_it_is_late(aws, driver):
+async def test_console_is_empty_when_it_is_late(aws, driver):
     aws.fault(CONSOLE_LATE, times=1, seconds=600)
     found = await driver.describe(await launched(driver))
     assert await driver.console_fingerprint(found) is None
 
 
-async def test_console_is_asked_in_the_old_way_when_the_type_is_old(aws, driver):
+async def test_console_is_read_again_when_the_type_is_old(aws, driver):
     found = await driver.describe(await launched(driver, machine_type="m4.large"))
     machine = aws.alive()[0].machine
     assert await driver.console_fingerprint(found) == host_key(machine.host_key)
@@ -104,7 +104,7 @@ async def test_machine_ends_itself_when_nobody_ends_it(tmp_path):
         assert not [one for one in aws.parts() if one.startswith("vol-")]
 
 
-async def test_machine_is_gone_with_the_reason_when_a_spot_machine_is_taken_away(aws, driver):
+async def test_machine_is_gone_with_the_reason_when_spot_is_interrupted(aws, driver):
     aws.fault(Fault.INTERRUPTED, times=1, seconds=0)
     found = await driver.describe(await launched(driver, is_spot=True))
     assert found.state == ResourceState.GONE
@@ -114,7 +114,7 @@ async def test_machine_is_gone_with_the_reason_when_a_spot_machine_is_taken_away
 # --- what is left ---------------------------------------------------------------------------------
 
 
-async def test_inventory_tells_of_everything_when_it_carries_the_tag(aws, driver, owner):
+async def test_inventory_lists_everything_with_the_tag(aws, driver, owner):
     await launched(driver)
     address = owner.allocate_address(
         TagSpecifications=[
@@ -144,7 +144,7 @@ async def test_inventory_looks_into_every_region_of_the_account(aws):
     assert {one.region for one in found} == {"eu-central-1"}
 
 
-async def test_inventory_of_a_launch_tells_of_its_machine_when_that_is_over(aws, driver):
+async def test_inventory_of_a_launch_lists_its_machine_when_that_has_ended(aws, driver):
     aws.fault(Fault.DOUBLED, times=1)
     aws.fault(Fault.TERMINATE_FAILED, times=1)
     made = await launched(driver)

@@ -38,7 +38,7 @@ def small(ssh_host, **given) -> Campaign:
     )
 
 
-def test_run_takes_a_round_to_its_end_and_tells_it(ssh_host):
+def test_run_waits_for_a_campaign_to_end_and_prints_its_state(ssh_host):
     made = small(ssh_host, repeats=2)
     out, err = called("run", "Small")
     made.refresh_from_db()

@@ -65,7 +65,7 @@ def identity(sshd, tmp_path):
 # --- benchmark ------------------------------------------------------------------------------------
 
 
-def test_benchmark_of_this_machine_ends_with_score_price_and_place():
+def test_benchmark_of_this_machine_ends_with_score_price_and_rank():
     out, err = benchmarked("local", *TINY)
     run = Run.objects.get()
     assert run.state == RunState.DONE
@@ -97,7 +97,7 @@ def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
     assert "none known" not in out
 
 
-def test_result_shows_interval_price_basis_and_place():
+def test_result_shows_interval_price_basis_and_rank():
     assert report.place_lines(PLACE) == [
         "  score: 2,277.30 CMIPS (95 % interval 2,100.00 … 2,400.00, repeats_widened)",
         "  price: 0.067123 EUR per hour (machine, monthly)",
@@ -105,7 +105,7 @@ def test_result_shows_interval_price_basis_and_place():
     ]
 
 
-def test_result_says_why_there_is_no_place_or_interval():
+def test_result_says_why_there_is_no_rank_or_interval():
     shown = {**PLACE, "score_ci95_low": None, "rank": None, "flags": "disturbed"}
     assert report.place_lines(shown)[0] == "  score: 2,277.30 CMIPS (interval unknown)"
     assert report.place_lines(shown)[2] == (
@@ -113,7 +113,7 @@ def test_result_says_why_there_is_no_place_or_interval():
     )
 
 
-def test_result_gives_the_place_by_score_when_there_is_no_price():
+def test_result_gives_the_rank_by_score_when_there_is_no_price():
     shown = {**PLACE, "price": None, "rank": None, "flags": "unstable"}
     assert report.place_lines(shown)[1:] == [
         "  price: none known, so it has no rank by cost; state one with "

@@ -180,7 +180,7 @@ def test_parts_stay_until_they_are_ended_when_the_machine_is_gone(driver):
     assert inventory(driver) == []
 
 
-def test_describe_and_terminate_say_absent_and_nothing_when_the_id_is_unknown(driver):
+def test_describe_says_absent_and_terminate_does_nothing_for_unknown_id(driver):
     for name in ("machine-99", "i-0abc", ""):
         unknown = Resource(name, ResourceState.PENDING)
         end(driver, unknown)
@@ -288,7 +288,7 @@ def test_machine_disappears_when_it_is_interrupted(driver, provider):
     assert describe(driver, other).state == ResourceState.GONE
 
 
-def test_end_takes_its_time_or_fails_when_told_to(driver, provider):
+def test_end_is_slow_or_fails_as_configured(driver, provider):
     machine = launch(driver)
     provider.cloud.fault(Fault.TERMINATE_FAILED, times=1)
     assert refused(lambda: end(driver, machine)).retryable

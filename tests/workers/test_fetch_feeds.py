@@ -145,7 +145,7 @@ def test_aws_products_are_read_signed_and_paged_when_an_account_is_there(price_s
     assert all("AWS4-HMAC-SHA256" in text and TOKEN not in text for text in sent)
 
 
-def test_rule_07_aws_spot_is_told_by_zone_id_for_both_products_when_read(price_server):
+def test_rule_07_aws_spot_is_read_by_zone_id_for_both_products(price_server):
     aws_account()
     feed = fetched(enable("aws", "spot", "eu-west-1"))
     asked = [request.body.decode() for request in price_server.asked]
@@ -173,7 +173,7 @@ def test_aws_savings_are_joined_on_the_on_demand_prices_that_are_known(price_ser
     assert row.amount == Decimal("0.078")
 
 
-def test_gcp_key_goes_in_a_header_and_prices_are_sums_of_components_when_read(price_server):
+def test_gcp_key_goes_in_a_header_and_prices_are_sums_of_components(price_server):
     gcp_account(api_key=KEY)
     fetched(enable("gcp"))
     skus = [one for one in price_server.asked if one.path.endswith("/skus")]

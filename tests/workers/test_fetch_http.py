@@ -31,11 +31,11 @@ def named(monkeypatch):
     """Names below prices.test and other.test lead to this machine."""
     real = socket.getaddrinfo
 
-    def found(host, *rest, **options):
+    def resolved(host, *rest, **options):
         name = host.decode() if isinstance(host, bytes) else host
         return real("127.0.0.1" if name.endswith(".test") else host, *rest, **options)
 
-    monkeypatch.setattr(socket, "getaddrinfo", found)
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
 
 
 def patience(budget_s=20, **given):
@@ -50,7 +50,7 @@ def got(server, address=DAYS_90, *, client=None, **given):
     return into.getvalue(), answer
 
 
-def test_body_is_unpacked_and_headers_are_told_when_sent_compressed(server):
+def test_compressed_body_is_unpacked_and_headers_are_returned(server):
     body, answer = got(server)
     assert body == server.files[DAYS_90]
     assert answer.headers["content-encoding"] == "gzip"
@@ -75,7 +75,7 @@ def test_not_modified_is_an_error_when_nobody_asked_for_it(server):
         got(server)
 
 
-def test_redirect_within_the_place_is_followed_a_few_times(server):
+def test_redirect_within_the_host_is_followed_a_few_times(server):
     server.fault("/start", redirected(f"{server.url}/next"))
     server.fault("/next", redirected(DAYS_90))
     assert got(server, "start")[0] == server.files[DAYS_90]
@@ -239,7 +239,7 @@ def test_wait_that_is_asked_for_is_read_from_numbers_and_dates(headers, seconds)
     assert http.requested_wait_s(httpx.Headers(headers)) == seconds
 
 
-def test_nothing_listens_is_told_without_the_query(server):
+def test_refused_connection_is_reported_without_the_query(server):
     closed = socket.socket()
     closed.bind(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{closed.getsockname()[1]}"

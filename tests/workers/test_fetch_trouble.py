@@ -113,7 +113,7 @@ def test_good_answer_after_trouble_is_recorded_and_the_trouble_forgotten(price_s
     assert (feed.failures, feed.last_error, feed.summary["priced"]) == (0, "", 9)
 
 
-def test_people_are_told_once_when_prices_wait_in_quarantine(price_server):
+def test_recipients_are_notified_once_when_prices_are_quarantined(price_server):
     Subscription.objects.create(
         workspace=factories.workspace(), channel="email", address="a@b.example", kinds=["prices"]
     )
@@ -300,7 +300,7 @@ def test_late_worker_publishes_nothing_when_its_lease_ended(price_server, monkey
     assert feed.lease_until > clock.now()
 
 
-def test_failure_of_a_late_worker_is_not_held_against_the_feed(price_server):
+def test_failure_of_a_late_worker_does_not_count_for_the_feed(price_server):
     feed = enable("linode")
     claim = feed_claim()
     PriceFeed.objects.filter(pk=feed.pk).update(lease_until=clock.now())
@@ -338,7 +338,7 @@ def test_task_reads_what_is_due_when_called(price_server):
     assert PriceObservation.objects.filter(amount=Decimal("0.0075")).exists()
 
 
-def test_rule_28_answers_are_forgotten_after_ninety_days_unless_they_came_again(price_server):
+def test_rule_28_payloads_are_deleted_after_ninety_days_unless_repeated(price_server):
     feed = fetched(azure())
     kept = PricePayload.objects.get()
     long_ago = clock.now() - dt.timedelta(days=91)

@@ -165,7 +165,7 @@ async def test_launch_takes_image_and_disk_that_fit_when_the_type_differs(
     assert disk["diskSizeGb"] == "20"
 
 
-async def test_launch_follows_the_account_when_it_sets_image_user_port_and_network(gce):
+async def test_launch_uses_image_user_port_and_network_of_the_account(gce):
     driver = _driver(
         gce,
         image="projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-{arch}",
@@ -358,7 +358,7 @@ async def test_call_is_unreachable_when_nobody_listens(gce, driver):
 # --- a life and its end ---------------------------------------------------------------------------
 
 
-async def test_describe_tells_the_state_when_it_boots_runs_and_stops(gce, driver, clock):
+async def test_describe_gives_the_state_when_it_boots_runs_and_stops(gce, driver, clock):
     gce.faults.set("slow_boot", times=1, seconds=40)
     made = await driver.launch(SPEC, TOKEN)
     assert made.state == ResourceState.PENDING
@@ -435,7 +435,7 @@ async def test_terminate_may_be_asked_again_when_it_failed_or_nobody_knows(gce, 
     assert (await driver.describe(made)).state == ResourceState.GONE
 
 
-async def test_terminate_reads_the_operation_when_google_took_the_call_and_failed(gce, driver):
+async def test_terminate_reads_the_operation_when_google_failed_later(gce, driver):
     made = await driver.launch(SPEC, TOKEN)
     gce.faults.set("delete_undone", times=1)
     refusal = await _refusal(driver.terminate(made))
@@ -489,7 +489,7 @@ async def test_inventory_shows_no_expiry_when_somebody_changed_the_label(gce, dr
 
 
 @pytest.mark.parametrize("faults", [(), ("no_attributes",)])
-async def test_fingerprint_is_that_of_the_machine_when_it_is_told(gce, driver, faults):
+async def test_fingerprint_is_that_of_the_machine_when_published(gce, driver, faults):
     for fault in faults:
         gce.faults.set(fault, times=1)
     made = await driver.launch(SPEC, TOKEN)
@@ -499,7 +499,7 @@ async def test_fingerprint_is_that_of_the_machine_when_it_is_told(gce, driver, f
     assert ("compute.instances.getSerialPortOutput" in gce.methods) == bool(faults)
 
 
-async def test_fingerprint_is_unknown_when_neither_attributes_nor_console_tells_it(gce, driver):
+async def test_fingerprint_is_unknown_without_guest_attributes_and_console(gce, driver):
     gce.faults.set("no_attributes", times=1)
     gce.faults.set("no_console", times=1)
     made = await driver.launch(SPEC, TOKEN)
@@ -508,7 +508,7 @@ async def test_fingerprint_is_unknown_when_neither_attributes_nor_console_tells_
     assert await driver.console_fingerprint(made) is None
 
 
-async def test_driver_logs_in_when_the_presented_key_is_the_told_one(gce, driver):
+async def test_driver_logs_in_when_the_presented_key_is_the_published_one(gce, driver):
     made = await driver.launch(SPEC, TOKEN)
     port = gce.record[0].server.port
     presented = await ssh.scan(made.address, port, is_private_allowed=True)
@@ -564,7 +564,7 @@ def key_file(tmp_path: Path) -> Callable[[], str]:
     return text
 
 
-def test_credentials_are_those_of_the_service_account_when_its_key_is_kept(key_file):
+def test_credentials_are_those_of_the_service_account_with_a_stored_key(key_file):
     access = Access("static_key", {"project": "p"}, {"service_account_json": key_file()})
     credentials = GcpDriver(access)._project._credentials
     assert credentials.service_account_email == "bench@rackrate-bench.iam.gserviceaccount.com"
@@ -625,7 +625,7 @@ NEEDED: dict[str, set[str]] = {
 """What Google demands for each method, as its reference says for requests like ours."""
 
 
-async def test_role_allows_what_the_driver_calls_and_no_more_when_all_of_it_is_used(gce, driver):
+async def test_role_allows_exactly_what_the_driver_calls(gce, driver):
     gce.faults.set("no_attributes", times=1)
     gce.faults.set("disk_left", times=1)
     await driver.whoami()

@@ -105,7 +105,7 @@ async def test_launch_asks_for_the_machine_when_called(cloud, driver):
     assert key["public_key"] == " ".join(SPEC.public_key.split()[:2])
 
 
-async def test_user_data_arms_the_end_before_anything_else_when_the_machine_boots(cloud, driver):
+async def test_user_data_arms_the_end_before_anything_else(cloud, driver):
     await driver.launch(replace(SPEC, lifetime_s=3601), TOKEN)
     config = yaml.safe_load(cloud.record[0].body["user_data"])
     assert config["bootcmd"] == [
@@ -259,7 +259,7 @@ async def test_call_names_the_reason_when_hetzner_refuses(cloud, driver, fault, 
     assert _named(await _refusal(call(driver, made))) == named
 
 
-async def test_throttling_tells_when_it_ends_when_hetzner_says_so(cloud, driver):
+async def test_throttling_has_its_end_when_hetzner_gives_it(cloud, driver):
     cloud.faults.set("throttled", times=1)
     assert (await _refusal(driver.whoami())).detail.endswith("3600 an hour, full at 12:00:30")
 
@@ -284,7 +284,7 @@ async def test_call_is_unreachable_when_nobody_listens_or_nobody_answers(
 # --- a life and its end ---------------------------------------------------------------------------
 
 
-async def test_describe_tells_the_state_when_the_machine_boots(cloud, driver, clock):
+async def test_describe_gives_the_state_when_the_machine_boots(cloud, driver, clock):
     cloud.faults.set("slow_boot", times=1, seconds=40)
     made = await driver.launch(SPEC, TOKEN)
     assert made.state == ResourceState.PENDING
@@ -296,7 +296,7 @@ async def test_describe_tells_the_state_when_the_machine_boots(cloud, driver, cl
     assert (running.state, running.address) == (ResourceState.RUNNING, "127.0.1.1")
 
 
-async def test_describe_tells_why_when_the_start_failed(cloud, driver):
+async def test_describe_gives_the_reason_when_the_start_failed(cloud, driver):
     cloud.faults.set("start_failed", times=1)
     made = await driver.launch(SPEC, TOKEN)
     ending = await driver.describe(made)
@@ -355,7 +355,7 @@ async def test_inventory_finds_what_is_ours_when_others_rent_too(cloud, driver):
     public_key = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
     await driver.launch(replace(SPEC, tag=new_token(), public_key=public_key), new_token())
 
-    def told(found):
+    def summary(found):
         return sorted((one.kind, one.token, one.region) for one in found)
 
     key, machine = ResourceKind.KEY_PAIR, ResourceKind.MACHINE
@@ -365,12 +365,12 @@ async def test_inventory_finds_what_is_ours_when_others_rent_too(cloud, driver):
         (machine, TOKEN, "fsn1"),
         (machine, other, "nbg1"),
     ]
-    assert told(await driver.inventory(TAG)) == sorted(all_of_ours)
-    assert told(await driver.inventory(TAG, token=other)) == [
+    assert summary(await driver.inventory(TAG)) == sorted(all_of_ours)
+    assert summary(await driver.inventory(TAG, token=other)) == [
         (key, other, ""),
         (machine, other, "nbg1"),
     ]
-    assert told(await driver.inventory(TAG, token=other, region="fsn1")) == [(key, other, "")]
+    assert summary(await driver.inventory(TAG, token=other, region="fsn1")) == [(key, other, "")]
 
 
 async def test_inventory_reads_every_page_when_there_are_many(cloud, driver, monkeypatch):
@@ -403,8 +403,10 @@ async def test_driver_logs_in_when_the_machine_presents_the_injected_key(cloud, 
     made = await driver.launch(SPEC, TOKEN)
     port = cloud.record[0].server.port
     presented = await ssh.scan(made.address, port, is_private_allowed=True)
-    told = await _driver(cloud).console_fingerprint(made)  # another process would say the same
-    assert host_key(presented) == told
+    fingerprint = await _driver(cloud).console_fingerprint(
+        made
+    )  # another process would say the same
+    assert host_key(presented) == fingerprint
     private_key = PRIVATE_KEY.export_private_key("openssh")
     target = Target(made.address, port, "root", private_key, presented, is_private_allowed=True)
     transport = await ssh.connect(target)
@@ -444,7 +446,7 @@ def test_label_gives_the_fingerprint_back_whatever_the_key_is(seed):
 # --- who we are -----------------------------------------------------------------------------------
 
 
-async def test_whoami_tells_what_the_token_opens_when_it_is_known(cloud, driver):
+async def test_whoami_counts_the_servers_of_the_project(cloud, driver):
     await driver.launch(SPEC, TOKEN)
     assert await driver.whoami() == "a project with 1 servers"
 

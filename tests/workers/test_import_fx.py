@@ -26,7 +26,7 @@ def zipped(**files):
     return made.getvalue()
 
 
-def told(*arguments, **options):
+def output_of(*arguments, **options):
     out = io.StringIO()
     call_command("import_fx", *arguments, stdout=out, **options)
     return out.getvalue().strip()
@@ -44,25 +44,25 @@ def told(*arguments, **options):
 def test_file_is_recorded_in_every_form(tmp_path, name, content):
     file = tmp_path / name
     file.write_bytes(content)
-    assert "new" in told(str(file))
+    assert "new" in output_of(str(file))
     rate = ExchangeRate.objects.get(currency="USD", date="2026-10-30")
     assert rate.units_per_eur == Decimal("1.1172")
-    assert "0 new, 0 changed" in told(str(file))
+    assert "0 new, 0 changed" in output_of(str(file))
 
 
-def test_counts_are_told_in_words_and_as_json(tmp_path):
+def test_counts_are_printed_in_words_and_as_json(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text(CSV)
-    assert told(str(file)) == (
+    assert output_of(str(file)) == (
         "2 new, 0 changed, 0 unchanged, 1999-01-04 to 2026-10-30; left out: 2 missing"
     )
-    document = json.loads(told(str(file), "--json"))
+    document = json.loads(output_of(str(file), "--json"))
     assert (document["unchanged"], document["last_day"]) == (2, "2026-10-30")
 
 
 def test_standard_input_is_read(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RATES.encode())))
-    assert told("-").startswith("3 new")
+    assert output_of("-").startswith("3 new")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_file_of_another_form_is_refused_and_changes_nothing(tmp_path, content, 
     file = tmp_path / "rates"
     file.write_bytes(content)
     with pytest.raises(CommandError, match=words):
-        told(str(file))
+        output_of(str(file))
     assert not ExchangeRate.objects.exists()
 
 
@@ -90,29 +90,29 @@ def test_archive_that_grows_beyond_the_limit_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "rates.zip"
     file.write_bytes(zipped(hist="Date,USD,\n" + "\n" * 100_000))
     with pytest.raises(CommandError, match="longer than"):
-        told(str(file))
+        output_of(str(file))
 
 
 def test_file_that_is_not_there_is_an_error_in_one_line(tmp_path):
     with pytest.raises(CommandError, match="No such file"):
-        told(str(tmp_path / "none.xml"))
+        output_of(str(tmp_path / "none.xml"))
 
 
 def test_ecb_is_asked_for_ninety_days_without_a_file(price_server):
     price_server.files[DAYS_90] = RATES.encode()
-    assert told().startswith("3 new")
+    assert output_of().startswith("3 new")
     assert price_server.paths() == [DAYS_90]
 
 
-def test_ecb_is_asked_for_all_days_when_the_history_is_wanted(price_server):
+def test_ecb_is_asked_for_all_days_when_the_history_is_requested(price_server):
     price_server.files[HISTORY] = zipped(hist=CSV)
-    assert told("--history").startswith("2 new")
+    assert output_of("--history").startswith("2 new")
     assert price_server.paths() == [HISTORY]
 
 
 def test_history_and_a_file_contradict_each_other():
     with pytest.raises(CommandError, match="not from a file"):
-        told("rates.xml", "--history")
+        output_of("rates.xml", "--history")
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_ecb_that_does_not_answer_is_an_error_in_one_line(price_server, fault, w
     price_server.files[DAYS_90] = RATES.encode()
     price_server.fault(DAYS_90, fault)
     with pytest.raises(CommandError, match=words):
-        told()
+        output_of()
     assert not ExchangeRate.objects.exists()

@@ -145,7 +145,7 @@ def test_message_that_comes_twice_moves_the_run_once():
     assert passed_on == [Claim(following.pk, 1)]
 
 
-def test_message_that_comes_after_its_lease_was_taken_over_changes_nothing():
+def test_message_after_its_lease_was_taken_over_changes_nothing():
     made = step()
     (late,) = claim_due(is_polling=False)
     Step.objects.filter(pk=made.pk).update(lease_token=2)

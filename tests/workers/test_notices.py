@@ -78,12 +78,12 @@ def resolving(monkeypatch, *addresses):
     """Let every name lead to these addresses; returns the names that were asked for."""
     asked = []
 
-    def found(host, port, *args, **kwargs):
+    def resolved(host, port, *args, **kwargs):
         asked.append(host)
         family = socket.AF_INET
         return [(family, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr(posting.socket, "getaddrinfo", found)
+    monkeypatch.setattr(posting.socket, "getaddrinfo", resolved)
     return asked
 
 
@@ -181,7 +181,7 @@ def test_log_names_neither_secret_nor_address(hooks, caplog):
     assert SECRET not in caplog.text
 
 
-def test_delivery_ends_when_it_is_not_wanted_any_more(hooks):
+def test_delivery_ends_when_asked_to_stop(hooks):
     subscribed(hooks.url)
     queue()
     assert delivery.deliver_due(may_continue=lambda: False) == 0
@@ -339,7 +339,7 @@ def test_email_waits_when_no_server_is_set_up_any_more(mailbox, settings):
 
 
 @pytest.mark.parametrize(
-    ("url", "found"),
+    ("url", "expected"),
     [
         ("", Mail()),
         ("smtp://relay.example", Mail("relay.example", 25)),
@@ -350,9 +350,9 @@ def test_email_waits_when_no_server_is_set_up_any_more(mailbox, settings):
         ),
     ],
 )
-def test_mail_server_is_read_from_its_address(monkeypatch, url, found):
+def test_mail_server_is_read_from_its_address(monkeypatch, url, expected):
     monkeypatch.setenv("EMAIL_URL", url)
-    assert mail("EMAIL_URL") == found
+    assert mail("EMAIL_URL") == expected
 
 
 @pytest.mark.parametrize("url", ["m.example", "http://m.example", "smtp://", "smtp://m:x"])

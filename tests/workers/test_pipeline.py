@@ -51,7 +51,7 @@ async def until_over(transport, directory):
         await asyncio.sleep(0.05)
 
 
-async def test_identify_tells_the_machine_and_leaves_nothing(transport, tmp_path):
+async def test_identify_describes_the_machine_and_leaves_nothing(transport, tmp_path):
     found = await pipeline.identify(transport, "1234")
     assert found.arch == build.host_arch()
     assert found.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -69,12 +69,12 @@ async def test_identify_tells_the_machine_and_leaves_nothing(transport, tmp_path
     ],
 )
 async def test_identify_names_why_a_host_cannot_carry_a_run(said, reason, words):
-    class Told(LocalTransport):
+    class Answering(LocalTransport):
         async def run(self, command, **_):
             return Output(0, f"directory /tmp/rackrate-1\n{said}\n".encode(), b"")
 
     with pytest.raises(DriverError, match=words) as raised:
-        await pipeline.identify(Told(), "1")
+        await pipeline.identify(Answering(), "1")
     assert (raised.value.reason, raised.value.retryable) == (reason, False)
 
 
@@ -266,7 +266,7 @@ async def test_scripts_need_nothing_but_busybox_or_dash(tmp_path):
             assert (done.returncode, done.stderr) == (0, "")
 
 
-async def test_read_brings_the_series_of_finished_and_running_repeats(transport, tmp_path):
+async def test_read_fetches_the_series_of_finished_and_running_repeats(transport, tmp_path):
     results = tmp_path / "rackrate-1" / "results"
     results.mkdir(parents=True)
     series = (FIXTURES / "observe-series.txt").read_bytes()

@@ -218,7 +218,7 @@ def test_rebooted_host_ends_the_run_and_keeps_what_was_measured_before(running):
     assert run.samples.filter(metric="cmips_score", repeat=0).count() == 1
 
 
-def test_vanished_directory_ends_the_run_and_keeps_what_was_measured_before(running, sshd):
+def test_vanished_directory_ends_the_run_and_keeps_earlier_samples(running, sshd):
     followed_until(running, 3)
     for directory in sshd.temporary.glob("rackrate-*-*"):
         shutil.rmtree(directory)

@@ -76,7 +76,7 @@ def test_second_container_is_refused_while_the_first_has_the_id():
     assert worker_seen(worker_id="w", instance="first")
 
 
-def test_second_container_gets_the_id_when_the_first_has_left_or_is_silent():
+def test_second_container_gets_the_id_when_the_first_is_gone_or_silent():
     worker_seen(worker_id="w", instance="first")
     worker_left(worker_id="w", instance="second")
     assert not worker_seen(worker_id="w", instance="second")

@@ -21,7 +21,7 @@ from tests.workers.reaping import (
     created,
     end_run,
     launched,
-    leaks_are_told,
+    leaks_are_reported,
     look,
     machines,
     until_clean,
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def provider(tmp_path, queued, settings) -> FakeProvider:
     """Nobody starts servers behind its machines: they are not needed."""
     settings.PROVIDER_SETTLE_S = 0
-    leaks_are_told()
+    leaks_are_reported()
     return FakeProvider(tmp_path)
 
 
@@ -73,7 +73,7 @@ def test_machine_of_a_living_run_stays_and_its_ledger_grows(account, offer, clou
     assert account.reaped_at is not None
 
 
-def test_everything_of_an_ended_run_goes_and_is_closed_when_the_worker_died(account, offer, cloud):
+def test_machines_of_an_ended_run_are_closed_when_the_worker_died(account, offer, cloud):
     cloud.fault(Fault.DISK_LEFT, times=1)
     resource = created(offer)
     end_run(resource)
@@ -102,9 +102,7 @@ def test_ledger_is_the_providers_record_when_the_reaper_closes_a_machine(account
     assert entry.amount == stored(charge.amount)
 
 
-def test_machine_that_was_never_named_is_named_and_paid_when_its_run_has_ended(
-    account, offer, cloud
-):
+def test_unnamed_machine_is_named_and_charged_when_its_run_has_ended(account, offer, cloud):
     resource = called(offer)
     machine = launched(account, str(resource.pk))
     end_run(resource)
@@ -123,7 +121,7 @@ def test_launch_in_vain_is_closed_when_its_run_has_ended(account, offer, cloud):
     assert (resource.state, resource.ledger.count()) == (ResourceState.GONE, 0)
 
 
-def test_launch_in_vain_stays_open_when_the_provider_may_not_tell_of_it_yet(
+def test_failed_launch_stays_open_while_the_provider_may_list_it_later(
     account, offer, cloud, settings
 ):
     settings.PROVIDER_SETTLE_S = 60
@@ -186,9 +184,7 @@ def test_machines_stay_when_another_account_leads_into_the_same_cloud(
     assert machines(cloud) == [resource.provider_id]
 
 
-def test_machine_is_ended_again_when_the_provider_describes_it_but_does_not_list_it(
-    account, offer, cloud
-):
+def test_machine_is_ended_again_when_described_but_not_listed(account, offer, cloud):
     resource = created(offer)
     end_run(resource)
     with provider_file(cloud) as database:  # its tags were taken away
@@ -211,7 +207,7 @@ def test_disabled_account_is_looked_at_when_its_machines_may_live(account, offer
     assert reaper.reap().looks == []
 
 
-def test_readyz_tells_machines_runs_and_the_age_of_the_last_look(account, offer, cloud, client):
+def test_readyz_gives_machines_runs_and_the_age_of_the_last_look(account, offer, cloud, client):
     def figures():
         state = client.get("/readyz").json()
         return state["machine_count"], state["run_count"], state["look_age_s"] < 60
@@ -230,7 +226,7 @@ def test_readyz_tells_machines_runs_and_the_age_of_the_last_look(account, offer,
 # --- dry --------------------------------------------------------------------------------------------
 
 
-def test_dry_run_tells_and_changes_nothing(account, offer, cloud):
+def test_dry_run_prints_and_changes_nothing(account, offer, cloud):
     resource = created(offer)
     end_run(resource)
     launched(account, "")

@@ -20,7 +20,15 @@ from backend.rentals.services.leaks import look_done, resource_alarm
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
-from tests.workers.reaping import HOUR, created, launched, leaks_are_told, look, machines, notices
+from tests.workers.reaping import (
+    HOUR,
+    created,
+    launched,
+    leaks_are_reported,
+    look,
+    machines,
+    notices,
+)
 from workers import tasks
 from workers.engine.pump import Pump
 from workers.rentals import reaper
@@ -32,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def provider(tmp_path, queued, settings) -> FakeProvider:
     """Nobody starts servers behind its machines: they are not needed."""
     settings.PROVIDER_SETTLE_S = 0
-    leaks_are_told()
+    leaks_are_reported()
     return FakeProvider(tmp_path)
 
 
@@ -197,28 +205,28 @@ def test_two_reapers_end_everything_once_when_they_run_together(account, offer, 
 # --- edges ------------------------------------------------------------------------------------------
 
 
-def told(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     out = StringIO()
     call_command("reap", *arguments, stdout=out)
     return out.getvalue()
 
 
-def test_command_tells_what_it_ends_and_sees_gone(account, cloud):
+def test_command_prints_what_it_ends_and_what_is_gone(account, cloud):
     machine = launched(account, "")
-    assert f"would end {machine.id}" in told("--dry-run")
-    assert f"ending {machine.id}" in told()
-    document = json.loads(told("--json"))
+    assert f"would end {machine.id}" in output_of("--dry-run")
+    assert f"ending {machine.id}" in output_of()
+    document = json.loads(output_of("--json"))
     assert machine.id in document["looks"][0]["verified"]
 
 
 def test_command_ends_with_an_error_when_an_account_cannot_be_looked_at(account, cloud):
     cloud.fault(Fault.AUTH, times=1)
     with pytest.raises(CommandError):
-        told()
+        output_of()
 
 
 def test_command_says_so_when_there_is_no_account():
-    assert told() == "no account to look at\n"
+    assert output_of() == "no account to look at\n"
 
 
 def _by_task() -> None:
@@ -237,9 +245,7 @@ def _by_pump() -> None:
 
 
 @pytest.mark.parametrize("by", [_by_task, _by_pump_once, _by_pump])
-def test_machines_are_ended_by_each_way_the_reaper_is_started(
-    account, cloud, by: Callable[[], None]
-):
+def test_machines_are_ended_however_the_reaper_is_started(account, cloud, by: Callable[[], None]):
     launched(account, "")
     by()
     assert machines(cloud) == []

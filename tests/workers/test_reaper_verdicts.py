@@ -93,7 +93,7 @@ def test_parts_go_when_their_machine_is_gone_and_they_are_old():
     assert judged([part(age=None, token="")], {}) != {}
 
 
-def test_parts_stay_when_the_launch_is_under_way():
+def test_parts_stay_during_a_launch():
     assert judged([part()], {"t": LIVE}) == {}
 
 
@@ -123,7 +123,7 @@ def test_nothing_stays_for_ever_when_each_look_ends_what_it_names(found, launche
 
 
 @given(st.lists(THINGS, unique_by=lambda thing: thing.id))
-def test_nothing_of_a_living_launch_is_named_when_its_machine_is_not_known(found):
+def test_parts_of_a_living_launch_without_a_known_machine_stay(found):
     launch = Launch(is_over=False, provider_id="", lifetime=2 * HOUR)
     living = {"a": launch, "b": launch}
     named = verdicts(found, living, now=NOW, settle=SETTLE)

@@ -165,7 +165,7 @@ def test_two_machines_of_an_offer_are_two_hosts(provider):
 # --- money and places -------------------------------------------------------------------------------
 
 
-def test_run_beyond_its_budget_fails_with_the_figures_and_asks_for_nothing(provider):
+def test_run_beyond_its_budget_fails_with_the_figures_and_no_launch(provider):
     account(provider)
     run = over(rented_run(offer(), budget="0.35", parameters={"lifetime_s": 3600}))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "quota")
@@ -192,7 +192,7 @@ def test_run_waits_while_its_account_holds_all_its_machines(provider):
     assert len(machines(provider)) == 2
 
 
-def test_zone_without_capacity_gives_way_to_the_next(provider):
+def test_zone_without_capacity_is_followed_by_the_next(provider):
     account(provider, zones=["a", "b", "c"])
     provider.cloud.fault(Fault.CAPACITY, probability=1, zone="a")
     provider.cloud.fault(Fault.CAPACITY, probability=1, zone="b")
@@ -275,7 +275,7 @@ def test_launch_without_an_answer_is_asked_again_and_makes_one_machine(provider,
     assert is_nothing_left(provider, run)
 
 
-def test_machine_that_is_told_of_late_is_waited_for(provider, run, settings):
+def test_machine_that_is_listed_late_is_waited_for(provider, run, settings):
     settings.PROVIDER_SETTLE_S = 30
     provider.cloud.fault(Fault.LATE, times=1, seconds=0.4)
     assert over(run).state == RunState.DONE
@@ -397,7 +397,7 @@ def test_machine_taken_away_while_it_measures_fails_the_run_at_once(provider, me
     assert is_nothing_left(provider, measuring)
 
 
-def test_silent_machine_that_lives_is_waited_for_and_its_provider_asked_seldom(provider, measuring):
+def test_silent_machine_is_waited_for_with_few_calls_to_its_provider(provider, measuring):
     (server,) = provider.machines.alive.values()
     before = calls(provider).count("describe")
     server.refuse()
@@ -556,7 +556,7 @@ def stepped_once(run):
     time.sleep(0.05)
 
 
-def test_refused_access_at_the_end_is_told_at_once(provider, run, monkeypatch):
+def test_refused_access_at_the_end_is_notified_at_once(provider, run, monkeypatch):
     stepped(run, RunState.TEARING_DOWN)
     provider.cloud.fault(Fault.AUTH, times=1)
     over(run)

@@ -103,7 +103,7 @@ def test_fifty_reservations_at_once_never_exceed_one_budget(scope):
     assert "5.76 are spent or reserved" in str(errors[0])
 
 
-def test_fifty_reservations_at_once_never_exceed_the_machines_of_an_account():
+def test_fifty_reservations_at_once_stay_within_machines_of_an_account():
     of = offer()
     account(max_machines=7)
     errors = reserved_by([rented_run(of, **HOUR) for _ in range(50)])
@@ -234,7 +234,7 @@ def test_offer_without_a_price_any_more_is_refused():
     assert "no price is known" in refused(run)
 
 
-def test_spot_machine_is_charged_its_price_and_reserved_at_the_one_on_demand():
+def test_spot_machine_is_charged_at_spot_and_reserved_at_on_demand():
     of = offer()
     account()
     for zone, amount in (("fake-1a", "0.10"), ("fake-1b", "0.12")):
@@ -305,7 +305,7 @@ def test_ledger_has_one_entry_an_hour_however_often_it_is_written(machine):
     ]
 
 
-def test_ledger_is_closed_at_the_end_that_the_provider_tells(machine):
+def test_ledger_is_closed_at_the_end_given_by_the_provider(machine):
     ledger_record(resource=machine, until=hours(2.5))
     resource_gone(resource=machine, ended_at=hours(1.25))
     closed = [(AT, 3600, Decimal("0.36")), (hours(1), 900, Decimal("0.36"))]
@@ -356,7 +356,7 @@ def test_cost_of_a_living_machine_is_up_to_now(machine, now):
     assert resource_cost(machine) == Decimal("0.72")
 
 
-def test_cost_is_unknown_before_the_launch_and_nothing_for_a_launch_that_made_nothing(now):
+def test_cost_is_unknown_before_launch_and_zero_after_a_failed_one(now):
     account()
     resource = reserved(rented_run(offer()))
     assert resource_cost(resource) is None

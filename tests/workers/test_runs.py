@@ -101,7 +101,7 @@ def test_wrong_key_ends_in_auth(ssh_host, sshd):
 
 
 @pytest.mark.parametrize("kind", ["ssh-ed25519", "ecdsa-sha2-nistp256"])
-def test_changed_host_key_ends_in_auth_with_both_fingerprints_and_nothing_run(ssh_host, sshd, kind):
+def test_changed_host_key_ends_in_auth_with_both_fingerprints(ssh_host, sshd, kind):
     pinned = fingerprint(sshd.host_key)
     run = tiny_run(ssh_host)
     sshd.change_host_key(kind)
@@ -172,9 +172,7 @@ def test_killed_runner_ends_in_interrupted_with_the_measured_kept(ssh_host, sshd
     assert is_clean(sshd)
 
 
-def test_probe_that_is_not_available_here_fails_nothing_and_is_not_repeated(
-    ssh_host, sshd, broken_probes
-):
+def test_unavailable_probe_fails_nothing_and_is_not_repeated(ssh_host, sshd, broken_probes):
     broken_probes("memory", "echo '=== failure unavailable: too little memory'; exit 7")
     run = driven(tiny_run(ssh_host, probes=["memory", "cmips"], repeats=5, seconds=0.7))
     assert (run.state, run.failure_reason) == (RunState.DONE, "")

@@ -114,7 +114,7 @@ def test_run_occupies_its_host_and_its_peer():
     assert due(*runs) == [1, 2, 3]
 
 
-def test_younger_run_does_not_overtake_an_older_one_that_waits_for_its_other_host():
+def test_younger_run_waits_behind_an_older_one_for_the_same_host():
     a, b, c = hosts(3)
     runs = [made(a), made(a, b), made(b), made(c)]
     assert due(*runs) == [0, 3]  # b is free, but the second was there first
@@ -133,7 +133,7 @@ def test_both_hosts_are_given_to_the_next_when_a_pair_ends():
     assert due(*runs) == [3]
 
 
-def test_campaign_has_at_most_so_many_runs_under_way():
+def test_campaign_has_a_limited_number_of_active_runs():
     a, b, c, d = hosts(4)
     of = campaign(2)
     runs = [made(host, campaign=of, round=3) for host in (a, b, c)] + [made(d)]
@@ -191,7 +191,7 @@ def occupied():
     return [host for run in runs for host in (run.host_id, run.peer_id) if host]
 
 
-def test_crossing_pairs_made_and_cancelled_at_once_neither_collide_nor_stay_behind():
+def test_crossing_pairs_started_and_cancelled_at_once_do_not_collide():
     """Four threads make, cancel and end runs of pairs in both directions; two in one transaction
     in opposite orders. Nobody waits in a circle, and in the end every run has had its turn."""
     some = hosts(4)

@@ -35,13 +35,13 @@ def test_every_end_but_of_an_unbegun_run_passes_the_teardown():
             assert state in {RunState.TEARING_DOWN, RunState.VERIFIED_GONE}
 
 
-def test_every_state_on_the_way_of_a_standing_machine_has_a_handler():
+def test_every_state_of_a_run_on_a_standing_machine_has_a_handler():
     launched_only = {RunState.BUDGET_RESERVED, RunState.LAUNCHING, RunState.BOOTING}
     followed = {RunState.RUNNING}  # by the poller
     assert set(HANDLERS) == set(RunState) - set(TERMINAL_STATES) - launched_only - followed
 
 
-def test_every_state_on_the_way_of_a_rented_machine_has_a_handler():
+def test_every_state_of_a_run_on_a_rented_machine_has_a_handler():
     # A running one is followed, and worked on when its host falls silent.
     assert set(rented_steps.HANDLERS) == set(RunState) - set(TERMINAL_STATES)
 

@@ -97,7 +97,7 @@ def test_bonnie_size_is_bytes_whatever_its_unit(size, file_bytes):
         ("44G", "0G", "size is '0G'"),
     ],
 )
-def test_bonnie_is_refused_with_its_line_when_a_field_is_not_as_it_must_be(old, new, detail):
+def test_bonnie_is_refused_with_its_line_when_a_field_is_invalid(old, new, detail):
     text = f"\n{SEED}\n"
     assert old in text
     with pytest.raises(ProbeError, match=detail) as refused:

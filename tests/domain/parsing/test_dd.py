@@ -87,7 +87,7 @@ def test_dd_does_not_read_the_printed_rate_when_it_is_rounded():
     assert sample.value == 2_147_483_648
 
 
-def test_dd_has_no_direction_when_nobody_tells_the_conditions():
+def test_dd_has_no_direction_without_conditions():
     (sample,) = dd.parse(GNU)
     assert (sample.metric, sample.variant) == ("dd_bytes_per_s", "dd")
     assert sample.flags == ("conditions_unknown",)
@@ -195,7 +195,7 @@ def test_dd_is_refused_when_a_framed_section_is_another_one(recorded):
         dd.parse(text[: text.index("=== dd\n")])
 
 
-def test_dd_takes_ram_as_unknown_when_the_target_did_not_tell(recorded):
+def test_dd_takes_ram_as_unknown_when_the_target_omits_it(recorded):
     text = recorded("dd-gnu-9.1-write-direct")
     start = text.index("ram_bytes ")
     changed = text[:start] + "ram_bytes 0" + text[text.index("\n", start) :]
@@ -266,12 +266,12 @@ def test_dd_names_the_end_of_the_device_when_one_is_read(position):
     assert sample.parameters["device"] == "/dev/sdb"
 
 
-def test_dd_is_refused_when_the_place_on_the_device_is_unknown():
+def test_dd_is_refused_when_the_offset_on_the_device_is_unknown():
     with pytest.raises(ProbeError, match="position 'middle'"):
         dd.parse(framed(extra="position middle\ndevice /dev/sdb\n"))
 
 
-def test_dd_takes_one_file_for_all_copies_when_a_pasted_text_holds_repeats():
+def test_dd_takes_one_file_when_a_pasted_text_has_repeats():
     # Two copies of one GiB, 0.75 GiB of memory: together they are above twice that, one is not.
     conditions = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4)
     assert dd.parse(GNU + GNU, conditions)[0].flags == ("cached",)

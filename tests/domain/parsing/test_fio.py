@@ -102,7 +102,7 @@ def test_fio_gives_its_own_figures_when_the_run_is_recorded(recorded, name, expe
     assert {sample.parameters["filesystem"] for sample in samples} == {"ext4"}
 
 
-def test_fio_keeps_percentiles_and_conditions_beside_the_figure_when_recorded(recorded):
+def test_fio_keeps_percentiles_and_conditions_of_a_recorded_output(recorded):
     sample, _ = fio.parse(recorded(FRAMED))
     assert sample.unit == "operations/s"
     assert sample.parameters["percentiles_ns"] == {
@@ -197,7 +197,7 @@ def test_fio_is_read_without_warnings_when_its_json_is_recorded(recorded, name, 
     assert {sample.flags for sample in made.samples} == {()}
 
 
-def test_fio_adds_up_jobs_and_leaves_percentiles_out_when_they_are_not_grouped(recorded):
+def test_fio_sums_ungrouped_jobs_and_leaves_percentiles_out(recorded):
     sample, warnings = _only(recorded("fio-3.33-jobs4"))
     # 11952.523738 + 12449.775112 + 12143.428286 + 12172.413793
     assert sample.value == pytest.approx(48718.140929)
@@ -251,7 +251,7 @@ def test_fio_flags_the_depth_when_most_operations_ran_below_it():
     assert warnings == ("j: depth 32 was asked for, most operations ran at depth 16",)
 
 
-def test_fio_says_nothing_of_the_depth_when_it_is_not_told():
+def test_fio_has_no_depth_when_the_output_has_none():
     sample, warnings = _only(_text(_job(iodepth_level=None)))
     assert (sample.parameters["depth_reached"], warnings) == (None, ())
 
@@ -278,7 +278,7 @@ def test_fio_is_flagged_disturbed_when_another_job_ran_beside_it():
         ({"direct": "0", "size": "1g", "fsync": "1"}, 2 * GIB, ("cached",)),
     ],
 )
-def test_fio_is_flagged_cached_when_memory_may_have_held_the_file(options, ram_bytes, flags):
+def test_fio_is_flagged_cached_when_memory_may_have_cached_the_file(options, ram_bytes, flags):
     sample, warnings = _only(_text(_job(options)), ram_bytes=ram_bytes)
     assert sample.flags == flags
     assert bool(warnings) == bool(flags)
@@ -304,14 +304,14 @@ def test_fio_is_not_flagged_cached_when_writes_are_flushed():
         ({"numjobs": "4"}, "fio_4k_qd32_jobs4"),
     ],
 )
-def test_fio_names_block_and_depth_when_they_are_written_in_other_ways(options, variant):
+def test_fio_names_block_and_depth_in_every_spelling(options, variant):
     unit = fio_setup.size_bytes(options.get("bs", "4k").split(",")[0])
     assert unit
     job = _job(options, read=_direction(io_bytes=100_000 * unit), iodepth_level=None)
     assert _only(_text(job))[0].variant == variant
 
 
-def test_fio_takes_defaults_when_the_options_do_not_tell():
+def test_fio_takes_defaults_for_missing_options():
     job = _job(read=_direction())
     job["job options"] = {"name": "j"}
     sample, _ = _only(_text(job, **{"global options": {"rwmixwrite": "30", "rw": "randread"}}))

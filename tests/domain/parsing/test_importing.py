@@ -41,7 +41,7 @@ def test_tool_versions_are_those_of_the_texts(recorded):
 
 
 @pytest.mark.parametrize("parameters", [None, {}, {"direction": None}, {"ram_bytes": GIB}])
-def test_dd_has_no_metric_that_ranks_when_nothing_is_told(parameters):
+def test_dd_has_no_ranked_metric_without_conditions(parameters):
     found = imported("dd", DD, parameters)
     assert [sample.metric for sample in found.samples] == ["dd_bytes_per_s"]
     assert found.samples[0].flags == ("conditions_unknown",)
@@ -70,7 +70,7 @@ def test_dd_has_no_metric_that_ranks_when_nothing_is_told(parameters):
         ),
     ],
 )
-def test_dd_is_a_disk_metric_when_its_direction_is_told(parameters, variant, flags, warning):
+def test_dd_is_a_disk_metric_when_its_direction_is_given(parameters, variant, flags, warning):
     found = imported("dd", DD, {"direction": "read", **parameters})
     (sample,) = found.samples
     assert (sample.metric, sample.variant) == ("disk_read_bytes_per_s", variant)

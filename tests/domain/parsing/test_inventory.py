@@ -35,7 +35,7 @@ def _framed(**sections: str) -> str:
     return "".join(f"=== {name}\n{text}\n=== end {name} rc=0\n" for name, text in parts.items())
 
 
-def test_inventory_tells_the_host_when_it_is_recorded(recorded):
+def test_inventory_describes_the_host_of_a_recorded_output(recorded):
     facts = inventory.parse(recorded("inventory-debian-12-container"))
     assert (facts.arch, facts.os_name) == ("x86_64", "Debian GNU/Linux 12 (bookworm)")
     assert (facts.cpu_model, facts.vcpu_count, facts.threads_per_core) == ("AMD EPYC", 2, 1)
@@ -48,7 +48,7 @@ def test_inventory_tells_the_host_when_it_is_recorded(recorded):
     assert facts.container == "docker"
 
 
-def test_inventory_needs_only_kernel_memory_and_cpus_when_the_rest_is_missing():
+def test_inventory_needs_only_kernel_memory_and_cpus():
     facts = inventory.parse(_framed())
     assert (facts.vcpu_count, facts.memory_bytes) == (32, 65536000 * 1024)
     assert facts.cpu_model is None
@@ -128,7 +128,7 @@ def test_inventory_ignores_memory_slots_when_a_hypervisor_made_them_up():
         ({"cpuinfo": "flags : fpu sse"}, None),
     ],
 )
-def test_inventory_finds_the_hypervisor_when_one_source_tells(sections, virtualization):
+def test_inventory_names_the_hypervisor_from_any_one_source(sections, virtualization):
     assert inventory.parse(_framed(**sections)).virtualization == virtualization
 
 
@@ -170,7 +170,7 @@ def test_inventory_is_refused_with_its_line_when_the_frame_is_damaged(text, line
 # ---- what the second version of the inventory adds
 
 
-def test_inventory_tells_more_when_its_second_version_is_recorded(recorded):
+def test_inventory_has_more_fields_in_its_second_version(recorded):
     facts = inventory.parse(recorded("inventory-debian-12-second"))
     assert (facts.usable_cpu_count, facts.microcode) == (2, "0x1000065")
     assert (facts.vulnerable_count, facts.mitigation_count) == (2, 2)
@@ -201,7 +201,7 @@ def test_inventory_tells_more_when_its_second_version_is_recorded(recorded):
     assert (facts.cgroup_memory_bytes, facts.cloud_provider, facts.warnings) == (None, None, ())
 
 
-def test_inventory_takes_what_the_first_version_told_when_the_rest_is_missing(recorded):
+def test_inventory_reads_the_first_version_without_the_newer_fields(recorded):
     facts = inventory.parse(recorded("inventory-debian-12-container"))
     # From lscpu, whose own words for them differ.
     assert facts.vulnerable_to == ("spec_rstack_overflow", "spec_store_bypass")
@@ -240,15 +240,13 @@ def test_inventory_counts_memory_slots_when_they_are_real():
         ("", None, None, None),
     ],
 )
-def test_inventory_tells_how_clocks_are_set_when_the_kernel_does(
-    text, driver, max_mhz, is_boost_on
-):
+def test_inventory_has_the_clock_settings_of_the_kernel(text, driver, max_mhz, is_boost_on):
     facts = inventory.parse(_framed(frequency=text))
     assert (facts.clock_driver, facts.max_mhz, facts.is_boost_on) == (driver, max_mhz, is_boost_on)
     assert len(facts.warnings) == (is_boost_on is False)
 
 
-def test_inventory_takes_the_microcode_of_its_own_section_when_cpuinfo_has_none():
+def test_inventory_takes_microcode_from_its_section_without_cpuinfo():
     assert inventory.parse(_framed(microcode="0xf0")).microcode == "0xf0"
 
 
@@ -309,7 +307,7 @@ def test_inventory_names_the_provider_when_firmware_or_cloud_init_does(
     assert (facts.cloud_region, facts.instance_type) == (region, instance_type)
 
 
-def test_inventory_names_the_provider_when_only_the_first_version_told_it():
+def test_inventory_names_the_provider_of_the_first_version():
     facts = inventory.parse(_framed(dmi="Hetzner\nvServer"))
     assert (facts.cloud_provider, facts.cloud_zone) == ("hetzner", None)
 
@@ -339,7 +337,7 @@ def test_inventory_lists_whole_disks_only_when_lsblk_lists_more():
     assert (disk.is_rotational, disk.can_discard) == (True, False)
 
 
-def test_inventory_tells_record_size_and_ashift_when_a_directory_is_on_zfs():
+def test_inventory_has_record_size_and_ashift_on_zfs():
     facts = inventory.parse(
         _framed(
             **{
@@ -367,12 +365,12 @@ def test_inventory_tells_record_size_and_ashift_when_a_directory_is_on_zfs():
     assert facts.warnings == ("the ZFS pool of /tank/data writes sectors of 512 bytes (ashift 9)",)
 
 
-def test_inventory_knows_only_the_path_when_a_directory_tells_nothing():
+def test_inventory_has_only_the_path_of_an_empty_directory_entry():
     (place,) = inventory.parse(_framed(**{"mount /gone": ""})).directories
     assert place == Directory("/gone", None, None, None, None, None, None, None, {})
 
 
-def test_inventory_takes_the_smallest_mtu_when_there_are_several_interfaces():
+def test_inventory_takes_the_smallest_mtu_of_several_interfaces():
     text = "eth0 mtu=9000 speed=10000 driver=ixgbe\nwg0 mtu=1420\ntun0 speed=-1"
     facts = inventory.parse(_framed(network=text))
     assert facts.mtu == 1420

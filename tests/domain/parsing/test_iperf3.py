@@ -67,7 +67,7 @@ def test_iperf3_keeps_what_belongs_to_the_rate_when_recorded(recorded):
     assert (sample.parameters["peer"], sample.parameters["ip_version"]) == ("127.0.0.1", 4)
 
 
-def test_iperf3_gives_both_ways_when_they_were_measured_at_once(recorded):
+def test_iperf3_gives_both_directions_when_measured_at_once(recorded):
     made = iperf3.parse_json(recorded("iperf3-3.12-bidir"))
     assert [(sample.variant, sample.value) for sample in made.samples] == [
         ("tcp_parallel_bidir", 9810864744.47914),
@@ -112,7 +112,7 @@ def test_iperf3_is_refused_in_its_own_words_when_the_test_failed(recorded, name,
     assert refused.value.line == 1
 
 
-def test_iperf3_reads_little_when_an_old_version_tells_little():
+def test_iperf3_reads_the_few_fields_of_an_old_version():
     made = iperf3.parse_json(f"iperf3: a note\n{_text(version='iperf 3.1.3')}")
     (sample,) = made.samples
     assert sample.value == 1e9
@@ -179,7 +179,7 @@ def test_iperf3_states_no_address_when_nothing_was_connected(connected):
     assert iperf3.parse_json(text).samples[0].parameters["ip_version"] is None
 
 
-def test_iperf3_takes_the_middle_round_trip_when_streams_tell_some():
+def test_iperf3_takes_the_median_round_trip_of_the_streams():
     streams = [{"sender": {"mean_rtt": rtt}} for rtt in (100, 300, 200)]
     end = {"streams": [*streams, {"sender": {}}, {"udp": {}}]}
     assert iperf3.parse_json(_text(end=end)).samples[0].parameters["rtt_ns"] == 200_000

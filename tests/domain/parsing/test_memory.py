@@ -40,7 +40,7 @@ def test_memory_names_the_variant_when_the_threads_differ(recorded, threads, usa
     assert memory.parse(text)[0].variant == variant
 
 
-def test_memory_tells_huge_pages_and_the_handover_when_the_probe_knows_them(recorded):
+def test_memory_has_huge_pages_and_handover_of_a_new_probe(recorded):
     parameters = memory.parse(recorded("memory-bandwidth-nodes"))[0].parameters
     assert (parameters["huge_page_bytes"], parameters["handover_ns"]) == (402_653_184, 34.9)
     # Recorded before the probe told them.

@@ -133,7 +133,7 @@ def test_network_keeps_the_loss_when_some_packets_were_lost(status):
     assert sample.parameters["mtu"] is None
 
 
-def test_network_is_refused_when_ping_failed_in_another_way():
+def test_network_is_refused_when_ping_failed_otherwise():
     with pytest.raises(ProbeError, match="ping ended with 2") as refused:
         network.parse(_framed(_answers(1) + _counts(1, 1), 2))
     assert refused.value.line == 12
@@ -166,7 +166,7 @@ def test_ping_takes_the_nearest_rank_when_there_are_enough_answers():
     assert found.median_ns == 100.5e6
 
 
-def test_ping_ignores_repeated_answers_and_remarks_when_they_stand_between():
+def test_ping_ignores_repeated_answers_and_remarks():
     text = (
         _answers(3)
         + "64 bytes from 192.0.2.7: icmp_seq=1 ttl=64 time=9.99 ms (DUP!)\n"

@@ -12,7 +12,7 @@ def _changed(text: str, **fields: object) -> str:
     return json.dumps({**json.loads(text), **fields}) + "\n"
 
 
-def test_observe_tells_the_conditions_when_the_repeat_was_whole(recorded):
+def test_observe_has_the_conditions_of_a_complete_repeat(recorded):
     conditions = observe.parse(recorded("observe-complete"))
     assert (conditions.probe, conditions.variant, conditions.repeat) == ("cmips", "all", 0)
     assert (conditions.exit_code, conditions.signal) == (0, None)
@@ -49,7 +49,7 @@ def test_observe_is_refused_when_a_field_cannot_be(recorded, fields, detail):
         observe.parse(_changed(recorded("observe-complete"), **fields))
 
 
-def test_observe_tells_the_clocks_when_a_series_was_written(recorded):
+def test_observe_has_the_clocks_of_a_written_series(recorded):
     conditions = observe.parse(recorded("observe-clocks"))
     assert (conditions.mhz_min, conditions.mhz_mean) == (2596.1, 2596.1)
     text = _changed(recorded("observe-clocks"), mhz_min=None, mhz_mean=None)
@@ -82,7 +82,7 @@ def test_series_gives_a_column_of_each_name_when_it_is_recorded(recorded):
     }
 
 
-def test_series_has_none_where_the_machine_does_not_tell_a_value():
+def test_series_has_none_where_the_machine_gives_no_value():
     columns = observe.series(HEADER + "1.000 0.5 - - - 0.10 - - 7 8\n")
     assert {name: values[0] for name, values in columns.items()} == {
         "t_s": 1.0,
@@ -189,7 +189,7 @@ def test_runner_status_is_refused_when_a_field_cannot_be(recorded, fields, detai
         runner_status.parse(_changed(recorded("runner-finished"), **fields))
 
 
-def test_observe_tells_foreign_user_time_apart_where_it_was_observed(recorded):
+def test_observe_separates_foreign_user_time_where_observed(recorded):
     assert observe.parse(recorded("observe-complete")).foreign_user_ratio is None
     text = _changed(recorded("observe-complete"), foreign_user_ratio=0.0123)
     assert observe.parse(text).foreign_user_ratio == 0.0123

@@ -20,12 +20,12 @@ from backend.domain.parsing import passmark
         ("cpumark\t9459\n", 9459),
     ],
 )
-def test_passmark_total_is_found(text, points):
+def test_passmark_total_is_read(text, points):
     (sample,) = passmark.parse(text)
     assert (sample.metric, sample.variant, sample.value) == ("passmark_score", "standard", points)
 
 
-def test_passmark_total_is_found_when_a_summary_is_exported(recorded):
+def test_passmark_total_is_read_from_an_exported_summary(recorded):
     assert passmark.parse(recorded("passmark-summary-synthetic"))[0].value == 17340.5
 
 

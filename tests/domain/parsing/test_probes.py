@@ -31,7 +31,7 @@ def test_inventory_and_packages_hold_no_samples(recorded):
     assert reread("packages", "install", "installed fio\n") == []
 
 
-def test_text_is_refused_when_the_probe_is_unknown_or_the_text_is_not_its_own(recorded):
+def test_text_of_an_unknown_or_another_probe_is_refused(recorded):
     with pytest.raises(ProbeError, match="does not know"):
         reread("abacus", "all", "1\n")
     for probe in ("small_files", "sustained"):

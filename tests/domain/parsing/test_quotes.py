@@ -147,7 +147,7 @@ def test_rule_26_a_quote_is_refused_naming_its_line_and_column(cells, column, wo
     assert found.total == 2
 
 
-def test_rule_26_every_fault_of_a_line_is_told_at_once():
+def test_rule_26_every_fault_of_a_line_is_listed_at_once():
     found = quoted(currency="", monthly_net="-5", quoted_on="2027-01-01")
     assert {column for _, column in refusals(found)} == {"currency", "monthly_net", "quoted_on"}
 
@@ -199,7 +199,7 @@ def test_rule_26_other_locales_write_a_point(locale):
         ("=-+@", ""),
     ],
 )
-def test_rule_26_what_starts_a_formula_is_stripped_and_told(cell, kept):
+def test_rule_26_start_of_a_formula_is_stripped_with_a_remark(cell, kept):
     found = quoted(note=cell)
     assert found.rows[0].price.note == kept
     assert [(remark.line, remark.column) for remark in found.warnings] == [(2, "note")]
@@ -285,7 +285,7 @@ def test_disks_are_summed_or_unknown(disks, bytes_, kind):
     assert len(found.warnings) == (bytes_ is None)
 
 
-def test_minimum_term_tells_two_prices_of_one_model_apart():
+def test_minimum_term_separates_two_prices_of_one_model():
     plans = [quoted(min_term_months=n).rows[0].price.plan for n in ("", "0", "1", "12")]
     assert plans == ["", "", "", "12_months"]
 

@@ -81,7 +81,7 @@ def test_record_error_stays_short_when_the_value_is_long():
     assert len(str(refused.value)) < 400
 
 
-def test_record_reads_lists_and_missing_numbers_when_they_are_as_they_must_be():
+def test_record_reads_valid_lists_and_missing_numbers():
     record = read_record("x", '{"schema":1,"list":[1,2.5],"none":[],"null":null,"half":0.5}\n')
     assert record.numbers("list") == [1.0, 2.5]
     assert record.numbers("none") == []

@@ -12,7 +12,7 @@ def _changed(text: str, **fields: object) -> str:
     return json.dumps({**json.loads(text), **fields}) + "\n"
 
 
-def test_small_files_gives_rate_and_flush_time_when_the_output_is_recorded(recorded):
+def test_small_files_gives_rate_and_flush_time_of_a_recorded_output(recorded):
     rate, p99 = small_files.parse(recorded("small_files-ext4"))
     assert (rate.metric, rate.variant, rate.value, rate.unit) == (
         *("small_files_per_s", "standard", 1205.521, "files/s"),
@@ -58,7 +58,7 @@ def test_small_files_names_the_file_system_when_it_can(recorded, number, name):
     assert small_files.parse(text)[0].parameters["filesystem"] == name
 
 
-def test_small_files_is_not_cold_when_the_file_system_has_a_cache_of_its_own(recorded):
+def test_small_files_is_not_cold_on_a_file_system_with_its_own_cache(recorded):
     text = _changed(recorded("small_files-ext4"), filesystem_type=0x2FC12FC1, is_cold=False)
     assert small_files.parse(text)[0].parameters["is_cold"] is False
 

@@ -69,7 +69,7 @@ def quoted(**given):
         (None, True),
     ],
 )
-def test_status_tells_whether_a_row_holds(status, expected):
+def test_status_says_whether_a_row_can_be_ordered(status, expected):
     assert is_ordered(status) is expected
 
 
@@ -261,12 +261,12 @@ def test_on_demand_price_is_the_lowest_and_says_so_where_zones_differ():
     assert one.price.note == "lowest of 3 zones: b"
 
 
-def test_ways_to_buy_are_never_settled_together():
+def test_purchase_models_are_never_merged():
     found = settled([*zones("SPOT", ("a", 0.1, 20)), *zones("ONDEMAND", ("a", 0.2, 20))])
     assert {str(one.price.purchase_model) for one in found} == {"spot", "on_demand"}
 
 
-def test_newest_counts_where_one_zone_is_told_twice():
+def test_newest_price_counts_when_a_zone_is_doubled():
     [one] = settled(zones("ONDEMAND", ("a", 0.1, 22), ("a", 0.2, 20)))
     assert isinstance(one, Quote)
     assert one.price.amount == Decimal("0.1")

@@ -16,7 +16,7 @@ def made(benchmark, **config):
     return found
 
 
-def test_every_benchmark_has_a_metric_and_every_metric_of_theirs_a_benchmark():
+def test_benchmarks_and_their_metrics_correspond_one_to_one():
     used = {benchmark.metric for benchmark in BENCHMARKS.values()}
     assert used == {metric.key for metric in SPARE_CORES}
 
@@ -90,7 +90,7 @@ def test_variant_is_made_of_the_configuration(benchmark, config, variant):
     assert made(benchmark, **config).variant == variant
 
 
-def test_variant_is_cut_and_told_apart_where_it_is_too_long():
+def test_variant_that_is_too_long_is_cut_and_stays_unique():
     config = {"algo": "bzip3", "block_size": 1048576, "compression_level": 1, "cores": "multi"}
     one = made("compression_text:compress", **config).variant
     other = made("compression_text:compress", **{**config, "cores": "single"}).variant
@@ -106,7 +106,7 @@ VALUES = st.one_of(
 CONFIGS = st.dictionaries(st.sampled_from(["algo", "block_size", "cores", "x"]), VALUES)
 
 
-def told(config):
+def whole_numbers_as_text(config):
     return {
         name: str(int(value)) if isinstance(value, float) and value.is_integer() else value
         for name, value in config.items()
@@ -118,7 +118,7 @@ def same(one, other):
     texts = [
         {
             name: value if isinstance(value, str) else json.dumps(value)
-            for name, value in told(config).items()
+            for name, value in whole_numbers_as_text(config).items()
         }
         for config in (one, other)
     ]
@@ -155,11 +155,11 @@ def test_variant_is_short_printable_and_of_one_configuration(one, other):
         ("nvbandwidth:slot:gpu_to_host", 1e9),
     ],
 )
-def test_factor_brings_a_score_into_our_unit(benchmark, factor):
+def test_factor_converts_a_score_into_our_unit(benchmark, factor):
     assert made(benchmark).factor == factor
 
 
-def test_series_tells_where_it_came_from_and_the_version_of_the_tool():
+def test_series_has_its_source_and_the_version_of_the_tool():
     found = made("openssl", algo="sha256", block_size=16, framework_version="3.3.0")
     assert found.version == "3.3.0"
     assert found.parameters == {

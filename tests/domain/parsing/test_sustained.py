@@ -53,7 +53,7 @@ def test_sustained_takes_the_last_of_two_when_there_are_no_more(recorded):
     assert sustained.parse(_windows(recorded("sustained-x86_64"), 1000, 900))[0].value == 0.9
 
 
-def test_sustained_leaves_out_the_rest_when_the_windows_do_not_fill_the_time(recorded):
+def test_sustained_leaves_out_an_incomplete_last_window(recorded):
     text = _changed(_windows(recorded("sustained-x86_64"), 1000, 900), seconds=2.9)
     assert sustained.parse(text)[0].value == 0.9
 

@@ -65,6 +65,6 @@ def test_sysbench_memory_is_refused_when_the_unit_is_unknown(recorded):
     assert refused.value.line == 9
 
 
-def test_sysbench_rate_is_not_compared_when_the_run_was_shorter_than_a_second(recorded):
+def test_sysbench_rate_is_not_checked_in_a_run_under_a_second(recorded):
     text = recorded("sysbench-1.0.20-cpu").replace("2.0001s", "0.0001s")
     assert sysbench.parse(text)[0].value == 7734.90

@@ -23,7 +23,7 @@ def _server(**fields):
     } | fields
 
 
-def test_yabs_gives_its_cells_and_ways_when_all_is_there(recorded):
+def test_yabs_gives_every_cell_and_direction_of_a_whole_output(recorded):
     made = yabs.parse(recorded("yabs-synthetic"))
     assert made.version == "v2024-06-09"
     assert [(sample.metric, sample.variant, sample.value) for sample in made.samples] == [
@@ -88,7 +88,7 @@ def test_yabs_reads_a_speed_in_its_unit(said, bits_per_s):
     assert made.samples[0].value == bits_per_s
 
 
-def test_yabs_leaves_a_way_out_when_its_speed_is_zero():
+def test_yabs_leaves_a_direction_out_when_its_speed_is_zero():
     made = yabs.parse(_text(iperf=[_server(send="0.00 bits/sec")]))
     assert made.warnings == (
         "iperf P, L: send was busy, left out",

@@ -24,7 +24,7 @@ COOLING = (("warmup_s", 0), ("cooldown_s", 300))
 
 
 @dataclass
-class Told:
+class OptionResult:
     """What one option comes to."""
 
     cost: Fraction
@@ -96,7 +96,7 @@ class Oracle:
         return int(-(-Fraction(str(seconds)) // self.step))
 
     # --- policy ---------------------------------------------------------------------------------
-    def wanted(self, units: Fraction, beside: int, base_units: Fraction) -> list[int]:
+    def requested(self, units: Fraction, beside: int, base_units: Fraction) -> list[int]:
         policy = self.policy
         low = max(0, policy.get("min", 0) - beside)
         high = policy.get("max")
@@ -157,9 +157,9 @@ class Oracle:
         running = []
         for t in range(self.count):
             shown = max(1, -(-(min(past[-warmup - 1 :]) / self.aim) // 1))
-            wanted = clip(min(need[max(0, t - lag)], int(shown)), *bounds)
-            if wanted > n or (wanted < n and t - changed >= cooldown):
-                n, changed = wanted, t
+            requested = clip(min(need[max(0, t - lag)], int(shown)), *bounds)
+            if requested > n or (requested < n and t - changed >= cooldown):
+                n, changed = requested, t
             past.append(n)
             running.append(n)
         return running
@@ -174,20 +174,20 @@ class Oracle:
         for t in range(self.count):
             load, room = left[max(0, t - lag)], n * units
             more, fewer = load > self.aim * room, load < below * room or not (load or room)
-            wanted = clip(n + more - fewer, *bounds)
-            if t - changed >= cooldown and wanted != n:
-                n, changed = wanted, t
+            requested = clip(n + more - fewer, *bounds)
+            if t - changed >= cooldown and requested != n:
+                n, changed = requested, t
             running.append(n)
         return running
 
     # --- options --------------------------------------------------------------------------------
-    def option(self, option: Document) -> Told:
+    def option(self, option: Document) -> OptionResult:
         parts = {part["role"]: part for part in option["parts"]}
         extras = self.document.get("extras", {}) | option.get("extras", {})
-        told = self._told(parts)
-        told.cost += self._extras(extras)
-        told.served = sum(self.demand) - sum(told.unserved)
-        return told
+        result = self._result(parts)
+        result.cost += self._extras(extras)
+        result.served = sum(self.demand) - sum(result.unserved)
+        return result
 
     def _extras(self, given: Document) -> Fraction:
         number = lambda name: Fraction(str(given.get(name, 0)))  # noqa: E731
@@ -205,7 +205,7 @@ class Oracle:
         staff = number("staff_hours_per_month") * number("staff_usd_per_hour")
         return count * (egress + storage + staff + number("fixed_per_month"))
 
-    def _told(self, parts: dict[str, Document]) -> Told:
+    def _result(self, parts: dict[str, Document]) -> OptionResult:
         if "all" in parts:
             part = parts["all"]
             if part.get("count") is None:
@@ -215,7 +215,7 @@ class Oracle:
         base, burst = parts["base"], parts["burst"]
         count = base["count"]
         if count == "optimal":
-            highest = max(self.wanted(self._units(burst), 0, self._units(base)))
+            highest = max(self.requested(self._units(burst), 0, self._units(base)))
             if base["price"]["billing"] != "reserved":
                 highest = max(highest, self._peak(base))
             is_reserved = base["price"]["billing"] == "reserved"
@@ -236,15 +236,17 @@ class Oracle:
         high = self.policy.get("max")
         return max(int(self.policy.get("min", 0)), need if high is None else min(need, high))
 
-    def _always(self, part: Document, count: int) -> Told:
+    def _always(self, part: Document, count: int) -> OptionResult:
         units = self._units(part)
         lives = [Lifetime(slot + 1, self.start, self.horizon.end_s) for slot in range(count)]
         unserved = [max(Fraction(0), d - count * units) for d in self.demand]
         nobody = [0] * self.count
         carried = [count * units] * self.count
-        told = Told(self._bill(part, lives, count), None, nobody, nobody, unserved, carried)
-        told.committed = self._committed(part, lives, count)
-        return told
+        result = OptionResult(
+            self._bill(part, lives, count), None, nobody, nobody, unserved, carried
+        )
+        result.committed = self._committed(part, lives, count)
+        return result
 
     def _run(
         self,
@@ -254,9 +256,9 @@ class Oracle:
         *,
         is_base: bool = True,
         is_free: bool = False,
-    ) -> Told:
+    ) -> OptionResult:
         """`is_free`: as if there were no quota."""
-        running = self.wanted(self._units(burst), count, self._units(base))
+        running = self.requested(self._units(burst), count, self._units(base))
         if self.policy.get("quota") is not None and not is_free:
             running = [min(n, self.policy["quota"]) for n in running]
         lives = stack(running, self.start, self.step)
@@ -270,17 +272,17 @@ class Oracle:
             cost += self._bill(base, whole, count)
             committed += self._committed(base, whole, count)
         k = count if is_base else None
-        return Told(cost, k, running, serving, unserved, carried, lives, committed)
+        return OptionResult(cost, k, running, serving, unserved, carried, lives, committed)
 
     def _reserved(
         self, base: Document, burst: Document, count: int, *, is_free: bool = False
-    ) -> Told:
-        told = self._run(burst, burst, 0, is_base=False, is_free=is_free)
+    ) -> OptionResult:
+        result = self._run(burst, burst, 0, is_base=False, is_free=is_free)
         terms = terms_of(burst["price"], count)
-        rest_s = uncovered_s(told.lives, self.horizon, terms)
-        told.cost = self._bill(base, [], count) + rest_s * terms.price / 3600
-        told.base, told.committed = count, self._committed(base, [], count)
-        return told
+        rest_s = uncovered_s(result.lives, self.horizon, terms)
+        result.cost = self._bill(base, [], count) + rest_s * terms.price / 3600
+        result.base, result.committed = count, self._committed(base, [], count)
+        return result
 
     def _serving(self, running: list[int]) -> list[int]:
         width = self.steps(self.policy.get("warmup_s", 0))
@@ -290,11 +292,11 @@ class Oracle:
         price = part["price"]
         terms = terms_of(price, count)
         if price["billing"] == "dedicated":
-            held = self._held(lives, terms)
-            return len(held) * terms.setup + sum(now for now, _ in held) * terms.price
+            covered = self._covered(lives, terms)
+            return len(covered) * terms.setup + sum(now for now, _ in covered) * terms.price
         return RULES[price["billing"]](lives, self.horizon, terms)
 
-    def _held(self, lives: list[Lifetime], terms: Terms) -> list[tuple[int, int]]:
+    def _covered(self, lives: list[Lifetime], terms: Terms) -> list[tuple[int, int]]:
         """Of each slot: months paid in the horizon and after it."""
         found = []
         for slot in sorted({life.slot for life in lives}):
@@ -312,7 +314,7 @@ class Oracle:
         price = part["price"]
         terms = terms_of(price, count)
         if price["billing"] == "dedicated":
-            return sum(later for _, later in self._held(lives, terms)) * terms.price
+            return sum(later for _, later in self._covered(lives, terms)) * terms.price
         if price["billing"] != "reserved":
             return Fraction(0)
         term_h = terms.term_months * 730

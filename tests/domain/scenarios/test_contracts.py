@@ -70,9 +70,7 @@ def test_exposure_is_refused_outside_its_range(
 
 
 @pytest.mark.parametrize(("contract", "told"), [({"notice_days": 30}, ["30"]), ({}, [])])
-def test_notice_is_told_as_what_it_is_not_calculated_with(
-    contract: dict[str, int], told: list[str]
-) -> None:
+def test_notice_is_listed_as_not_calculated(contract: dict[str, int], told: list[str]) -> None:
     document = startup(all_of("one", price("1")), contract=contract)
     assumed = {one["name"]: one["value"] for one in simulate(document)["assumptions"]}
     assert [value for name, value in assumed.items() if name == "notice_days"] == told

@@ -112,7 +112,7 @@ def test_levels_are_read_off_the_wall_clock(zone: str, given: list[Window], day:
     assert found == [level_at(at, zone, 5, given) for at in steps.instants().tolist()]
 
 
-def test_hour_that_summer_time_skips_does_not_occur_and_the_doubled_one_occurs_twice() -> None:
+def test_hour_skipped_by_summer_time_is_absent_and_doubled_one_twice() -> None:
     night = [Window(1 * H, 2 * H, Decimal(9))]
     year = Steps(JANUARY, 1800, 365 * 48)
     on = levels(year, "Europe/Dublin", Decimal(0), night) == 9

@@ -121,7 +121,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("pointer", "value", "field", "detail"), CASES)
-def test_fault_is_told_by_its_field(pointer: str, value: Any, field: str, detail: str) -> None:
+def test_fault_names_its_field(pointer: str, value: Any, field: str, detail: str) -> None:
     found = faults(put(document(), pointer, value))
     assert detail in found[field]
 
@@ -140,7 +140,7 @@ def test_fault_is_told_by_its_field(pointer: str, value: Any, field: str, detail
         ({"billing": "purchase", "hardware": {}}, "hardware/items", "a value is needed"),
     ],
 )
-def test_fault_of_a_price_is_told_by_its_field(given: Document, field: str, detail: str) -> None:
+def test_fault_of_a_price_names_its_field(given: Document, field: str, detail: str) -> None:
     own = {"amount": "1", "currency": "USD", "unit": "hour"}
     found = faults(put(document(), f"{ONE}/price", own | given))
     assert detail in found[f"{ONE}/price/{field}"]
@@ -177,7 +177,7 @@ def test_base_of_reservations_needs_a_burst_by_the_second() -> None:
         ({"csv": "1767225600.5,1\n"}, "csv", "line 1: '1767225600.5' is not an ISO"),
     ],
 )
-def test_fault_of_a_trace_is_told_by_its_line(given: Document, field: str, detail: str) -> None:
+def test_fault_of_a_trace_names_its_line(given: Document, field: str, detail: str) -> None:
     demand = {"unit": "x", "kind": "trace", **given}
     found = faults(document() | {"demand": demand})
     assert detail in found[f"/demand/{field}"]
@@ -193,18 +193,18 @@ def test_fault_of_a_trace_is_told_by_its_line(given: Document, field: str, detai
         ({"events": [{"at": "x", "duration_s": 1, "level": 1}]}, "events/0/at", "ISO 8601"),
     ],
 )
-def test_fault_of_a_composed_demand_is_told(given: Document, field: str, detail: str) -> None:
+def test_fault_of_a_composed_demand_is_listed(given: Document, field: str, detail: str) -> None:
     found = faults(document() | {"demand": {"unit": "x", "kind": "composed", **given}})
     assert detail in found[f"/demand/{field}"]
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_listed_at_once() -> None:
     given = put(put(document(), "/schema", 3), "/policy/kind", "magic")
     assert set(faults(given)) == {"/schema", "/policy/kind"}
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 5])
-def test_what_is_no_object_is_told(given: object) -> None:
+def test_what_is_no_object_is_a_fault(given: object) -> None:
     assert faults(given)[""] == "an object is needed"
 
 

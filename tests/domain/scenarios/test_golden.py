@@ -152,7 +152,7 @@ def test_event_is_short_of_servers_for_lag_and_warm_up() -> None:
     assert found["unserved_minutes"] == 4
 
 
-def test_event_that_is_known_an_hour_ahead_is_served_for_18_server_hours_more() -> None:
+def test_event_known_an_hour_ahead_costs_18_server_hours_more() -> None:
     late = only(event(kind="perfect", warmup_s=180))
     ahead = only(event(kind="predictive", warmup_s=180, lead_s=3600))
     assert ahead["unserved_share"] == 0

@@ -231,7 +231,7 @@ def test_mixed_fleet_takes_the_cheapest_cover_of_every_level() -> None:
     assert found.cost == 30 * (19 * 1 + 5 * Fraction("6.8"))
 
 
-def test_mixed_fleet_counts_servers_a_little_smaller_where_no_common_measure_is_coarse() -> None:
+def test_mixed_fleet_is_approximate_without_a_coarse_common_measure() -> None:
     odd = candidates(("a", "1.0001", "1.0"), ("b", "0.9999", "1.0"))
     found = mixed(scenario_of(startup(all_of("o", price("1")))), odd)
     assert not found.is_exact

@@ -25,7 +25,7 @@ def composed(**given: Any) -> Document:
     return startup(all_of("o", price("1")), demand=demand)
 
 
-def test_servers_too_small_for_the_demand_are_told_by_their_field() -> None:
+def test_servers_too_small_for_the_demand_are_a_fault_of_their_field() -> None:
     common = startup(all_of("o", price("1")), capacity={"units_per_server": "0.00001"})
     assert "2000000 servers" in faults(common)["/capacity/units_per_server"]
     own = startup(all_of("o", price("1")), all_of("p", price("1"), capacity="0.00001"))
@@ -96,7 +96,7 @@ def test_pause_of_a_step_policy_must_lie_below_its_target() -> None:
     assert set(faults(startup(all_of("o", price("1")), policy=policy))) == {"/policy/in_below"}
 
 
-def test_target_of_a_policy_is_that_of_the_capacity_unless_it_says_otherwise() -> None:
+def test_target_of_a_policy_defaults_to_that_of_the_capacity() -> None:
     half = {"units_per_server": "1", "target_utilisation": "0.5"}
     policy = {"kind": "target_tracking"}
     document = startup(all_of("o", price("1")), capacity=half, policy=policy)

@@ -153,7 +153,7 @@ def documents(draw: st.DrawFn) -> Document:
 
 
 @given(documents())
-def test_engine_says_what_the_slow_way_says(document: Document) -> None:
+def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     scenario = scenario_from(document)
     found = outcome(scenario, scenario.options[0])
     oracle = Oracle(document)

@@ -45,7 +45,7 @@ def test_more_steps_than_possible_are_refused() -> None:
         steps_of(trace((0, 1), (86_400 * 365, 1)), 1)
 
 
-def test_recorded_demand_takes_the_place_of_the_templates() -> None:
+def test_recorded_demand_replaces_that_of_the_templates() -> None:
     found = trace((0, 0), (300, 50), (600, 20))
     document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="Shop")
     assert document["horizon"] == {
@@ -67,7 +67,7 @@ def test_demand_of_nothing_still_has_a_size_of_server() -> None:
     assert simulate(document)["demand"]["peak"] == 0
 
 
-def test_gaps_are_told_and_the_value_before_holds() -> None:
+def test_gaps_are_listed_and_filled_with_the_value_before() -> None:
     rows = [(n * 60, 1.0) for n in range(10)]
     found = trace(*rows, (1200, 2.0), (1260, 2.0))
     (told,) = told_gaps(found)

@@ -48,7 +48,7 @@ def test_map_moves_caps_with_their_price() -> None:
     assert [cell.cost for cell in row.cells] == [factor * Fraction("3.79") for factor in PRICES]
 
 
-def test_map_tells_what_the_cheapest_leaves_unserved() -> None:
+def test_map_gives_the_unmet_demand_of_the_cheapest() -> None:
     document = startup(*OPTIONS, policy={"kind": "perfect", "quota": 10})
     row = next(row for row in regimes(document) if row.is_stated)
     # 10 of 20 for 5 of 24 hours: 50 of 157 unit-hours a day

@@ -46,7 +46,7 @@ def test_rule_22_time_is_billed_for_each_life(given: Document, cost: int) -> Non
     assert total(steps(levels, all_of("o", given), step_s=30)) == cost
 
 
-def test_rule_23_hours_count_from_the_launch_and_the_cap_holds_for_a_life_and_month() -> None:
+def test_rule_23_hours_count_from_launch_and_the_cap_is_per_month() -> None:
     start = dt.datetime(2026, 1, 31, 22, 30, tzinfo=dt.UTC)
     capped = all_of("o", price("1", "hour_ceil_cap", cap="1.5"))
     # hours from 22:30 and 23:30 in January (2, capped at 1.5), from 00:30 in February
@@ -55,7 +55,7 @@ def test_rule_23_hours_count_from_the_launch_and_the_cap_holds_for_a_life_and_mo
     assert total(steps([1.0, 0, 1], capped, step_s=1800, start=start)) == 2
 
 
-def test_rule_24_a_month_begun_is_paid_for_each_slot_and_may_be_used_again() -> None:
+def test_rule_24_a_started_month_is_paid_per_slot_and_used_again() -> None:
     monthly = all_of("o", price("10", "monthly"))
     assert total(steps([2.0, 0, 1, 0, 2], monthly)) == 20
     over = dt.datetime(2026, 1, 31, 23, 58, tzinfo=dt.UTC)
@@ -66,7 +66,7 @@ def test_rule_24_a_month_begun_is_paid_for_each_slot_and_may_be_used_again() -> 
     assert total(steps([2.0, 0, 1, 0, 2], by_hours)) == Fraction(10 * 5, 60 * 100)
 
 
-def test_rule_25_months_are_of_the_calendar_or_follow_one_another_from_the_start() -> None:
+def test_rule_25_months_are_calendar_months_or_run_from_the_start() -> None:
     start = dt.datetime(2026, 1, 20, tzinfo=dt.UTC)
     for convention, months in (("calendar", 2), ("30d", 1), (24 * 7, 3)):
         given = price("1", "hour_ceil_cap", cap="5", month_convention=convention)
@@ -84,7 +84,7 @@ def test_rule_26_sustained_use_is_a_share_of_the_whole_month() -> None:
     assert total(document) == 186 + 54 * Fraction("0.8678")
 
 
-def test_rule_27_reservations_cover_the_use_of_each_clock_hour_whoever_uses_it() -> None:
+def test_rule_27_reservations_cover_each_clock_hour_of_any_server() -> None:
     start = dt.datetime(2026, 1, 1, 0, 30, tzinfo=dt.UTC)
     option = hybrid("ri", price("0.5", "reserved", upfront="876"), price("1"), 1)
     # half an hour from 00:30: 2 servers, 1 covered; an hour of 3 for 20 min: all of it covered
@@ -103,7 +103,7 @@ def test_rule_27_reservations_cover_the_use_of_each_clock_hour_whoever_uses_it()
         assert refused(steps([1.0], wrong)) == {"/options/0/parts/1/price/billing"}
 
 
-def test_rule_28_a_savings_plan_pays_its_commitment_and_discounts_up_to_it() -> None:
+def test_rule_28_a_savings_plan_discounts_use_up_to_its_commitment() -> None:
     plan = price("1", "savings", commit_per_hour="1", discount="0.3")
     # three server-hours in one hour: 1 + (3 × 0.7 − 1) / 0.7
     three = steps([3.0, 0], all_of("o", plan), step_s=3600)
@@ -129,7 +129,7 @@ def test_rule_29_commitments_count_a_short_life_as_the_minimum() -> None:
 # --- extras and money ---------------------------------------------------------------------------
 
 
-def test_rule_30_extras_are_paid_for_each_month_begun_and_options_win_by_key() -> None:
+def test_rule_30_extras_are_paid_per_started_month_and_options_win() -> None:
     start = dt.datetime(2026, 1, 31, tzinfo=dt.UTC)
     common = {
         "storage_gb": "100",
@@ -173,7 +173,7 @@ def test_rule_32_money_is_exact_and_rounded_once_half_to_even() -> None:
 # --- contention ---------------------------------------------------------------------------------
 
 
-def test_rule_33_a_flow_is_held_by_the_first_full_link_or_has_what_it_asks() -> None:
+def test_rule_33_a_flow_has_its_rate_or_is_limited_by_a_full_link() -> None:
     links = [Link("up", 0.3), Link("disk", 0.3)]
     found = shares(links, [Flow("a", 3, 0.1, ("disk", "up"))])
     # three times 0.1 fill both links, and each has what it asks

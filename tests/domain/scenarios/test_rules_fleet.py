@@ -27,7 +27,7 @@ from tests.domain.scenarios.short import (
 # --- time and demand ----------------------------------------------------------------------------
 
 
-def test_rule_01_step_has_the_demand_of_its_start_and_the_horizon_is_whole_steps() -> None:
+def test_rule_01_step_has_the_demand_of_its_start_in_whole_steps() -> None:
     points = [[at(0), 1], [at(30), 9], [at(60), 2]]  # nobody looks at half past
     hours = {"start": JANUARY.isoformat(), "days": "0.125", "step_s": 3600}
     asked = {"unit": "u", "kind": "trace", "points": points}
@@ -41,7 +41,7 @@ def test_rule_01_step_has_the_demand_of_its_start_and_the_horizon_is_whole_steps
         assert refused(document | {"horizon": horizon})
 
 
-def test_rule_02_windows_are_read_on_the_wall_clock_with_its_skipped_and_doubled_hour() -> None:
+def test_rule_02_windows_follow_the_wall_clock_through_its_changes() -> None:
     window = {"from": "01:00", "to": "02:00", "level": 1}
     zone = {"time_zone": "Europe/Dublin"}
     spring = demand(daily("2026-03-29T00:00:00+00:00", [window], **zone))
@@ -53,7 +53,7 @@ def test_rule_02_windows_are_read_on_the_wall_clock_with_its_skipped_and_doubled
     assert demand(daily("2026-07-01T00:00:00+00:00", [window]))[2:4] == [1, 1]  # UTC by default
 
 
-def test_rule_03_windows_hold_their_weekday_cross_midnight_and_replace_the_base() -> None:
+def test_rule_03_windows_cross_midnight_and_replace_the_base() -> None:
     monday, tuesday = "2026-01-05T00:00:00+00:00", "2026-01-06T00:00:00+00:00"
     night = [{"from": "22:00", "to": "02:00", "level": 1, "weekdays": [0]}]
     assert demand(daily(monday, night, base=5)) == [5] * 44 + [1] * 4  # lower than the base
@@ -69,7 +69,7 @@ def test_rule_03_windows_hold_their_weekday_cross_midnight_and_replace_the_base(
     assert refused(daily(monday, early)) == {"/demand/windows/0/from"}
 
 
-def test_rule_04_trace_is_nothing_before_its_first_point_and_holds_its_last() -> None:
+def test_rule_04_trace_is_zero_before_its_first_point_and_keeps_its_last() -> None:
     asked: Document = {"unit": "u", "kind": "trace", "points": [[at(2), 3], [at(3), 4]]}
     assert demand(steps([0]) | {"demand": asked})[:5] == [0, 0, 3, 4, 4]
     epoch = int(JANUARY.timestamp())
@@ -83,7 +83,7 @@ def test_rule_04_trace_is_nothing_before_its_first_point_and_holds_its_last() ->
 # --- servers and policy -------------------------------------------------------------------------
 
 
-def test_rule_05_need_is_exact_and_what_is_unserved_leaves_the_target_aside() -> None:
+def test_rule_05_need_is_exact_and_unmet_demand_ignores_the_target() -> None:
     edge = [3.0, 3.000000001, 3.000000002, 0.0, 1e-10]
     assert running(steps(edge)) == [3, 3, 4, 0, 0]
     half = {"units_per_server": "1", "target_utilisation": "0.5"}
@@ -154,7 +154,7 @@ def test_rule_11_fixed_and_scheduled_servers_stay_within_min_and_max() -> None:
     assert of(**local, min=2, max=4) == [2, 4, 2]
 
 
-def test_rule_12_min_and_max_hold_the_whole_fleet_and_quota_only_what_is_elastic() -> None:
+def test_rule_12_min_and_max_limit_the_fleet_and_quota_the_burst() -> None:
     levels = [1.0, 9, 3]
     option = hybrid("h", price("1"), price("1"), 2)
     bounds = steps(levels, option, policy={"min": 3, "max": 7})
@@ -175,7 +175,7 @@ def test_rule_13_warm_up_delays_service_and_neither_bill_nor_policy() -> None:
     assert total(document) == Fraction(6 + 2 * 4, 60)
 
 
-def test_rule_14_the_newest_server_ends_first_and_the_horizon_cuts_its_life() -> None:
+def test_rule_14_the_newest_server_ends_first_or_with_the_horizon() -> None:
     lives = ran(steps([1.0, 3, 2, 3])).fleet.lives
     start = int(JANUARY.timestamp())
     begins, ends = (lives.start_s - start).tolist(), (lives.end_s - start).tolist()
@@ -216,7 +216,7 @@ def test_rule_15_an_option_may_state_its_parts_in_any_order() -> None:
     assert total(steps([3.0, 1], option)) == total(steps([3.0, 1], backwards)) == Fraction(6, 60)
 
 
-def test_rule_16_peak_stays_within_min_and_max_and_a_number_is_not_limited() -> None:
+def test_rule_16_peak_stays_within_min_and_max_and_a_number_does_not() -> None:
     levels, peak = [1.0, 6, 2], all_of("p", price("1"), count="peak")
     for policy, count in (({}, 6), ({"max": 4}, 4), ({"min": 8}, 8), ({"quota": 1}, 6)):
         assert ran(steps(levels, peak, policy=policy)).fleet.always_on == count
@@ -244,7 +244,7 @@ def test_rule_17_elastic_servers_take_what_the_base_leaves_at_the_target() -> No
     assert running(steps([1.0] * 3, two, policy=plan)) == [0, 3, 0]
 
 
-def test_rule_18_optimal_is_the_cheapest_base_without_a_quota_and_the_smallest_of_equals() -> None:
+def test_rule_18_optimal_is_the_smallest_of_the_cheapest_bases() -> None:
     def base(amount: str, **policy: Any) -> int | None:
         option = hybrid("h", price(amount, "monthly"), price("0.1"))
         return ran(startup(option, policy=policy)).fleet.base

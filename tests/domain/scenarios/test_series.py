@@ -78,7 +78,7 @@ def test_months_add_up_to_the_bill_and_stand_beside_what_is_unserved() -> None:
     assert Decimal(months[0]["options"][0]["cost"]) == Decimal("1450.8")
 
 
-def test_cash_is_paid_when_it_is_due_and_leaving_costs_the_rest_of_the_term() -> None:
+def test_cash_is_paid_when_due_and_exit_costs_the_rest_of_the_term() -> None:
     cash = series(three(horizon=QUARTER))["cash"]
     first, last = cash[0]["options"], cash[-1]["options"]
     assert first[0]["exit"] == "0.000000"

@@ -95,6 +95,6 @@ def test_own_rack_is_owed_to_the_end_of_its_life() -> None:
     assert Decimal(rented["committed_after_horizon"]) == 0
 
 
-def test_hybrid_beats_the_pure_ways() -> None:
+def test_hybrid_beats_the_pure_options() -> None:
     cloud, dedicated, both, _ = costs("hybrid")
     assert both < min(cloud, dedicated)

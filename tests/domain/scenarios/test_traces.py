@@ -169,7 +169,7 @@ def test_series_is_chosen_by_its_name() -> None:
         ('{"status":"error","error":"bad query","data":{}}', "/status", "bad query"),
     ],
 )  # fmt: skip
-def test_export_is_refused_with_its_place(text: str, field: str, detail: str) -> None:
+def test_export_is_refused_with_its_position(text: str, field: str, detail: str) -> None:
     place, told = fault(text)
     assert place == field
     assert detail in told
@@ -185,7 +185,7 @@ def document(rows: list[tuple[int, float]]) -> Document:
     return startup(all_of("o", price("1")), demand=asked, horizon=hour)
 
 
-def test_gaps_are_told_and_the_value_before_holds_through_them() -> None:
+def test_gaps_are_listed_and_filled_with_the_value_before() -> None:
     rows = [(0, 1.0), (60, 2.0), (120, 3.0), (300, 4.0), (360, 5.0), (7560, 6.0)]
     trace = imported(f"{START + at},{value}\n" for at, value in rows)
     assert trace.interval_s == 60

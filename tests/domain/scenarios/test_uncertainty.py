@@ -73,7 +73,7 @@ def test_equal_prices_move_together() -> None:
     assert not found["same"]["distinguishable"]
 
 
-def test_servers_that_are_always_on_do_not_follow_the_demand_but_leave_it_unserved() -> None:
+def test_servers_always_on_leave_demand_unmet_and_do_not_follow_it() -> None:
     found = options(cloud_or_rack(uncertainty=SPREADS))["all dedicated"]
     assert Decimal(found["interval"]["p5"]) == Decimal(found["interval"]["p95"]) == 2000
     shares = found["unserved_interval"]
@@ -130,7 +130,7 @@ def test_all_cloud_costs_what_all_dedicated_costs_at_42_cents() -> None:
     assert found == [Decimal("0.424628")]
 
 
-def test_all_cloud_costs_what_the_hybrid_costs_where_three_servers_pay_for_themselves() -> None:
+def test_all_cloud_meets_hybrid_where_three_servers_break_even() -> None:
     found = met(cloud_or_rack(), "all cloud", "hybrid", "per_second")
     assert found == [Decimal("0.138889")]  # 100 / 720
 

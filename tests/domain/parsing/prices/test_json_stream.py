@@ -89,7 +89,7 @@ def test_scanner_reads_a_file_by_pieces_and_not_by_lines():
         ('{"a": ["abc', "not JSON"),
     ],
 )
-def test_scanner_names_the_place_when_it_is_no_such_text(text, said):
+def test_scanner_names_the_position_when_the_text_is_no_json(text, said):
     with pytest.raises(InvalidValue, match=said):
         _walked(_scanner(text))
 

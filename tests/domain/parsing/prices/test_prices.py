@@ -75,7 +75,7 @@ def test_price_refuses_when_no_amount_can_be_owed(fields):
         _price(**fields)
 
 
-def test_rule_06_reserved_rate_is_hourly_and_upfront_over_the_hours_of_the_term():
+def test_rule_06_reserved_rate_is_hourly_with_upfront_over_the_term():
     # 0.032 + 280 / 8760 = 0.032 + 0.0319635 = 0.0639635; 549 / 8760 = 0.0626712
     partial = _price(term="1y", amount=Decimal("0.032"), setup_amount=Decimal(280))
     whole = _price(term="1y", amount=Decimal(549), unit=PriceUnit.ONCE)
@@ -85,7 +85,7 @@ def test_rule_06_reserved_rate_is_hourly_and_upfront_over_the_hours_of_the_term(
     assert longer.hourly_effective(MONTH) == 1
 
 
-def test_rule_24_setup_fee_stays_apart_when_no_term_says_how_long_it_lasts():
+def test_rule_24_setup_fee_stays_separate_when_the_term_is_unknown():
     # 73 / 730 = 0.1; how many months a setup fee is spread over is the reader's choice.
     price = _price(amount=Decimal(73), unit=PriceUnit.MONTH, setup_amount=Decimal(100))
     assert price.hourly_effective(MONTH) == Decimal("0.1")
@@ -105,7 +105,7 @@ def test_rule_22_cap_is_a_tier_when_a_month_costs_no_more():
     assert capped.tiers == ((None, Decimal("0.107")),)
 
 
-def test_state_tells_unknown_from_not_offered():
+def test_state_separates_unknown_from_not_offered():
     assert _price().state is State.KNOWN
     assert _skipped(Reason.ZERO).state is State.UNKNOWN
     assert _skipped(Reason.NOT_OFFERED).state is State.NOT_OFFERED
@@ -190,7 +190,7 @@ def test_document_reads_fractions_as_decimals():
         ("[" * 100_000, "page 1: not JSON"),
     ],
 )
-def test_document_names_the_place_when_it_cannot_be_read(text, said):
+def test_document_names_the_position_when_it_cannot_be_read(text, said):
     with pytest.raises(InvalidValue, match=said):
         answers.document(text, where="page 1")
 

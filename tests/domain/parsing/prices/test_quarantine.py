@@ -96,12 +96,12 @@ def test_rule_27_a_price_waits_when_it_is_not_below_on_demand(price, outcome):
     assert _outcomes(verdict([_price("1.00"), price]))[1] == outcome
 
 
-def test_rule_27_a_spot_price_is_held_against_the_published_on_demand_price():
+def test_rule_27_spot_is_compared_with_the_published_on_demand_price():
     found = verdict([_price("2", model=SPOT)], [_price("1"), _price("1.9", model=SPOT)])
     assert Doubt.ABOVE_ON_DEMAND in found.decisions[0].doubts
 
 
-def test_rule_27_a_spot_price_is_held_against_on_demand_of_another_list():
+def test_rule_27_spot_is_compared_with_on_demand_of_another_list():
     found = verdict([_price("2", model=SPOT)], beside=[_price("1.000000")])
     assert _outcomes(found) == [("quarantine", Doubt.ABOVE_ON_DEMAND)]
     assert found.decisions[0].detail == "2 an hour, on demand 1"
@@ -130,7 +130,7 @@ def test_rule_27_vcpus_are_no_gate_when_they_are_not_known():
 
 
 @pytest.mark.parametrize(("kept", "outcome"), [(95, "publish"), (94, "quarantine")])
-def test_rule_27_nothing_new_is_published_when_more_than_5_percent_is_missing(kept, outcome):
+def test_rule_27_nothing_is_published_when_over_5_percent_is_missing(kept, outcome):
     old = [_price("1", f"m5.{size}") for size in range(100)]
     new = [_price("1.1", "m5.0"), _price("2", "m5.new"), *old[1:kept]]
     found = verdict(new, old)
@@ -148,7 +148,7 @@ def test_rule_19_a_vanished_price_is_stale_and_not_deleted():
     assert not found.is_torn
 
 
-def test_rule_27_a_price_waits_when_its_cap_changes_though_its_hour_does_not():
+def test_rule_27_a_price_waits_when_only_its_cap_changes():
     old = _price("0.1", monthly_cap=Decimal(60))
     for cap, outcome in (("42", "publish"), ("41.9", "quarantine"), ("6", "quarantine")):
         (decision,) = verdict([_price("0.1", monthly_cap=Decimal(cap))], [old]).decisions
@@ -189,7 +189,7 @@ def test_a_price_waits_when_it_is_older_than_the_one_in_force(held, told, outcom
     assert _outcomes(same) == [("unchanged",)]
 
 
-def test_every_doubt_is_told_when_there_are_several():
+def test_every_anomaly_is_listed_when_there_are_several():
     old = [_price("1"), _price("0.5", model=SPOT), _price("1", "c5.large")]
     (decision,) = verdict([_price("2", model=SPOT)], old).decisions
     assert decision.doubts == (Doubt.ABOVE_ON_DEMAND, Doubt.CHANGED, Doubt.ROWS_MISSING)
