@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import inf
-from operator import ge, mul, sub
+from operator import mul, sub
 from typing import Optional
+
+from backend.domain.pareto import undominated
 
 Counts = tuple[tuple[int, int], ...]
 """Pairs (index of a type, units of it), by index."""
@@ -75,26 +77,19 @@ def cheapest_cover(
     return Cover(search.counts, search.cost, search.floor, is_proven)
 
 
-def undominated(
+def useful_types(
     prices: Sequence[Decimal], gives: Sequence[tuple[int, ...]], demands: tuple[int, ...]
 ) -> list[int]:
     """Indexes of the types to which no other is preferable, cheapest first: one that costs no more
     and gives no less of anything, what goes beyond a demand left out. Of equal ones the first."""
-    clipped = [tuple(map(min, given, demands)) for given in gives]
-    order = sorted(range(len(prices)), key=lambda i: (prices[i], [-x for x in clipped[i]], i))
-    kept: list[tuple[int, ...]] = []
-    found: list[int] = []
-    for index in order:
-        mine = clipped[index]
-        for place, other in enumerate(kept):
-            if all(map(ge, other, mine)):
-                # What dominates one often dominates the next.
-                kept.insert(0, kept.pop(place))
-                break
-        else:
-            kept.append(mine)
-            found.append(index)
-    return found
+    points = [
+        (price, *(-min(amount, demand) for amount, demand in zip(given, demands, strict=True)))
+        for price, given in zip(prices, gives, strict=True)
+    ]
+    first: dict[tuple[object, ...], int] = {}
+    for index in undominated(points):
+        first.setdefault(points[index], index)
+    return list(first.values())
 
 
 Node = tuple[float, int, tuple[int, ...], int, Chosen | None]

@@ -9,7 +9,6 @@ group or place on the Pareto frontier, and they keep nobody off it.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
 from typing import Any, TypeVar
 
 from backend.domain import stats
@@ -17,6 +16,7 @@ from backend.domain.cmips import cup
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
+from backend.domain.pareto import undominated
 from backend.domain.stats import Summary
 from backend.domain.units import EXACT, exact_decimal
 
@@ -197,26 +197,11 @@ def _by_score(candidates: Iterable[Candidate], metric: Metric) -> list[Candidate
     return sorted(candidates, key=lambda c: (direction * c.score.value, c.offer_id))
 
 
-def _pareto(candidates: Iterable[Candidate], metric: Metric) -> set[str]:
-    """Offer ids on the frontier: none other costs no more and scores no worse, one strictly.
-
-    From the cheapest up, a price level adds its best score if that beats all cheaper ones.
-    """
+def _pareto(candidates: Sequence[Candidate], metric: Metric) -> set[str]:
+    """Offer ids on the front of price and score."""
     direction = -1 if metric.is_higher_better else 1
-    order = sorted(
-        (one.price, direction * one.score.value, one.offer_id)
-        for one in candidates
-        if one.price is not None
-    )
-    frontier: set[str] = set()
-    best = float("inf")
-    for _, level in groupby(order, lambda point: point[0]):
-        points = list(level)
-        top = points[0][1]
-        if top < best:
-            frontier.update(offer_id for _, score, offer_id in points if score == top)
-            best = top
-    return frontier
+    points = [(one.price, direction * one.score.value) for one in candidates]
+    return {candidates[index].offer_id for index in undominated(points)}
 
 
 def sorted_none_last(

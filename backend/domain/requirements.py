@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from operator import attrgetter
 
-from backend.domain.covering import Counts, Problem, cheapest_cover, undominated
+from backend.domain.covering import Counts, Problem, cheapest_cover, useful_types
 from backend.domain.fleets import (
     NOTHING,
     Fleet,
@@ -238,7 +238,7 @@ def _cheapest_mix(
     demands = tuple(column[0] for column in whole)
     prices = [server.price for server in choice.servers]
     gives = [tuple(column[n + 1] for column in whole) for n in range(len(prices))]
-    kept = undominated(prices, gives, demands)
+    kept = useful_types(prices, gives, demands)
     parts_of = partial(_parts, [choice.servers[index] for index in kept])
     problem = Problem(
         prices=[float(prices[index]) for index in kept],

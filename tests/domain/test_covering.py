@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain import covering
-from backend.domain.covering import Problem, cheapest_cover, undominated
+from backend.domain.covering import Problem, cheapest_cover, useful_types
 
 MANY = 10**6
 
@@ -55,7 +55,7 @@ def test_cover_is_the_cheapest_of_all_covers(problem, has_ceiling):
     prices, gives, demands, most, lack_price = problem
     everything = all_covers(prices, gives, demands, most, lack_price)
     single = min((cost for cost, counts in everything if len(counts) == 1), default=None)
-    kept = undominated(prices, gives, demands)
+    kept = useful_types(prices, gives, demands)
     prices, gives = [prices[i] for i in kept], [gives[i] for i in kept]
     soft = None if lack_price is None else float(lack_price)
     found = cheapest_cover(
@@ -168,8 +168,8 @@ def test_search_admits_that_it_gave_up():
         ([1, 2, 3, 4], [(5, 1), (1, 5), (0, 5), (4, 1)], [0, 1]),
     ],
 )
-def test_undominated_keeps_what_no_other_is_preferable_to(prices, gives, kept):
-    assert undominated([Decimal(p) for p in prices], gives, (10, 10)) == kept
+def test_useful_types_are_those_that_no_other_is_preferable_to(prices, gives, kept):
+    assert useful_types([Decimal(p) for p in prices], gives, (10, 10)) == kept
 
 
 def test_dual_prices_stay_valid_when_the_simplex_stops_early(monkeypatch):

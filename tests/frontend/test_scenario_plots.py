@@ -101,12 +101,13 @@ def test_plots_of_uncertainty_are_left_out_without_any() -> None:
     assert decisions.tornado_plot(result, "USD") is None
 
 
-def test_undominated_options_are_those_that_nothing_beats() -> None:
+def test_options_are_marked_where_they_are_the_cheapest() -> None:
     options = [
         option("cheap", "1", 0.2), option("whole", "3", 0.0), option("dear", "4", 0.0),
         option("same", "1", 0.2), option("worse", "2", 0.3),
     ]  # fmt: skip
-    assert [one["name"] for one in decisions.undominated(options)] == ["cheap", "whole", "same"]
+    summary = decisions.pareto_plot(options, "USD").summary
+    assert summary.endswith("Nothing beats cheap, same, whole.")
     flagged = {
         one["name"]: (one["is_cheapest"], one["is_cheapest_whole"]) for one in marked(options)
     }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.pareto import undominated
 from backend.web.scenarios.figures import Option, beside, cost, share
 from backend.web.scenarios.plots import MOST_BARS
 from backend.web.shared.plots import Axis, Mark, Plot
@@ -11,7 +12,8 @@ from backend.web.shared.plots import Axis, Mark, Plot
 def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-pareto") -> Plot:
     """Cost against unmet demand, a sign for each option."""
     ordered = sorted(options, key=cost)
-    line = {one["name"] for one in undominated(ordered)}
+    front = undominated([(cost(one), one["unserved_share"]) for one in ordered])
+    line = {ordered[index]["name"] for index in front}
     marks = [
         Mark(
             one["name"],
@@ -42,17 +44,6 @@ def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-p
         + ", ".join(sorted(line))
         + ".",
     )
-
-
-def undominated(options: Sequence[Option]) -> list[Option]:
-    """Options that no other beats in cost without leaving more unserved, or the other way round."""
-
-    def beaten(one: Option, other: Option) -> bool:
-        mine = cost(one), one["unserved_share"]
-        theirs = cost(other), other["unserved_share"]
-        return theirs != mine and theirs[0] <= mine[0] and theirs[1] <= mine[1]
-
-    return [one for one in options if not any(beaten(one, other) for other in options)]
 
 
 def odds_plot(options: Sequence[Option]) -> Plot | None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.covering import undominated
+from backend.domain.covering import useful_types
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.model import Scenario
@@ -71,7 +71,7 @@ def _grain(scenario: Scenario, candidates: Sequence[Candidate]) -> tuple[Fractio
 
 def _worthwhile(candidates: Sequence[Candidate], gives: list[int], highest: int) -> list[int]:
     prices = [Decimal(float(one.price_per_hour)) for one in candidates]
-    return undominated(prices, [(give,) for give in gives], (highest,))
+    return useful_types(prices, [(give,) for give in gives], (highest,))
 
 
 def _chosen(gives: list[int], types: list[Candidate], highest: int) -> list[int]:
