@@ -13,11 +13,10 @@ from backend.catalog.models import (
     Kind,
     Offer,
     PriceObservation,
-    PriceUnit,
     Provider,
-    PurchaseModel,
     Region,
 )
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 _number = count(1)

@@ -31,9 +31,8 @@ from backend.domain.errors import InvalidValue
 from backend.domain.hardware_assumptions import ASSUMPTIONS
 from backend.domain.money import Money
 from backend.domain.pricing import price_per_period
-from backend.domain.units import EXACT, MONTHS_PER_YEAR
+from backend.domain.units import EXACT, HOURS_PER_MONTH, MONTHS_PER_YEAR
 
-HOURS_PER_MONTH = Decimal(730)
 SERVICE_LEVEL = Decimal("0.99")
 DAYS_PER_YEAR = 365
 WATTS_PER_KILOWATT = 1000
@@ -131,7 +130,9 @@ class HardwareCost:
     set_energy_kwh_per_month: Decimal
 
 
-def monthly_cost(hardware: Hardware, *, hours_per_month: Decimal = HOURS_PER_MONTH) -> HardwareCost:
+def monthly_cost(
+    hardware: Hardware, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
+) -> HardwareCost:
     """Cost of the hardware per month and per hour of such a month.
 
     Raises InvalidValue with the field as a JSON pointer into the document.

@@ -5,9 +5,8 @@ from decimal import Decimal
 from statistics import median
 
 from backend.domain.pricing import PERIODS, price_per_period
-from backend.domain.units import EXACT, exact_decimal
+from backend.domain.units import EXACT, HOURS_PER_MONTH, exact_decimal
 
-HOURS_PER_MONTH = Decimal(730)
 SECONDS_PER_HOUR = Decimal(3600)
 MICRO = Decimal("0.000001")
 
@@ -36,10 +35,10 @@ def remaining_s(
 def cost_so_far(amount: Decimal, unit: str, elapsed_s: float) -> Decimal | None:
     """What a machine at `amount` per hour, month or year costs in `elapsed_s`, in millionths.
 
-    A month has 730 hours. None for a machine that was bought: using it costs nothing more.
+    None for a machine that was bought: using it costs nothing more.
     """
     if unit not in PERIODS:
         return None
-    per_hour = price_per_period(amount, unit, "hour", HOURS_PER_MONTH)
+    per_hour = price_per_period(amount, unit, "hour", Decimal(HOURS_PER_MONTH))
     hours = EXACT.divide(exact_decimal(elapsed_s), SECONDS_PER_HOUR)
     return EXACT.multiply(per_hour, hours).quantize(MICRO)

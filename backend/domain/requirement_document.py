@@ -26,6 +26,7 @@ from backend.domain.documents.values import (
 )
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.quoted import MOST_DECIMALS
+from backend.domain.units import HOURS_PER_MONTH
 
 KINDS = ("cloud", "vps", "dedicated", "onprem")
 SIZES = ("ram_gib", "disk_gb", "egress_gb_per_month")
@@ -175,7 +176,8 @@ class RequirementDocument(Document):
         Decimal | None, Demanded("Traffic to the internet", "GB/month")
     ] = None
     hours_per_month: Annotated[
-        Decimal | None, Demanded("Hours that stand for a month, up to 744", stand_in="730")
+        Decimal | None,
+        Demanded("Hours that stand for a month, up to 744", stand_in=str(HOURS_PER_MONTH)),
     ] = None
     max_servers: Annotated[int | None, Most("The most servers", most=MOST_SERVERS)] = None
     kinds: Annotated[

@@ -12,6 +12,9 @@ BYTES_PER_GB = 10**9
 BYTES_PER_GIB = 2**30
 BITS_PER_BYTE = 8
 MONTHS_PER_YEAR = 12
+# 8,760 / 12, as the providers calculate a month: for commitments, and where prices of different
+# units are compared and no reader has chosen the hours of a month.
+HOURS_PER_MONTH = 730
 
 # Derived amounts carry 34 significant digits (IEEE 754 decimal128), so that a reader who
 # recomputes one from the printed columns agrees far beyond the 20 digits promised.

@@ -15,10 +15,11 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.services.sparecores import FEED_KIND, sparecores_import
 from backend.benchmarks.services.sparecores_scores import Stage
-from backend.catalog.models import Offer, PriceObservation, PurchaseModel
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.price_import import feed_get
 from backend.domain.errors import InvalidValue
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.sparecores_file import Writer, full_size

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, PriceUnit, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, ParsedType, Reason, Skipped
 from backend.domain.parsing.prices.collected import Coverage
+from backend.domain.pricing.purchase import PriceUnit
 from backend.providers.aws import offer_file as aws_bulk
 from backend.providers.aws import prices as aws
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, PriceUnit, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, Reason, Skipped
+from backend.domain.pricing.purchase import PriceUnit
 from backend.providers.azure import prices as azure
 
 D2S = "Standard_D2s_v3"

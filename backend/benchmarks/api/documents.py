@@ -4,8 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from backend.catalog.models import Kind, PriceUnit
+from backend.catalog.models import Kind
 from backend.common.rest.documents import AmountField, Strict, TextField
+from backend.domain.pricing.purchase import PriceUnit
 
 PROFILES = ("quick", "standard", "full")
 

@@ -23,19 +23,19 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
-from backend.catalog.models import Offer, PriceObservation, PriceUnit, PurchaseModel
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.periods import price_per_period
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.profiles import NETWORK, PROFILES, Value
 from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
-from backend.domain.units import EXACT, exact_decimal
+from backend.domain.units import EXACT, HOURS_PER_MONTH, exact_decimal
 from backend.providers.registry import provider as provider_record
 
-HOURS_PER_MONTH = Decimal(730)
 SECONDS_PER_HOUR = Decimal(3600)
 HISTORY_RUNS = 2000
 DEFAULT_CURRENCY = "USD"
@@ -317,4 +317,4 @@ class _Bill:
 
 
 def _hourly(amount: Decimal, currency: str, unit: str) -> Money:
-    return Money(price_per_period(amount, unit, "hour", HOURS_PER_MONTH), currency)
+    return Money(price_per_period(amount, unit, "hour", Decimal(HOURS_PER_MONTH)), currency)

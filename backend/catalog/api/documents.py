@@ -6,10 +6,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from backend.catalog.models import PriceUnit, PurchaseModel
 from backend.catalog.services.prices import MOST_REASON
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.pricing.effective import TERM_HOURS
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.pricing.quoted import MOST_DECIMALS
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
@@ -30,10 +30,10 @@ class PriceEntry(Strict):
     offer = TextField(max_length=120)
     amount = AmountField(decimals=MOST_DECIMALS)
     currency = serializers.RegexField(r"^[A-Z]{3}\Z")
-    unit = serializers.ChoiceField(choices=PriceUnit.values)
+    unit = serializers.ChoiceField(choices=tuple(PriceUnit))
     setup = AmountField(decimals=MOST_DECIMALS, required=False, allow_null=True, default=None)
     purchase_model = serializers.ChoiceField(
-        choices=PurchaseModel.values,
+        choices=tuple(PurchaseModel),
         required=False,
         allow_null=True,
         default=None,

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
-from backend.catalog.models import Offer, PriceObservation, PurchaseModel
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import (
@@ -55,6 +55,7 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, Kind, json_cell
 from backend.common.rest.views import Listing, View
 from backend.domain.errors import InvalidValue
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
     MOST_SETUP_MONTHS,
     SETUP_MONTHS,
@@ -67,7 +68,7 @@ FILTERS: Mapping[str, Reader] = {
     "provider": text,
     "offer": text,
     "region": text,
-    "purchase_model": one_of(PurchaseModel.values),
+    "purchase_model": one_of(tuple(PurchaseModel)),
 }
 SETUP = whole(1, MOST_SETUP_MONTHS)
 PLACE = (

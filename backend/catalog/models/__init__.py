@@ -8,8 +8,6 @@ from backend.catalog.models.prices import (
     PriceFeed,
     PriceObservation,
     PricePayload,
-    PriceUnit,
-    PurchaseModel,
     QuotedPrice,
     UnpricedType,
 )
@@ -28,9 +26,7 @@ __all__ = [
     "PriceFeed",
     "PriceObservation",
     "PricePayload",
-    "PriceUnit",
     "Provider",
-    "PurchaseModel",
     "QuotedPrice",
     "Region",
     "StoredMark",

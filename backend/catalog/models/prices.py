@@ -1,26 +1,16 @@
 """What offers and extras cost, and the lists that it is read from."""
 
+from enum import StrEnum
+
 from django.db import models
 
 from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 
-class PurchaseModel(models.TextChoices):
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
-    RESERVED = "reserved"
-    SAVINGS = "savings"
-    COMMITTED = "committed"
-    MONTHLY = "monthly"
-    PURCHASE = "purchase"
-
-
-class PriceUnit(models.TextChoices):
-    HOUR = "hour"
-    MONTH = "month"
-    YEAR = "year"
-    ONCE = "once"
+def _choices(members: type[StrEnum]) -> list[tuple[str, str]]:
+    return [(member.value, member.name.replace("_", " ").title()) for member in members]
 
 
 class QuotedPrice(models.Model):
@@ -29,14 +19,14 @@ class QuotedPrice(models.Model):
     zone = models.CharField(max_length=50, blank=True)
     operating_system = models.CharField(max_length=20, default="linux")
     tenancy = models.CharField(max_length=20, default="shared")
-    purchase_model = models.CharField(max_length=10, choices=PurchaseModel)
+    purchase_model = models.CharField(max_length=10, choices=_choices(PurchaseModel))
     term = models.CharField(max_length=20, blank=True)
     upfront = models.CharField(max_length=20, blank=True)
     plan = models.CharField(max_length=30, blank=True)
     """Distinguishes commitments of one term: standard, convertible, compute, ec2_instance."""
     amount = models.DecimalField(max_digits=28, decimal_places=18)
     currency = models.CharField(max_length=3)
-    unit = models.CharField(max_length=5, choices=PriceUnit)
+    unit = models.CharField(max_length=5, choices=_choices(PriceUnit))
     setup_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True, blank=True)
     """Paid once at the start beside it."""
     monthly_cap = models.DecimalField(max_digits=28, decimal_places=18, null=True, blank=True)

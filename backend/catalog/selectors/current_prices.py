@@ -20,9 +20,10 @@ from backend.catalog.models import (
 from backend.common import clock
 from backend.domain.pricing.effective import Charge, price_over
 from backend.domain.pricing.quoted import GROSS, net
+from backend.domain.units import HOURS_PER_MONTH
 
 ON_DEMAND = "on_demand"
-SIDE_BY_SIDE = Decimal(730)
+SIDE_BY_SIDE = Decimal(HOURS_PER_MONTH)
 """Hours of a month, only to compare two prices of one offer."""
 MACHINE = "machine"
 SUSTAINED_USE = "sustained_use"

@@ -26,11 +26,12 @@ from django.db.models import (
 )
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import Offer, PriceObservation, PurchaseModel
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import IDENTITY, PLAIN, end_of, prices_visible
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.offers import offers_visible
 from backend.common import clock
+from backend.domain.pricing.purchase import PurchaseModel
 
 CURRENT, STALE, SUPERSEDED = "current", "stale", "superseded"
 QUARANTINED, REFUSED, WITHDRAWN, ALL = "quarantined", "refused", "withdrawn", "all"

@@ -11,8 +11,9 @@ from django.db.models import Q, QuerySet
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
-from backend.domain.parsing.prices import Key, ParsedPrice, PriceUnit, PurchaseModel
+from backend.domain.parsing.prices import Key, ParsedPrice
 from backend.domain.parsing.prices.answers import shown
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 SAME = (
     "zone",

@@ -37,15 +37,10 @@ from backend.catalog.services.price_changes import Changes, changes, compared
 from backend.catalog.services.price_list_offers import Found, offers_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
-    ParsedExtra,
-    ParsedPrice,
-    ParsedType,
-    PurchaseModel,
-    Result,
-)
+from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Result
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.parsing.prices.quarantine import LIMITS, verdict
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Payload
 

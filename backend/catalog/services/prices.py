@@ -8,15 +8,12 @@ from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.catalog.models import (
-    Offer,
-    PriceObservation,
-    PurchaseModel,
-)
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
 
 MOST_REASON = 500
@@ -83,8 +80,8 @@ def _checked(price: PriceInput, place: str) -> str:
         detail = f"{price.unit!r} is not one of {', '.join(MODEL_OF_UNIT)}"
         raise InvalidValue(f"{place}/unit", detail)
     purchase_model = price.purchase_model or MODEL_OF_UNIT[price.unit]
-    if purchase_model not in PurchaseModel.values:
-        detail = f"{purchase_model!r} is not one of {', '.join(PurchaseModel.values)}"
+    if purchase_model not in tuple(PurchaseModel):
+        detail = f"{purchase_model!r} is not one of {', '.join(PurchaseModel)}"
         raise InvalidValue(f"{place}/purchase_model", detail)
     if wrong := kind_fault(purchase_model, price.unit, price.term):
         raise InvalidValue(f"{place}/{wrong[0]}", wrong[1])

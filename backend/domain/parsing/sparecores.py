@@ -14,15 +14,8 @@ from typing import Any
 
 from backend.domain.architectures import architecture
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
-    NoPrice,
-    ParsedPrice,
-    ParsedType,
-    PriceUnit,
-    PurchaseModel,
-    Reason,
-    answers,
-)
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, ParsedType, Reason, answers
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.pricing.quoted import amount_fault
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, exact_decimal
 

@@ -22,8 +22,9 @@ from backend.domain.pricing.billing.lifetimes import (
     Horizon,
     months,
 )
-from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH, Terms
+from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.lives import Lives, Whole
+from backend.domain.units import HOURS_PER_MONTH
 
 MOST_HOURS = 10**9
 MOST_PARTS = 10**8
@@ -171,7 +172,7 @@ SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(
 
 def reserved(horizon: Horizon, terms: Terms) -> Fraction:
     """The fee of the reservations over the horizon, used or not."""
-    upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_TERM_MONTH)
+    upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_MONTH)
     return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
 
 

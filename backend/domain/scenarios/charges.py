@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
-from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH
 from backend.domain.scenarios import bills
 from backend.domain.scenarios.document import Extras
 from backend.domain.scenarios.lives import Lives
 from backend.domain.scenarios.model import Part, Price
+from backend.domain.units import HOURS_PER_MONTH
 
 ZERO = Fraction(0)
 RESERVED, SAVINGS, DEDICATED, PURCHASE = "reserved", "savings", "dedicated", "purchase"
@@ -165,7 +165,7 @@ def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
 
 def _term_left(horizon: Horizon, term_months: int) -> Fraction:
     """Share of a term from the horizon's start that lies after its end."""
-    return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_TERM_MONTH * HOUR_S))
+    return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_MONTH * HOUR_S))
 
 
 def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
@@ -176,7 +176,7 @@ def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
 def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
     if price.billing != RESERVED:
         return ZERO
-    term_h = price.terms.term_months * HOURS_PER_TERM_MONTH
+    term_h = price.terms.term_months * HOURS_PER_MONTH
     return count * term_h * price.terms.price * _term_left(horizon, price.terms.term_months)
 
 

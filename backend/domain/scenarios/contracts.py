@@ -12,8 +12,9 @@ from typing import Any
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import Part, Scenario
-from backend.domain.scenarios.results import HOURS_PER_MONTH, Outcome, money
+from backend.domain.scenarios.results import Outcome, money
 from backend.domain.scenarios.uncertainty import decided
+from backend.domain.units import HOURS_PER_MONTH
 
 MOST_MONTHS = 1200
 

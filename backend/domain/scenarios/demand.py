@@ -12,8 +12,9 @@ from backend.domain.scenarios.document_values import MOST_UNITS
 from backend.domain.scenarios.model import Assumption, Demand
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.windows import THURSDAY, levels
+from backend.domain.units import HOURS_PER_MONTH
 
-MONTH_S = 730 * 3600
+MONTH_S = HOURS_PER_MONTH * 3600
 Values = NDArray[np.float64]
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import HOURS_PER_MONTH, Hardware, monthly_cost
+from backend.domain.hardware import Hardware, monthly_cost
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.demand import demand_from
 from backend.domain.scenarios.document import OptionDocument, PartDocument, ScenarioDocument
 from backend.domain.scenarios.document_values import MONTH, MOST_SERVERS
 from backend.domain.scenarios.model import Assumption, Option, Part, Price, Scenario, unlimited
 from backend.domain.scenarios.price_document import PURCHASE, UNITS_OF_BILLINGS, ServerPriceDocument
+from backend.domain.units import HOURS_PER_MONTH
 
 
 def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Scenario:
@@ -82,7 +83,7 @@ def _purchase(hardware: Hardware) -> Price:
     cost = monthly_cost(hardware)
     terms = Terms(
         price=Fraction(cost.price_per_month),
-        month_convention=int(HOURS_PER_MONTH),
+        month_convention=HOURS_PER_MONTH,
         term_months=hardware.life_months,
     )
     total = Fraction(cost.capital_total) / hardware.servers

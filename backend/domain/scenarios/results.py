@@ -13,9 +13,9 @@ from backend.domain.scenarios.charges import extras_costs
 from backend.domain.scenarios.fleet import Fleet, fleet
 from backend.domain.scenarios.model import Option, Scenario
 from backend.domain.scenarios.service import Service
+from backend.domain.units import HOURS_PER_MONTH
 
 ENGINE_VERSION = "1"
-HOURS_PER_MONTH = 730
 CENTS = Decimal("0.000001")
 ZERO = Fraction(0)
 _EXACT = Context(prec=60)

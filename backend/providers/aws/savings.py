@@ -8,17 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import (
-    NoPrice,
-    ParsedPrice,
-    PriceUnit,
-    PurchaseModel,
-    Reason,
-    Result,
-    answers,
-)
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, answers
 from backend.domain.parsing.prices.collected import not_used, unique
 from backend.domain.parsing.prices.json_stream import Scanner, Stream
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import HOURS, PROVIDER, UPFRONT
 
 SOURCE = "AWS price list, savings plans"

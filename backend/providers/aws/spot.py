@@ -7,17 +7,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
-    NoPrice,
-    ParsedPrice,
-    PriceUnit,
-    PurchaseModel,
-    Reason,
-    Result,
-    Skipped,
-    answers,
-)
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, Skipped, answers
 from backend.domain.parsing.prices.collected import not_used
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import PROVIDER
 
 SOURCE = "AWS EC2 spot price history"

@@ -8,17 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import (
-    NoPrice,
-    ParsedPrice,
-    PriceUnit,
-    PurchaseModel,
-    Reason,
-    Result,
-    Skipped,
-    answers,
-)
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, Skipped, answers
 from backend.domain.parsing.prices.collected import not_used, unique
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "azure"
 SOURCE = "Azure retail prices"

@@ -14,14 +14,13 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    PriceUnit,
-    PurchaseModel,
     Reason,
     Result,
     Skipped,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT, gib
 from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, PurchaseModel, Reason, Skipped, answers
+from backend.domain.parsing.prices import NoPrice, Reason, Skipped, answers
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT
 
 PROVIDER = "gcp"

@@ -11,14 +11,13 @@ from backend.domain.parsing.prices import (
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    PriceUnit,
-    PurchaseModel,
     Reason,
     Result,
     Skipped,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
 
 PROVIDER = "hetzner"

@@ -7,14 +7,13 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    PriceUnit,
-    PurchaseModel,
     Reason,
     Result,
     Skipped,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB
 
 PROVIDER = "linode"

@@ -29,6 +29,7 @@ from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
 from backend.domain.pricing.extras import DISK, EGRESS, IP, Wanted
 from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
+from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.columns import COLUMN, COLUMNS_V1, RankingColumn
 
 __all__ = [
@@ -78,7 +79,7 @@ class RankingQuery:
     """Slug of the offer that a mix is relative to; empty: the first that has all its metrics."""
     period: str = "hour"
     currency: str = "USD"
-    hours_per_month: Decimal = Decimal(730)
+    hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
     term: str = ON_DEMAND
     basis: tuple[str, ...] = (MACHINE,)
     """Of BASIS_PARTS, in their order."""

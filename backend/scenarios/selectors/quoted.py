@@ -8,18 +8,19 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 
-from backend.catalog.models import Kind, Offer, PriceObservation, PurchaseModel
+from backend.catalog.models import Kind, Offer, PriceObservation
 from backend.catalog.selectors.current_prices import PriceChoice, as_quoted
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.billing.sustained_use import N1, N2
 from backend.domain.pricing.effective import Charge
+from backend.domain.pricing.purchase import PurchaseModel
+from backend.domain.units import HOURS_PER_MONTH
 
 DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
 """Of derived amounts; a document takes 40 characters."""
 SHOWN = Context(prec=6)
 MONTHS = {"1y": 12, "3y": 36, "5y": 60}
-HOURS_PER_MONTH = Decimal(730)
 TIERS = {"n1": N1, "n2": N2}
 COMMITTED = frozenset({PurchaseModel.RESERVED, PurchaseModel.COMMITTED})
 
@@ -106,7 +107,7 @@ def _by_hour(model: str, charge: Charge, amount: Decimal) -> Billed:
 
 
 def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
-    """Paid for the term whether used or not; a month of it has 730 hours."""
+    """Paid for the term whether used or not."""
     if unit == "month":
         amount = DIGITS.divide(amount, HOURS_PER_MONTH)
     fields: dict[str, Any] = {"term_months": MONTHS.get(charge.term, 12)}
@@ -117,7 +118,7 @@ def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
 
 def _by_month(quote: Quote, charge: Charge, amount: Decimal, *, is_own: bool) -> Billed:
     if is_own:
-        return "monthly", amount, "month", {"month_convention": int(HOURS_PER_MONTH)}
+        return "monthly", amount, "month", {"month_convention": HOURS_PER_MONTH}
     months = quote.observation.minimum_months
     if not (charge.setup_amount or months or quote.offer.kind == Kind.DEDICATED):
         return "monthly", amount, "month", {}

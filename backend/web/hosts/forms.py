@@ -4,8 +4,9 @@ from decimal import Decimal
 
 from django import forms
 
-from backend.catalog.models import Kind, PriceUnit
+from backend.catalog.models import Kind
 from backend.catalog.services.prices import PriceInput
+from backend.domain.pricing.purchase import PriceUnit
 from backend.web.shared import words
 from backend.web.shared.forms import SecretText, WriteForm, text
 

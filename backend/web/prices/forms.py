@@ -7,10 +7,11 @@ from typing import Any
 
 from django import forms
 
-from backend.catalog.models import PriceUnit, Provider, PurchaseModel
+from backend.catalog.models import Provider
 from backend.catalog.selectors.price_list import STATES, PriceFilter
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
@@ -29,7 +30,7 @@ class NarrowForm(forms.Form):
     purchase_model = forms.ChoiceField(
         label="Way to buy",
         required=False,
-        choices=[ANY, *((one, words.term(one)) for one in PurchaseModel.values)],
+        choices=[ANY, *((one, words.term(one)) for one in tuple(PurchaseModel))],
     )
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -76,7 +77,7 @@ class PriceForm(WriteForm):
 
     amount = forms.DecimalField(label="Amount", min_value=Decimal(0), help_text="Net.")
     currency = text("Currency", maxlength=3)
-    unit = forms.ChoiceField(label="Per", choices=[(one, one) for one in PriceUnit.values])
+    unit = forms.ChoiceField(label="Per", choices=[(one, one) for one in tuple(PriceUnit)])
     setup = forms.DecimalField(
         label="Set-up fee", required=False, min_value=Decimal(0), help_text="Empty: none is known."
     )

@@ -10,6 +10,7 @@ from backend.catalog.models import Kind
 from backend.catalog.selectors.current_prices import TERMS
 from backend.domain.fleets import Rule, rule_of
 from backend.domain.metrics import METRICS
+from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.query import RANKING_METRICS
 from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
@@ -53,7 +54,7 @@ class RequirementForm(forms.Form):
     disk_gb = _number("Disk, GB", "All servers together.")
     egress_gb_per_month = _number("Traffic out, GB a month", "Of the fleet, to the internet.")
     max_servers = _number("Servers at most", inputmode="numeric")
-    hours_per_month = _number("Hours a month", placeholder="730")
+    hours_per_month = _number("Hours a month", placeholder=str(HOURS_PER_MONTH))
     currency = forms.CharField(required=False, label="Currency")
     term = forms.CharField(required=False, label="Price term")
     kinds = _Choices(

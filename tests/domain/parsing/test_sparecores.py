@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.parsing.prices import NoPrice, PriceUnit, PurchaseModel
+from backend.domain.parsing.prices import NoPrice
 from backend.domain.parsing.sparecores import (
     Quote,
     is_ordered,
@@ -15,6 +15,7 @@ from backend.domain.parsing.sparecores import (
     server,
     settled,
 )
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 SOURCE = "Spare Cores, CC BY-SA 4.0"
 AT = dt.datetime(2026, 8, 20, 10, 15, tzinfo=dt.UTC)

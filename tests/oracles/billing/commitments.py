@@ -5,14 +5,15 @@ from fractions import Fraction
 
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon
-from backend.domain.pricing.billing.terms import HOURS_PER_TERM_MONTH, Terms
+from backend.domain.pricing.billing.terms import Terms
+from backend.domain.units import HOURS_PER_MONTH
 from tests.oracles.billing.lifetimes import Lifetime, at_least, hours, seconds_within
 
 
 def reserved(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:
     """The fee of the reservations over the horizon, used or not; upfront money linear over the
     term. What the servers use beyond them is told by `uncovered_s`."""
-    upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_TERM_MONTH)
+    upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_MONTH)
     return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
 
 

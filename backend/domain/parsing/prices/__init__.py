@@ -15,29 +15,12 @@ from enum import StrEnum
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
 from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
 CURRENCY_PLACE = 10
 """Of a key."""
-
-
-class PurchaseModel(StrEnum):
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
-    RESERVED = "reserved"
-    SAVINGS = "savings"
-    COMMITTED = "committed"
-    MONTHLY = "monthly"
-    PURCHASE = "purchase"
-
-
-class PriceUnit(StrEnum):
-    HOUR = "hour"
-    MONTH = "month"
-    YEAR = "year"
-    ONCE = "once"
-    """With a term: the whole of it is paid at its start."""
 
 
 class State(StrEnum):

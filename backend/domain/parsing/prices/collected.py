@@ -11,12 +11,12 @@ from backend.domain.parsing.prices import (
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    PurchaseModel,
     Reason,
     Result,
     Skipped,
 )
 from backend.domain.parsing.prices.answers import shown
+from backend.domain.pricing.purchase import PurchaseModel
 
 NEARNESS = {reason: place for place, reason in enumerate(Reason)}
 DECIMALS, TAX_DECIMALS = 18, 4

@@ -10,9 +10,10 @@ from enum import StrEnum
 from statistics import median
 from types import MappingProxyType
 
-from backend.domain.parsing.prices import Key, ParsedPrice, PurchaseModel, but_currency
+from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
 from backend.domain.pricing.effective import Charge, price_over
-from backend.domain.units import EXACT
+from backend.domain.pricing.purchase import PurchaseModel
+from backend.domain.units import EXACT, HOURS_PER_MONTH
 
 
 class Outcome(StrEnum):
@@ -46,7 +47,7 @@ class Limits:
     """Share of the published rows that are not among the new ones."""
     is_currency_free: bool = False
     """Whether a price may take the place of one in another currency."""
-    hours_per_month: Decimal = Decimal(730)
+    hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
     """Only to set prices of different units side by side."""
 
 

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 
-HOURS_PER_TERM_MONTH = 730
-
 
 @dataclass(frozen=True)
 class Terms:

@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.catalog import models as catalog
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import (
     NoPrice,
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    PriceUnit,
-    PurchaseModel,
     Reason,
     Skipped,
     State,
     answers,
 )
 from backend.domain.parsing.prices.collected import Collected, Coverage, storable, unique
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 MONTH = Decimal(730)
 
@@ -46,12 +44,6 @@ def _price(**fields):
 def _skipped(reason, **fields):
     named = {"provider": "aws", "raw_id": "SKU01", "offer": "m5.large", "region": "eu-west-1"}
     return Skipped(reason=reason, **{**named, **fields})
-
-
-@pytest.mark.parametrize("name", ["PurchaseModel", "PriceUnit"])
-def test_words_are_those_of_the_catalog(name):
-    here = {"PurchaseModel": PurchaseModel, "PriceUnit": PriceUnit}[name]
-    assert [word.value for word in here] == getattr(catalog, name).values
 
 
 @pytest.mark.parametrize(

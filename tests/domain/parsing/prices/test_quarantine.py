@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.parsing.prices import ParsedPrice, PriceUnit, PurchaseModel
+from backend.domain.parsing.prices import ParsedPrice
 from backend.domain.parsing.prices.quarantine import Doubt, Limits, Outcome, verdict
+from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 SPOT, RESERVED, SAVINGS = PurchaseModel.SPOT, PurchaseModel.RESERVED, PurchaseModel.SAVINGS
 
