@@ -53,7 +53,7 @@ class Cap:
 
 
 @dataclass(frozen=True)
-class Charge:
+class HourCharge:
     """One period: the seconds lived in it, and what they cost."""
 
     period_start: dt.datetime
@@ -63,7 +63,7 @@ class Charge:
 
 def charges(
     increment: Increment, hourly: Decimal, started: dt.datetime, ended: dt.datetime
-) -> Iterator[Charge]:
+) -> Iterator[HourCharge]:
     """The periods of a machine's life in order; none for a life that has not begun.
 
     `hourly` is the price of an hour. Amounts carry 34 digits and are not rounded.
@@ -74,7 +74,9 @@ def charges(
         least = increment.minimum_s if start == started else 0
         steps = EXACT.divide(max(lived, Decimal(least)), Decimal(increment.step_s))
         billed = steps.to_integral_value(ROUND_CEILING) * increment.step_s
-        yield Charge(start, lived, EXACT.divide(EXACT.multiply(hourly, billed), SECONDS_PER_HOUR))
+        yield HourCharge(
+            start, lived, EXACT.divide(EXACT.multiply(hourly, billed), SECONDS_PER_HOUR)
+        )
         start += PERIOD
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from backend.domain.host_keys import HostKey
 
 
-class ResourceState(StrEnum):
+class ProviderResourceState(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
     ENDING = "ending"
@@ -64,11 +64,11 @@ class LaunchSpec:
 
 
 @dataclass(frozen=True)
-class Resource:
+class ProviderResource:
     """Something at a provider that exists or existed, as the provider describes it."""
 
     id: str
-    state: ResourceState
+    state: ProviderResourceState
     kind: ResourceKind = ResourceKind.MACHINE
     token: str = ""
     """Of the launch that made it; "" when it carries none."""
@@ -109,7 +109,7 @@ class ProviderDriver(Protocol):
         """Machine types on sale."""
         ...
 
-    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Start a machine; the same token never starts a second one.
 
         Tags, lifetime and expiry are set in the same call. Reasons: CAPACITY (try another zone),
@@ -117,21 +117,23 @@ class ProviderDriver(Protocol):
         """
         ...
 
-    async def describe(self, resource: Resource) -> Resource:
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
         """The resource as it is now; GONE and ABSENT are the provider's word."""
         ...
 
-    async def terminate(self, resource: Resource) -> None:
+    async def terminate(self, resource: ProviderResource) -> None:
         """Ask for the end of a resource of any kind; asking twice, or for one that is gone, is
         fine. What cannot go before another one is gone raises a retryable error."""
         ...
 
-    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+    async def inventory(
+        self, tag: str, *, token: str = "", region: str = ""
+    ) -> Sequence[ProviderResource]:
         """Everything at the provider that carries our tag, of every kind, in every region that the
         account names; with a token or region only that. What is over need not be in it."""
         ...
 
-    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """The host key's type and fingerprint from the machine's console, None until it is there.
 
         Of several keys the one that we prefer (backend.domain.host_keys.TYPES)."""

@@ -13,7 +13,7 @@ import pytest
 from backend.domain.errors import DriverError
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.driver import AwsDriver
-from backend.providers.machines import LaunchSpec, Resource, ResourceState
+from backend.providers.machines import LaunchSpec, ProviderResource, ProviderResourceState
 from tests.fakes.aws import REGION, FakeAws
 
 TOKEN = "0f0e0d0c-0b0a-4908-8706-050403020100"
@@ -56,7 +56,7 @@ def client_of(aws: FakeAws, key: str) -> Any:
     return session.client("ec2", region_name=REGION, endpoint_url=aws.url)
 
 
-async def launched(driver: AwsDriver, **changed: Any) -> Resource:
+async def launched(driver: AwsDriver, **changed: Any) -> ProviderResource:
     return await driver.launch(replace(SPEC, **changed), TOKEN)
 
 
@@ -64,7 +64,7 @@ async def ended(driver: AwsDriver) -> None:
     """As the end of a run does it: everything that the inventory tells, until it tells nothing."""
     for _ in range(5):
         listed = await driver.inventory(TAG, token=TOKEN)
-        found = [one for one in listed if one.state != ResourceState.GONE]
+        found = [one for one in listed if one.state != ProviderResourceState.GONE]
         for resource in found:
             with contextlib.suppress(DriverError):
                 await driver.terminate(resource)

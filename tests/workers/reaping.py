@@ -9,8 +9,7 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, Run, RunState
 from backend.catalog.models import Offer
 from backend.notifications.models import Notice, NoticeKind, Subscription
-from backend.providers.machines import LaunchSpec
-from backend.providers.machines import Resource as Found
+from backend.providers.machines import LaunchSpec, ProviderResource
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.resources import rented_key_create, resource_called, resource_created
 from tests import factories
@@ -47,7 +46,7 @@ def called(offer: Offer) -> Resource:
 
 def launched(
     account: CloudAccount, token: str, *, tag: str = "", expires_at: dt.datetime | None = None
-) -> Found:
+) -> ProviderResource:
     spec = LaunchSpec(
         machine_type="fake.small",
         region=REGION,
@@ -84,8 +83,8 @@ def machines(cloud: FakeCloud) -> list[str]:
 
 
 def look(**asked: Any) -> reaper.Look:
-    (found,) = reaper.reap(**asked).looks
-    return found
+    (listed,) = reaper.reap(**asked).looks
+    return listed
 
 
 def until_clean(cloud: FakeCloud, *, passes: int = 5) -> list[reaper.Look]:

@@ -13,7 +13,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.providers.aws import api as aws_api
 from backend.providers.aws import request as aws_request
 from backend.providers.aws.driver import AwsDriver
-from backend.providers.machines import Resource, ResourceState
+from backend.providers.machines import ProviderResource, ProviderResourceState
 from tests.fakes.aws import REGION, SECRET
 from tests.fakes.fake.cloud import Fault
 from tests.workers.aws_account import (
@@ -175,10 +175,10 @@ async def test_launch_is_in_the_zone_and_subnet_when_they_are_given(aws, owner):
 async def test_launch_returns_the_machine_as_aws_describes_it(aws, driver):
     made = await launched(driver)
     found = await driver.describe(made)
-    assert made == replace(found, state=ResourceState.PENDING, address="")
-    assert found == Resource(
+    assert made == replace(found, state=ProviderResourceState.PENDING, address="")
+    assert found == ProviderResource(
         id=aws.rented[0].id,
-        state=ResourceState.RUNNING,
+        state=ProviderResourceState.RUNNING,
         token=TOKEN,
         region=REGION,
         zone=f"{REGION}a",

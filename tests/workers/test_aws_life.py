@@ -8,7 +8,7 @@ import pytest
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
 from backend.providers.aws.driver import AwsDriver
-from backend.providers.machines import Resource, ResourceKind, ResourceState
+from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 from tests.fakes.aws import REGION, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE
 from tests.fakes.fake.cloud import Fault
@@ -36,18 +36,18 @@ __all__ = ["aws", "driver", "owner"]
 async def test_machine_is_unknown_and_then_running_when_aws_learns_of_it_late(aws, driver):
     aws.fault(Fault.LATE, times=1, seconds=600)
     made = await launched(driver)
-    assert (await driver.describe(made)).state == ResourceState.ABSENT
+    assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
     assert await driver.console_fingerprint(made) is None
     assert [one.kind for one in await driver.inventory(TAG)].count(ResourceKind.MACHINE) == 0
     aws.rented[0].visible_at = 0
-    assert (await driver.describe(made)).state == ResourceState.RUNNING
+    assert (await driver.describe(made)).state == ProviderResourceState.RUNNING
 
 
 async def test_machine_is_pending_without_an_address_when_it_boots_slowly(aws, driver):
     aws.fault(Fault.SLOW_BOOT, times=1, seconds=600)
     made = await launched(driver)
     found = await driver.describe(made)
-    assert (found.state, found.address) == (ResourceState.PENDING, "")
+    assert (found.state, found.address) == (ProviderResourceState.PENDING, "")
 
 
 async def test_machine_is_logged_in_to_by_the_key_of_the_console(aws, driver):
@@ -85,11 +85,11 @@ async def test_machine_is_ending_and_then_gone_when_it_is_terminated(aws, driver
     aws.fault(Fault.SLOW_END, times=1, seconds=600)
     made = await launched(driver)
     await driver.terminate(made)
-    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
     assert aws.machines.alive == {}
     aws.rented[0].gone_at = 0
     found = await driver.describe(made)
-    assert found.state == ResourceState.GONE
+    assert found.state == ProviderResourceState.GONE
     assert found.ended_at == dt.datetime.fromtimestamp(aws.rented[0].ended_at, dt.UTC)
     assert "User initiated" in found.detail
     await driver.terminate(made)
@@ -99,7 +99,7 @@ async def test_machine_ends_itself_when_nobody_ends_it(tmp_path):
     with FakeAws(tmp_path, minute_s=0) as aws:
         driver = AwsDriver(aws.access())
         made = await launched(driver)
-        assert (await driver.describe(made)).state == ResourceState.GONE
+        assert (await driver.describe(made)).state == ProviderResourceState.GONE
         assert (aws.alive(), aws.machines.alive) == ([], {})
         assert not [one for one in aws.parts() if one.startswith("vol-")]
 
@@ -107,7 +107,7 @@ async def test_machine_ends_itself_when_nobody_ends_it(tmp_path):
 async def test_machine_is_gone_with_the_reason_when_spot_is_interrupted(aws, driver):
     aws.fault(Fault.INTERRUPTED, times=1, seconds=0)
     found = await driver.describe(await launched(driver, is_spot=True))
-    assert found.state == ResourceState.GONE
+    assert found.state == ProviderResourceState.GONE
     assert "SpotInstanceTermination" in found.detail
 
 
@@ -155,8 +155,8 @@ async def test_inventory_of_a_launch_lists_its_machine_when_that_has_ended(aws, 
         if one.kind == ResourceKind.MACHINE
     ]
     assert machines == [
-        (aws.alive()[0].id, ResourceState.RUNNING),
-        (made.id, ResourceState.GONE),
+        (aws.alive()[0].id, ProviderResourceState.RUNNING),
+        (made.id, ProviderResourceState.GONE),
     ]
     everything = await driver.inventory(TAG)
     assert made.id not in {one.id for one in everything}
@@ -180,11 +180,16 @@ async def test_everything_is_gone_when_it_was_ended(aws, driver):
     await ended(driver)
     assert (aws.alive(), aws.parts()) == ([], [])
     states = [(await driver.describe(one)).state for one in parts]
-    assert states == [ResourceState.GONE, *[ResourceState.ABSENT] * (len(parts) - 1)]
+    assert states == [
+        ProviderResourceState.GONE,
+        *[ProviderResourceState.ABSENT] * (len(parts) - 1),
+    ]
 
 
 async def test_terminate_is_fine_when_the_thing_is_not_there(driver):
-    unknown = Resource(id="i-0123456789abcdef0", state=ResourceState.RUNNING, region=REGION)
+    unknown = ProviderResource(
+        id="i-0123456789abcdef0", state=ProviderResourceState.RUNNING, region=REGION
+    )
     await driver.terminate(unknown)
     for kind, name in (
         (ResourceKind.KEY_PAIR, "rackrate-none"),
@@ -194,7 +199,7 @@ async def test_terminate_is_fine_when_the_thing_is_not_there(driver):
     ):
         part = replace(unknown, id=name, kind=kind)
         await driver.terminate(part)
-        assert (await driver.describe(part)).state == ResourceState.ABSENT
+        assert (await driver.describe(part)).state == ProviderResourceState.ABSENT
 
 
 async def test_terminate_says_so_when_the_answer_is_lost(aws, driver):
@@ -203,4 +208,4 @@ async def test_terminate_says_so_when_the_answer_is_lost(aws, driver):
     with pytest.raises(DriverError) as caught:
         await driver.terminate(made)
     assert caught.value.reason == Reason.TIMEOUT
-    assert (await driver.describe(made)).state == ResourceState.GONE
+    assert (await driver.describe(made)).state == ProviderResourceState.GONE

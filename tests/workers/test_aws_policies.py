@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from backend.domain.errors import DriverError, Reason
 from backend.providers.aws import request as aws_request
 from backend.providers.aws.driver import AwsDriver
-from backend.providers.machines import Resource, ResourceState
+from backend.providers.machines import ProviderResource, ProviderResourceState
 from tests.fakes.aws import KEY, REGION, FakeAws
 from tests.fakes.aws_calls import asked
 from tests.fakes.fake.cloud import Fault
@@ -91,7 +91,9 @@ async def test_launch_policy_denies_the_end_of_a_machine_without_our_tag(aws, dr
     (machine,) = owner.run_instances(
         ImageId=aws.images["x86_64"], MinCount=1, MaxCount=1, InstanceType="c6a.large"
     )["Instances"]
-    stranger = Resource(id=machine["InstanceId"], state=ResourceState.RUNNING, region=REGION)
+    stranger = ProviderResource(
+        id=machine["InstanceId"], state=ProviderResourceState.RUNNING, region=REGION
+    )
     with pytest.raises(DriverError) as caught:
         await driver.terminate(stranger)
     assert (caught.value.reason, caught.value.retryable) == (Reason.AUTH, False)

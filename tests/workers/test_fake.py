@@ -13,7 +13,13 @@ import pytest
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
-from backend.providers.machines import Access, LaunchSpec, Resource, ResourceKind, ResourceState
+from backend.providers.machines import (
+    Access,
+    LaunchSpec,
+    ProviderResource,
+    ProviderResourceState,
+    ResourceKind,
+)
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from workers.remote import registry, ssh
@@ -60,19 +66,19 @@ def driver(provider):
     return registry.cloud("fake", Access("token", settings))
 
 
-def launch(driver, token="one", **changes) -> Resource:
+def launch(driver, token="one", **changes) -> ProviderResource:
     return asyncio.run(driver.launch(spec(**changes), token))
 
 
-def describe(driver, resource) -> Resource:
+def describe(driver, resource) -> ProviderResource:
     return asyncio.run(driver.describe(resource))
 
 
-def inventory(driver, tag=TAG, **asked) -> list[Resource]:
+def inventory(driver, tag=TAG, **asked) -> list[ProviderResource]:
     return list(asyncio.run(driver.inventory(tag, **asked)))
 
 
-def machines(driver, **asked) -> list[Resource]:
+def machines(driver, **asked) -> list[ProviderResource]:
     return [found for found in inventory(driver, **asked) if found.kind == ResourceKind.MACHINE]
 
 
@@ -93,8 +99,8 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def running(driver, resource) -> Resource:
-    until(lambda: describe(driver, resource).state == ResourceState.RUNNING)
+def running(driver, resource) -> ProviderResource:
+    until(lambda: describe(driver, resource).state == ProviderResourceState.RUNNING)
     return describe(driver, resource)
 
 
@@ -155,7 +161,7 @@ def test_machine_is_gone_with_its_server_when_terminated_twice(driver, provider)
     end(driver, machine)
     end(driver, machine)
     gone = describe(driver, machine)
-    assert (gone.state, machines(driver)) == (ResourceState.GONE, [])
+    assert (gone.state, machines(driver)) == (ProviderResourceState.GONE, [])
     assert gone.launched_at < gone.ended_at <= moment(now_ms())
     until(lambda: not provider.machines.alive)
     until(lambda: is_silent(machine))
@@ -182,14 +188,14 @@ def test_parts_stay_until_they_are_ended_when_the_machine_is_gone(driver):
 
 def test_describe_says_absent_and_terminate_does_nothing_for_unknown_id(driver):
     for name in ("machine-99", "i-0abc", ""):
-        unknown = Resource(name, ResourceState.PENDING)
+        unknown = ProviderResource(name, ProviderResourceState.PENDING)
         end(driver, unknown)
-        assert describe(driver, unknown).state == ResourceState.ABSENT
+        assert describe(driver, unknown).state == ProviderResourceState.ABSENT
 
 
 def test_machine_ends_itself_when_its_lifetime_is_over(driver):
     machine = launch(driver, lifetime_s=0)
-    until(lambda: describe(driver, machine).state == ResourceState.GONE)
+    until(lambda: describe(driver, machine).state == ProviderResourceState.GONE)
     assert "itself" in describe(driver, machine).detail
 
 
@@ -257,14 +263,14 @@ def test_launch_makes_one_machine_more_when_it_is_doubled(driver, provider):
 def test_machine_is_unknown_at_first_when_the_provider_is_late(driver, provider):
     provider.cloud.fault(Fault.LATE, times=1, seconds=0.3)
     machine = launch(driver)
-    assert (describe(driver, machine).state, machines(driver)) == (ResourceState.ABSENT, [])
+    assert (describe(driver, machine).state, machines(driver)) == (ProviderResourceState.ABSENT, [])
     assert running(driver, machine).id == machines(driver)[0].id
 
 
 def test_machine_is_pending_without_a_console_when_it_boots_slowly(driver, provider):
     provider.cloud.fault(Fault.SLOW_BOOT, times=1, seconds=0.3)
     machine = launch(driver)
-    assert describe(driver, machine).state == ResourceState.PENDING
+    assert describe(driver, machine).state == ProviderResourceState.PENDING
     assert asyncio.run(driver.console_fingerprint(machine)) is None
     assert asyncio.run(driver.console_fingerprint(running(driver, machine))) is not None
 
@@ -280,12 +286,12 @@ def test_machine_runs_without_ssh_and_fingerprint_when_sshd_is_missing(driver, p
 def test_machine_disappears_when_it_is_interrupted(driver, provider):
     provider.cloud.fault(Fault.INTERRUPTED, times=1, seconds=0.2)
     machine, other = launch(driver), launch(driver, "two")
-    until(lambda: describe(driver, machine).state == ResourceState.GONE)
+    until(lambda: describe(driver, machine).state == ProviderResourceState.GONE)
     gone = describe(driver, machine)
     assert gone.ended_at - gone.launched_at == dt.timedelta(seconds=0.2)
     assert "interrupted" in gone.detail
     provider.cloud.interrupt(int(other.id.removeprefix("machine-")))
-    assert describe(driver, other).state == ResourceState.GONE
+    assert describe(driver, other).state == ProviderResourceState.GONE
 
 
 def test_end_is_slow_or_fails_as_configured(driver, provider):
@@ -295,9 +301,9 @@ def test_end_is_slow_or_fails_as_configured(driver, provider):
     provider.cloud.fault(Fault.SLOW_END, times=1, seconds=0.3)
     provider.cloud.fault(Fault.TERMINATE_LOST, times=1)
     assert refused(lambda: end(driver, machine)).reason == Reason.TIMEOUT
-    assert describe(driver, machine).state == ResourceState.ENDING
-    assert machines(driver)[0].state == ResourceState.ENDING
-    until(lambda: describe(driver, machine).state == ResourceState.GONE)
+    assert describe(driver, machine).state == ProviderResourceState.ENDING
+    assert machines(driver)[0].state == ProviderResourceState.ENDING
+    until(lambda: describe(driver, machine).state == ProviderResourceState.GONE)
     assert describe(driver, machine).ended_at - machine.launched_at >= dt.timedelta(seconds=0.3)
 
 

@@ -20,9 +20,9 @@ from backend.providers.machines import (
     Access,
     LaunchSpec,
     Listing,
-    Resource,
+    ProviderResource,
+    ProviderResourceState,
     ResourceKind,
-    ResourceState,
 )
 from tests.fakes.gcp import Gce
 from tests.fakes.machines import Machines
@@ -217,9 +217,9 @@ async def test_launch_is_refused_when_google_would_not_take_it(gce, driver, chan
 
 async def test_launch_answers_with_the_machine_when_it_runs(gce, driver, clock):
     made = await driver.launch(SPEC, TOKEN)
-    assert made == Resource(
+    assert made == ProviderResource(
         id=f"europe-west4-b/rackrate-{TOKEN}",
-        state=ResourceState.RUNNING,
+        state=ProviderResourceState.RUNNING,
         token=TOKEN,
         region="europe-west4",
         zone="europe-west4-b",
@@ -248,7 +248,7 @@ async def test_launch_makes_one_machine_when_the_first_answer_says_nothing(gce, 
     gce.faults.set(fault, times=1)
     assert _named(await _refusal(driver.launch(SPEC, TOKEN))) == (Reason.TIMEOUT, True)
     made = await driver.launch(SPEC, TOKEN)
-    assert made.state == ResourceState.RUNNING
+    assert made.state == ProviderResourceState.RUNNING
     assert [machine.token for machine in gce.record] == [TOKEN]
 
 
@@ -273,12 +273,16 @@ async def test_launch_makes_one_machine_when_several_workers_ask_at_once(gce):
 async def test_launch_is_pending_when_the_machine_is_not_shown_yet(gce, driver, clock):
     gce.faults.set("late", times=1, seconds=30)
     made = await driver.launch(SPEC, TOKEN)
-    assert (made.state, made.token, made.zone) == (ResourceState.PENDING, TOKEN, "europe-west4-b")
+    assert (made.state, made.token, made.zone) == (
+        ProviderResourceState.PENDING,
+        TOKEN,
+        "europe-west4-b",
+    )
     assert made.launched_at == clock.now
-    assert (await driver.describe(made)).state == ResourceState.ABSENT
+    assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
     assert await driver.inventory(TAG) == []
     clock.go(30)
-    assert (await driver.describe(made)).state == ResourceState.RUNNING
+    assert (await driver.describe(made)).state == ProviderResourceState.RUNNING
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -311,14 +315,14 @@ async def test_launch_succeeds_in_another_zone_when_the_first_one_is_full(gce, d
     refusal = await _refusal(driver.launch(SPEC, TOKEN))
     assert "ZONE_RESOURCE_POOL_EXHAUSTED" in refusal.detail
     made = await driver.launch(replace(SPEC, zone="europe-west4-a"), TOKEN)
-    assert (made.zone, made.state) == ("europe-west4-a", ResourceState.RUNNING)
+    assert (made.zone, made.state) == ("europe-west4-a", ProviderResourceState.RUNNING)
 
 
 async def test_launch_is_tried_anew_when_it_failed_in_the_same_zone_before(gce, driver):
     gce.faults.set("capacity", times=2)
     for _ in range(2):
         assert (await _refusal(driver.launch(SPEC, TOKEN))).reason == Reason.CAPACITY
-    assert (await driver.launch(SPEC, TOKEN)).state == ResourceState.RUNNING
+    assert (await driver.launch(SPEC, TOKEN)).state == ProviderResourceState.RUNNING
     assert len(gce.record) == 1
 
 
@@ -361,22 +365,22 @@ async def test_call_is_unreachable_when_nobody_listens(gce, driver):
 async def test_describe_gives_the_state_when_it_boots_runs_and_stops(gce, driver, clock):
     gce.faults.set("slow_boot", times=1, seconds=40)
     made = await driver.launch(SPEC, TOKEN)
-    assert made.state == ResourceState.PENDING
+    assert made.state == ProviderResourceState.PENDING
     assert await driver.console_fingerprint(made) is None
     clock.go(40)
     running = await driver.describe(made)
-    assert (running.state, running.address) == (ResourceState.RUNNING, "127.0.1.1")
+    assert (running.state, running.address) == (ProviderResourceState.RUNNING, "127.0.1.1")
     gce.power_off(f"rackrate-{TOKEN}")
-    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
 
 
 async def test_machine_is_gone_when_its_lifetime_is_over(gce, driver, clock):
     made = await driver.launch(SPEC, TOKEN)
     clock.go(3599)
-    assert (await driver.describe(made)).state == ResourceState.RUNNING
+    assert (await driver.describe(made)).state == ProviderResourceState.RUNNING
     clock.go(1)
     gone = await driver.describe(made)
-    assert (gone.state, gone.ended_at) == (ResourceState.GONE, clock.now)
+    assert (gone.state, gone.ended_at) == (ProviderResourceState.GONE, clock.now)
     assert gce.alive == []
     assert gce.disks == {}
     assert gce.machines.alive == {}
@@ -387,30 +391,32 @@ async def test_machine_is_gone_with_the_reason_when_google_takes_it(gce, driver,
     made = await driver.launch(replace(SPEC, is_spot=True), TOKEN)
     clock.go(60)
     gone = await driver.describe(made)
-    assert (gone.state, gone.ended_at) == (ResourceState.GONE, clock.now)
+    assert (gone.state, gone.ended_at) == (ProviderResourceState.GONE, clock.now)
     assert "compute.instances.preempted: Instance was preempted." in gone.detail
 
 
 async def test_machine_is_gone_with_the_reason_when_its_launch_had_failed(gce, driver):
     gce.faults.set("capacity", times=1)
     await _refusal(driver.launch(SPEC, TOKEN))
-    never = Resource(id=f"europe-west4-b/rackrate-{TOKEN}", state=ResourceState.PENDING)
+    never = ProviderResource(
+        id=f"europe-west4-b/rackrate-{TOKEN}", state=ProviderResourceState.PENDING
+    )
     gone = await driver.describe(never)
-    assert gone.state == ResourceState.GONE
+    assert gone.state == ProviderResourceState.GONE
     assert "ZONE_RESOURCE_POOL_EXHAUSTED" in gone.detail
 
 
 async def test_machine_is_absent_when_it_never_was(driver):
-    never = Resource(id="europe-west4-b/rackrate-x", state=ResourceState.PENDING)
-    assert (await driver.describe(never)).state == ResourceState.ABSENT
+    never = ProviderResource(id="europe-west4-b/rackrate-x", state=ProviderResourceState.PENDING)
+    assert (await driver.describe(never)).state == ProviderResourceState.ABSENT
     disk = replace(never, kind=ResourceKind.DISK)
-    assert (await driver.describe(disk)).state == ResourceState.ABSENT
+    assert (await driver.describe(disk)).state == ProviderResourceState.ABSENT
     await driver.terminate(never)
     await driver.terminate(disk)
 
 
 async def test_call_is_refused_when_the_id_is_not_ours(driver):
-    other = Resource(id="i-0123", state=ResourceState.PENDING)
+    other = ProviderResource(id="i-0123", state=ProviderResourceState.PENDING)
     assert _named(await _refusal(driver.describe(other))) == (Reason.UNSUPPORTED, False)
 
 
@@ -419,10 +425,10 @@ async def test_terminate_ends_the_machine_when_asked_once_or_twice(gce, driver, 
     gce.faults.set("slow_end", times=1, seconds=50)
     await driver.terminate(made)
     await driver.terminate(made)
-    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
     clock.go(50)
     gone = await driver.describe(made)
-    assert (gone.state, gone.ended_at) == (ResourceState.GONE, clock.now)
+    assert (gone.state, gone.ended_at) == (ProviderResourceState.GONE, clock.now)
     await driver.terminate(made)
     assert [machine.why for machine in gce.record] == ["deleted"]
 
@@ -432,7 +438,7 @@ async def test_terminate_may_be_asked_again_when_it_failed_or_nobody_knows(gce, 
     for fault in ("delete_failed", "delete_lost"):
         gce.faults.set(fault, times=1)
         assert _named(await _refusal(driver.terminate(made))) == (Reason.UNREACHABLE, True)
-    assert (await driver.describe(made)).state == ResourceState.GONE
+    assert (await driver.describe(made)).state == ProviderResourceState.GONE
 
 
 async def test_terminate_reads_the_operation_when_google_failed_later(gce, driver):
@@ -447,7 +453,7 @@ async def test_terminate_reads_the_operation_when_google_failed_later(gce, drive
 async def test_inventory_finds_a_disk_only_when_no_machine_holds_it(gce, driver):
     made = await driver.launch(SPEC, TOKEN)
     held = replace(made, id=made.id.replace("/", "/disks/"), kind=ResourceKind.DISK)
-    assert (await driver.describe(held)).state == ResourceState.RUNNING
+    assert (await driver.describe(held)).state == ProviderResourceState.RUNNING
     assert _named(await _refusal(driver.terminate(held))) == (Reason.UNSUPPORTED, True)
     assert [found.kind for found in await driver.inventory(TAG)] == [ResourceKind.MACHINE]
 

@@ -23,9 +23,9 @@ from backend.providers.machines import (
     Access,
     LaunchSpec,
     Listing,
-    Resource,
+    ProviderResource,
+    ProviderResourceState,
     ResourceKind,
-    ResourceState,
 )
 from tests.fakes.hetzner import LABEL, Hetzner
 from tests.fakes.machines import Machines
@@ -124,9 +124,9 @@ async def test_launch_follows_the_account_when_it_sets_image_user_and_port(cloud
 
 async def test_launch_answers_with_the_machine_when_it_runs(driver, clock):
     made = await driver.launch(SPEC, TOKEN)
-    assert made == Resource(
+    assert made == ProviderResource(
         id="102",
-        state=ResourceState.RUNNING,
+        state=ProviderResourceState.RUNNING,
         token=TOKEN,
         region="fsn1",
         address="127.0.1.1",
@@ -169,7 +169,7 @@ async def test_launch_makes_one_machine_when_the_first_answer_says_nothing(cloud
     cloud.faults.set(fault, times=1)
     assert _named(await _refusal(driver.launch(SPEC, TOKEN))) == (Reason.TIMEOUT, True)
     made = await driver.launch(SPEC, TOKEN)
-    assert made.state == ResourceState.RUNNING
+    assert made.state == ProviderResourceState.RUNNING
     assert [server.token for server in cloud.record] == [TOKEN]
     assert len(cloud.keys) == 1
 
@@ -189,7 +189,7 @@ async def test_launch_waits_for_its_machine_when_it_is_not_shown_yet(cloud, driv
     refusal = await _refusal(driver.launch(SPEC, TOKEN))
     assert (refusal.retryable, len(cloud.record)) == (True, 1)
     clock.go(30)
-    assert (await driver.launch(SPEC, TOKEN)).state == ResourceState.RUNNING
+    assert (await driver.launch(SPEC, TOKEN)).state == ProviderResourceState.RUNNING
     assert len(cloud.record) == 1
 
 
@@ -226,9 +226,9 @@ async def test_key_is_left_for_the_inventory_when_there_was_no_capacity(cloud, d
     await _refusal(driver.launch(SPEC, TOKEN))
     (key,) = await driver.inventory(TAG, token=TOKEN, region="fsn1")
     assert (key.kind, key.token) == (ResourceKind.KEY_PAIR, TOKEN)
-    assert (await driver.describe(key)).state == ResourceState.RUNNING
+    assert (await driver.describe(key)).state == ProviderResourceState.RUNNING
     await driver.terminate(key)
-    assert (await driver.describe(key)).state == ResourceState.ABSENT
+    assert (await driver.describe(key)).state == ProviderResourceState.ABSENT
     assert cloud.keys == {}
 
 
@@ -287,13 +287,13 @@ async def test_call_is_unreachable_when_nobody_listens_or_nobody_answers(
 async def test_describe_gives_the_state_when_the_machine_boots(cloud, driver, clock):
     cloud.faults.set("slow_boot", times=1, seconds=40)
     made = await driver.launch(SPEC, TOKEN)
-    assert made.state == ResourceState.PENDING
+    assert made.state == ProviderResourceState.PENDING
     clock.go(30)  # switched off for a moment, and about to start
     assert cloud.record[0].status(clock.now) == "off"
-    assert (await driver.describe(made)).state == ResourceState.PENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.PENDING
     clock.go(10)
     running = await driver.describe(made)
-    assert (running.state, running.address) == (ResourceState.RUNNING, "127.0.1.1")
+    assert (running.state, running.address) == (ProviderResourceState.RUNNING, "127.0.1.1")
 
 
 async def test_describe_gives_the_reason_when_the_start_failed(cloud, driver):
@@ -301,7 +301,7 @@ async def test_describe_gives_the_reason_when_the_start_failed(cloud, driver):
     made = await driver.launch(SPEC, TOKEN)
     ending = await driver.describe(made)
     assert (ending.state, ending.detail) == (
-        ResourceState.ENDING,
+        ProviderResourceState.ENDING,
         "action_failed: it does not start",
     )
 
@@ -309,9 +309,9 @@ async def test_describe_gives_the_reason_when_the_start_failed(cloud, driver):
 async def test_machine_still_costs_when_it_has_switched_itself_off(cloud, driver, clock):
     made = await driver.launch(SPEC, TOKEN)
     clock.go(3600)
-    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
     (machine,) = [one for one in await driver.inventory(TAG) if one.kind == ResourceKind.MACHINE]
-    assert (machine.state, machine.expires_at) == (ResourceState.ENDING, SPEC.expires_at)
+    assert (machine.state, machine.expires_at) == (ProviderResourceState.ENDING, SPEC.expires_at)
     assert len(cloud.alive) == 1
     await driver.terminate(machine)
     assert cloud.alive == []
@@ -322,9 +322,9 @@ async def test_terminate_ends_the_machine_when_asked_once_or_twice(cloud, driver
     cloud.faults.set("slow_end", times=1, seconds=5)
     await driver.terminate(made)
     await driver.terminate(made)
-    assert (await driver.describe(made)).state == ResourceState.ENDING
+    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
     clock.go(5)
-    assert (await driver.describe(made)).state == ResourceState.ABSENT
+    assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
     await driver.terminate(made)
     assert (cloud.alive, cloud.machines.alive) == ([], {})
     assert cloud.record[0].ended == clock.now
@@ -392,7 +392,7 @@ async def test_inventory_shows_no_expiry_when_somebody_changed_the_label(cloud, 
     ("number", "kind"), [("i-1", ResourceKind.MACHINE), ("1", ResourceKind.DISK)]
 )
 async def test_call_is_refused_when_the_id_is_not_ours(driver, number, kind):
-    other = Resource(number, ResourceState.PENDING, kind)
+    other = ProviderResource(number, ProviderResourceState.PENDING, kind)
     assert _named(await _refusal(driver.describe(other))) == (Reason.UNSUPPORTED, False)
 
 

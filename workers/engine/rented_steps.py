@@ -46,14 +46,14 @@ from workers.engine.results import boot_store
 from workers.engine.steps import Move, Wait, failed, jittered
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Transport
-from workers.rentals.provider_calls import NoCallLeft, Provider
+from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 from workers.time_limits import step_seconds
 
 QUOTA_RETRY_S = 10
 LOOK_S = (1.0, 10.0)
 """How soon the provider is asked again whether it is done, at first and at most."""
 LOGIN_S = 20
-OVER = (machines.ResourceState.GONE, machines.ResourceState.ABSENT)
+OVER = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
 
 def _claim(step: Step) -> Claim:
@@ -70,11 +70,11 @@ def _look_s(step: Step) -> float:
     return jittered(min(most, max(least, _age_s(step) / 5)))
 
 
-def _handle(resource: Resource) -> machines.Resource:
+def _handle(resource: Resource) -> machines.ProviderResource:
     """The machine as the driver knows it."""
-    return machines.Resource(
+    return machines.ProviderResource(
         id=resource.provider_id,
-        state=machines.ResourceState.PENDING,
+        state=machines.ProviderResourceState.PENDING,
         token=str(resource.pk),
         region=resource.region,
         zone=resource.zone,
@@ -124,7 +124,7 @@ def reserve(run: Run, step: Step) -> Move | Wait:
 
 def arm(run: Run, step: Step) -> Move:
     """See that the provider knows us, before anything is asked of it, and make the key pair."""
-    Provider(run.resource.account).asked(methodcaller("whoami"))
+    ProviderCalls(run.resource.account).ask(methodcaller("whoami"))
     return Move(RunState.LAUNCHING, effect=lambda: rented_key_create(host=run.host))
 
 
@@ -137,13 +137,13 @@ def launch(run: Run, step: Step) -> Move | Wait:
     if resource.expires_at is not None and resource.expires_at < clock.now():
         detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
         return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
-    provider = Provider(resource.account)
+    provider = ProviderCalls(resource.account)
     is_first = resource.state == ResourceState.RESERVED
     with fenced(_claim(step)):
         resource_called(resource=resource, zone=zone)
     spec, token = _spec(run), str(resource.pk)
     try:
-        made = provider.asked(methodcaller("launch", spec, token))
+        made = provider.ask(methodcaller("launch", spec, token))
     except DriverError as error:
         is_full = error.reason == Reason.CAPACITY
         if is_full or not error.retryable:
@@ -164,7 +164,7 @@ def _zone(resource: Resource) -> str | None:
     return next_zone(zones, resource.tried_zones)
 
 
-def _created(resource: Resource, made: machines.Resource) -> None:
+def _created(resource: Resource, made: machines.ProviderResource) -> None:
     resource_created(
         resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
     )
@@ -197,15 +197,15 @@ def _label(text: str) -> str:
 def boot(run: Run, step: Step) -> Move | Wait:
     """Until the first login: the machine runs, its console shows the key that it presents."""
     resource = run.resource
-    provider = Provider(resource.account)
-    found = provider.asked(methodcaller("describe", _handle(resource)))
+    provider = ProviderCalls(resource.account)
+    found = provider.ask(methodcaller("describe", _handle(resource)))
     why = _ended(resource, found)
     if why is not None:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
-    if found.state != machines.ResourceState.ABSENT:
+    if found.state != machines.ProviderResourceState.ABSENT:
         with fenced(_claim(step)):
             _created(resource, found)
-    if found.state != machines.ResourceState.RUNNING or not found.address:
+    if found.state != machines.ProviderResourceState.RUNNING or not found.address:
         return _not_yet(resource, step, "the machine starts")
     try:
         return _logged_in(run, step, provider, found)
@@ -227,10 +227,12 @@ def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
     return Wait(_look_s(step), why, is_progress=True)
 
 
-def _logged_in(run: Run, step: Step, provider: Provider, found: machines.Resource) -> Move | Wait:
+def _logged_in(
+    run: Run, step: Step, provider: ProviderCalls, found: machines.ProviderResource
+) -> Move | Wait:
     resource, host = run.resource, run.host
     if host.state != HostState.TRUSTED:
-        shown = provider.asked(methodcaller("console_fingerprint", found))
+        shown = provider.ask(methodcaller("console_fingerprint", found))
         if shown is None:
             return _not_yet(resource, step, "the console does not show the host key yet")
         presented = asyncio.run(
@@ -269,15 +271,15 @@ async def _greeted(transport: Transport) -> None:
 # --- while it runs --------------------------------------------------------------------------------
 
 
-def _ended(resource: Resource, found: machines.Resource) -> str | None:
+def _ended(resource: Resource, found: machines.ProviderResource) -> str | None:
     """Why the machine is no more, by the provider's word; None while it may live."""
     known = resource.launched_at or resource.called_at
     settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
-    if found.state == machines.ResourceState.ABSENT:
+    if found.state == machines.ProviderResourceState.ABSENT:
         if known is not None and clock.now() > known + settled:
             return "the provider does not know the machine"
         return None
-    if found.state in (machines.ResourceState.ENDING, machines.ResourceState.GONE):
+    if found.state in (machines.ProviderResourceState.ENDING, machines.ProviderResourceState.GONE):
         return f"the provider ended the machine: {found.detail or found.state}"
     return None
 
@@ -288,7 +290,7 @@ def why_ended(run: Run) -> str | None:
     if resource.state == ResourceState.GONE:
         return "the machine is gone"
     try:
-        found = Provider(resource.account).asked(methodcaller("describe", _handle(resource)))
+        found = ProviderCalls(resource.account).ask(methodcaller("describe", _handle(resource)))
     except (NoCallLeft, DriverError):
         return None
     return _ended(resource, found)
@@ -312,14 +314,14 @@ def end(run: Run, step: Step) -> Move | Wait:
     """
     resource = run.resource
     if resource.state != ResourceState.GONE and resource.called_at is not None:
-        provider = Provider(resource.account)
+        provider = ProviderCalls(resource.account)
         machine, left = _found(provider, resource, step)
         if left:
             with fenced(_claim(step)):
                 ledger_record(resource=resource, until=clock.now())
             _terminate(provider, left)
             return Wait(_look_s(step), _named(left), is_progress=True)
-        if machine is None or machine.state != machines.ResourceState.GONE:
+        if machine is None or machine.state != machines.ProviderResourceState.GONE:
             seconds = _unsettled_s(resource, step)
             if seconds > 0:
                 why = "the provider may not list it yet"
@@ -331,12 +333,12 @@ def end(run: Run, step: Step) -> Move | Wait:
 
 
 def _found(
-    provider: Provider, resource: Resource, step: Step
-) -> tuple[machines.Resource | None, Sequence[machines.Resource]]:
+    provider: ProviderCalls, resource: Resource, step: Step
+) -> tuple[machines.ProviderResource | None, Sequence[machines.ProviderResource]]:
     """The machine as the provider describes it, and everything of the launch that is left."""
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
-    listed = provider.asked(methodcaller("inventory", tag, token=token, region=region))
+    listed = provider.ask(methodcaller("inventory", tag, token=token, region=region))
     found = {one.id: one for one in listed if one.token == token}
     rented = [one for one in found.values() if one.kind == machines.ResourceKind.MACHINE]
     if rented and not resource.provider_id:  # the answer to its launch was lost
@@ -344,25 +346,25 @@ def _found(
             _created(resource, rented[0])
     described = None
     if resource.provider_id:
-        described = provider.asked(methodcaller("describe", _handle(resource)))
+        described = provider.ask(methodcaller("describe", _handle(resource)))
         found[described.id] = described
     left = [one for one in found.values() if one.state not in OVER]
     return described, left
 
 
-def _terminate(provider: Provider, left: Sequence[machines.Resource]) -> None:
+def _terminate(provider: ProviderCalls, left: Sequence[machines.ProviderResource]) -> None:
     """Ask for the end of each, also when one is refused; raises the first refusal then."""
     errors = []
     for one in left:
         try:
-            provider.asked(methodcaller("terminate", one))
+            provider.ask(methodcaller("terminate", one))
         except DriverError as error:
             errors.append(error)
     if errors:
         raise errors[0]
 
 
-def _named(left: Sequence[machines.Resource]) -> str:
+def _named(left: Sequence[machines.ProviderResource]) -> str:
     names = ", ".join(f"{one.kind} {one.id} {one.state}" for one in left[:5])
     return f"still there: {names}"
 

@@ -182,7 +182,7 @@ def identify(run: Run, step: Step) -> Move:
 
 async def _looked_at(
     transport: Transport, run: Run, seconds: float, is_peer: bool = False
-) -> tuple[pipeline.Identity, list[tuple[str, str]]]:
+) -> tuple[pipeline.TargetIdentity, list[tuple[str, str]]]:
     """What the machine is, and the events of clearing up there. That fails no run."""
     before = clock.now().timestamp()
     found = await pipeline.identify(transport, str(run.pk), is_peer=is_peer)
@@ -198,7 +198,7 @@ async def _looked_at(
 
 
 def _clock_events(
-    found: pipeline.Identity, before_s: float, after_s: float
+    found: pipeline.TargetIdentity, before_s: float, after_s: float
 ) -> list[tuple[str, str]]:
     """A warning when the machine's clock was not between our two looks at ours."""
     if found.clock_s is None:

@@ -39,7 +39,7 @@ PORTS = (20_000, 32_000)
 
 
 @dataclass(frozen=True)
-class Identity:
+class TargetIdentity:
     """What the target is; `directory` is where the run will live."""
 
     arch: str
@@ -130,7 +130,7 @@ def run_directory(run_id: str, *, is_peer: bool = False) -> str:
     return f"rackrate-{run_id}-peer" if is_peer else f"rackrate-{run_id}"
 
 
-async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) -> Identity:
+async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) -> TargetIdentity:
     """Look at the target without leaving anything; DriverError when it cannot carry a run."""
     name = run_directory(run_id, is_peer=is_peer)
     text = text_of(await _script(transport, scripts.IDENTIFY, name))
@@ -138,7 +138,7 @@ async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) 
     facts = dict(lines)
     arch = facts.get("arch", "")
     _check_able(arch, facts)
-    return Identity(
+    return TargetIdentity(
         arch=ARCHITECTURES[arch],
         boot_id=facts.get("boot_id", ""),
         directory=facts.get("directory", ""),

@@ -1,10 +1,10 @@
-"""Which of the things that carry our tag at a provider have to go, and why."""
+"""Which of the resources that carry our tag at a provider nobody needs any more, and why."""
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.providers.machines import Resource, ResourceKind, ResourceState
+from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 
 MARGIN = dt.timedelta(minutes=5)
 """Of clocks: a machine that is past its time ends by itself, this is for the one that did not."""
@@ -22,44 +22,44 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What has to go, and why, in words for a person."""
+class Orphan:
+    """A resource that has to go, and why, in words for a person."""
 
-    thing: Resource
+    thing: ProviderResource
     why: str
 
 
-def verdicts(
-    found: Sequence[Resource],
+def orphans(
+    listed: Sequence[ProviderResource],
     launches: Mapping[str, Launch],
     *,
     now: dt.datetime,
     settle: dt.timedelta,
-) -> list[Verdict]:
-    """What has to go of everything found; machines first.
+) -> list[Orphan]:
+    """What has to go of everything that the provider lists; machines first.
 
     `launches` by token must have been read after the provider was asked: a token is saved before
     it is used, so one that is missing here was never given out. Parts of a machine (key pair,
     disk, …) stay until it is gone and they are older than `settle`.
     """
-    there = [thing for thing in found if thing.state not in _OVER]
-    machines = [thing for thing in there if thing.kind == ResourceKind.MACHINE]
-    parts = [thing for thing in there if thing.kind != ResourceKind.MACHINE]
-    held = {machine.token for machine in machines}
-    judged = [
+    present = [thing for thing in listed if thing.state not in _OVER]
+    machines = [thing for thing in present if thing.kind == ResourceKind.MACHINE]
+    parts = [thing for thing in present if thing.kind != ResourceKind.MACHINE]
+    living = {machine.token for machine in machines}
+    reasons = [
         *(
             (machine, _of_machine(machine, launches.get(machine.token), now))
             for machine in machines
         ),
-        *((part, _of_part(part, launches.get(part.token), held, now - settle)) for part in parts),
+        *((part, _of_part(part, launches.get(part.token), living, now - settle)) for part in parts),
     ]
-    return [Verdict(thing, why) for thing, why in judged if why]
+    return [Orphan(thing, why) for thing, why in reasons if why]
 
 
-_OVER = (ResourceState.GONE, ResourceState.ABSENT)
+_OVER = (ProviderResourceState.GONE, ProviderResourceState.ABSENT)
 
 
-def _of_machine(machine: Resource, launch: Launch | None, now: dt.datetime) -> str:
+def _of_machine(machine: ProviderResource, launch: Launch | None, now: dt.datetime) -> str:
     """Why it has to go; "" when it may stay."""
     if launch is None:
         return "no launch of ours is known for it"
@@ -74,9 +74,9 @@ def _of_machine(machine: Resource, launch: Launch | None, now: dt.datetime) -> s
 
 
 def _of_part(
-    part: Resource, launch: Launch | None, held: Collection[str], settled: dt.datetime
+    part: ProviderResource, launch: Launch | None, living: Collection[str], settled: dt.datetime
 ) -> str:
-    if (part.token and part.token in held) or (launch is not None and not launch.is_over):
+    if (part.token and part.token in living) or (launch is not None and not launch.is_over):
         return ""
     if part.launched_at is not None and part.launched_at > settled:
         return ""

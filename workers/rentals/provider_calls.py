@@ -29,7 +29,7 @@ class NoCallLeft(Exception):
         self.seconds = seconds
 
 
-class Provider:
+class ProviderCalls:
     """An account's provider for one step. A first call is taken from the bucket when this is made:
     raises NoCallLeft when there is none. Further calls may wait for theirs a little, so that steps
     which need several get to their end also while many ask."""
@@ -47,7 +47,7 @@ class Provider:
                 raise NoCallLeft(seconds)
             time.sleep(seconds)
 
-    def asked(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
+    def ask(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
         """What the provider answers; DriverError(timeout) when it takes too long."""
         if not self._has_taken:
             self._take(PATIENCE_S)

@@ -38,8 +38,8 @@ from backend.rentals.services.leaks import (
     resource_alarm,
 )
 from backend.rentals.services.resources import ledger_record, resource_created, resource_gone
-from workers.rentals.orphans import Launch, Verdict, verdicts
-from workers.rentals.provider_calls import NoCallLeft, Provider
+from workers.rentals.orphans import Launch, Orphan, orphans
+from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -146,23 +146,23 @@ class _Reaping:
         if not self.is_dry:
             self.alarm()
         try:
-            found = self.ask(methodcaller("inventory", str(self.account.workspace_id)))
+            listed = self.ask(methodcaller("inventory", str(self.account.workspace_id)))
         except DriverError as error:
             self.failed(error)
             return
         self.now = _now()  # after the provider's answer, as everything below
-        resources = self.resources(found)
-        self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in found)
-        due = verdicts(found, _launches(resources), now=self.now, settle=self.settle)
-        for verdict in due:
-            self.end(verdict, resources.get(verdict.thing.token))
+        resources = self.resources(listed)
+        self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in listed)
+        due = orphans(listed, _launches(resources), now=self.now, settle=self.settle)
+        for orphan in due:
+            self.end(orphan, resources.get(orphan.thing.token))
         if not self.is_dry:
-            self.count(found, resources)
-        self.close(found)
-        self.done({thing.id for thing in found})
+            self.count(listed, resources)
+        self.close(listed)
+        self.done({thing.id for thing in listed})
 
     def alarm(self) -> None:
-        """Runs try for ever to end their machines: that it takes too long is told here."""
+        """Runs try for ever to end their machines; here people are notified that it takes too long."""
         for step in teardowns_stuck(self.account, _now()):
             detail = f"asked to go {step.attempt} times: {step.last_error}"
             resource_alarm(resource=step.run.resource, detail=detail)
@@ -185,14 +185,14 @@ class _Reaping:
 
     # --- the parts of a look ------------------------------------------------------------------
 
-    def resources(self, found: Sequence[machines.Resource]) -> dict[str, Resource]:
+    def resources(self, listed: Sequence[machines.ProviderResource]) -> dict[str, Resource]:
         """Ours by token: of any account, two of them may lead into one cloud."""
-        tokens = {thing.token for thing in found if _is_uuid(thing.token)}
+        tokens = {thing.token for thing in listed if _is_uuid(thing.token)}
         return {str(row.pk): row for row in resources_of_tokens(self.account, tokens)}
 
-    def end(self, verdict: Verdict, resource: Resource | None) -> None:
+    def end(self, orphan: Orphan, resource: Resource | None) -> None:
         """Ask it to go, and remember that until it is gone."""
-        thing, why = verdict.thing, verdict.why
+        thing, why = orphan.thing, orphan.why
         self.look.ended.append(f"{thing.id}: {why}")
         if self.is_dry:
             return
@@ -219,9 +219,11 @@ class _Reaping:
             self.errors.append(f"{thing.id}: {error}")
         self.ending[thing.id] = entry
 
-    def count(self, found: Sequence[machines.Resource], resources: dict[str, Resource]) -> None:
+    def count(
+        self, listed: Sequence[machines.ProviderResource], resources: dict[str, Resource]
+    ) -> None:
         """Keep the ledger of living machines up to now."""
-        for thing in found:
+        for thing in listed:
             resource = resources.get(thing.token)
             if resource is None or thing.kind != ResourceKind.MACHINE:
                 continue
@@ -237,11 +239,11 @@ class _Reaping:
                 )
                 ledger_record(resource=resource, until=self.now)
 
-    def close(self, found: Sequence[machines.Resource]) -> None:
+    def close(self, listed: Sequence[machines.ProviderResource]) -> None:
         """Launches of ended runs of which the provider lists nothing any more."""
-        listed = {thing.token for thing in found}
+        tokens = {thing.token for thing in listed}
         for resource in resources_left(self.account):
-            if str(resource.pk) in listed:
+            if str(resource.pk) in tokens:
                 continue
             try:
                 machine = self.described(resource)
@@ -249,24 +251,24 @@ class _Reaping:
                 self.errors.append(f"{resource.provider_id}: {error}")
                 continue
             if machine.state not in _GONE:
-                self.end(Verdict(machine, "its run has ended"), resource)
-            elif machine.state == machines.ResourceState.GONE or self.is_settled(resource):
+                self.end(Orphan(machine, "its run has ended"), resource)
+            elif machine.state == machines.ProviderResourceState.GONE or self.is_settled(resource):
                 self.look.closed.append(str(resource))
                 if not self.is_dry:
                     resource_gone(resource=resource, ended_at=machine.ended_at)
 
-    def described(self, resource: Resource) -> machines.Resource:
+    def described(self, resource: Resource) -> machines.ProviderResource:
         """ABSENT for one that the provider never named."""
-        asked = machines.Resource(
+        handle = machines.ProviderResource(
             id=resource.provider_id,
-            state=machines.ResourceState.ABSENT,
+            state=machines.ProviderResourceState.ABSENT,
             token=str(resource.pk),
             region=resource.region,
             zone=resource.zone,
         )
-        if not asked.id:
-            return asked
-        return self.ask(lambda provider: provider.describe(asked))
+        if not handle.id:
+            return handle
+        return self.ask(lambda provider: provider.describe(handle))
 
     def is_settled(self, resource: Resource) -> bool:
         return resource.called_at is None or resource.called_at + self.settle < self.now
@@ -278,7 +280,7 @@ class _Reaping:
         self.check_time(0)
         while True:
             try:
-                return Provider(self.account).asked(call)
+                return ProviderCalls(self.account).ask(call)
             except NoCallLeft as none:
                 self.check_time(none.seconds)
                 sleep(none.seconds)
@@ -288,7 +290,7 @@ class _Reaping:
             raise TimeIsUp(Reason.TIMEOUT, "no time is left in this look", retryable=True)
 
 
-_GONE = (machines.ResourceState.GONE, machines.ResourceState.ABSENT)
+_GONE = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
 
 def _launches(resources: dict[str, Resource]) -> dict[str, Launch]:

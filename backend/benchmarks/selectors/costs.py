@@ -153,16 +153,16 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
     """By offer; one without a price on demand is absent: nothing could be reserved for it."""
     ids = list(offer_ids)
     spot = _spot_prices(ids) if is_spot else {}
-    found = {}
+    prices = {}
     for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
         most = _hourly(choice.amount, choice.currency, choice.unit)
         observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
         if hourly.currency != most.currency:
             observation_id, hourly = choice.observation_id, most
-        found[offer_id] = RentalPrice(
+        prices[offer_id] = RentalPrice(
             observation_id, stored(hourly.amount), stored(most.amount), most.currency
         )
-    return found
+    return prices
 
 
 def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
@@ -175,15 +175,15 @@ def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
         is_published=True,
     )
     newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
-    found: dict[UUID, tuple[UUID, Money]] = {}
+    prices: dict[UUID, tuple[UUID, Money]] = {}
     for row in newest:
         if row.missing_since is not None:  # not sold there any more
             continue
         hourly = _hourly(row.amount, row.currency, row.unit)
-        held = found.get(row.offer_id)
-        if held is None or held[1].amount < hourly.amount:
-            found[row.offer_id] = (row.pk, hourly)
-    return found
+        highest = prices.get(row.offer_id)
+        if highest is None or highest[1].amount < hourly.amount:
+            prices[row.offer_id] = (row.pk, hourly)
+    return prices
 
 
 def rental_life_s(profile: str, parameters: Mapping[str, Value | object]) -> int:

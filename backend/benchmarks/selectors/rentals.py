@@ -29,14 +29,14 @@ def rentals(
 ) -> list[Rental]:
     """How each of the offers (with provider and region) would be rented.
 
-    Raises InvalidValue for one that cannot be; "{}" in `field` becomes its place.
+    Raises InvalidValue for one that cannot be; "{}" in `field` becomes its index.
     """
     is_spot = purchase_model == ResourcePurchase.SPOT
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
     accounts = list(CloudAccount.objects.filter(workspace=workspace, is_enabled=True))
-    found = []
-    for place, offer in enumerate(offers):
-        pointer = field.format(place)
+    planned = []
+    for index, offer in enumerate(offers):
+        pointer = field.format(index)
         region = offer.region
         if region is None:
             raise InvalidValue(pointer, f"{offer.slug} is of no region: nothing can be rented")
@@ -48,8 +48,8 @@ def rentals(
         price = prices.get(offer.pk)
         if price is None:
             raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
-        found.append(Rental(offer, account, price, is_spot))
-    return found
+        planned.append(Rental(offer, account, price, is_spot))
+    return planned
 
 
 def _rents(account: CloudAccount, offer: Offer) -> bool:

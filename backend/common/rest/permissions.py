@@ -12,7 +12,7 @@ RUN = "run"
 ADMIN = "admin"
 
 
-class Scope(Protocol):
+class GrantedScope(Protocol):
     """A level of rights, as the accounts define them."""
 
     def includes(self, needed: Any, /) -> bool:
@@ -42,5 +42,5 @@ class ScopePermission(BasePermission):
         if not request.user.is_authenticated:
             is_reading = needed == READ
             return bool(settings.PUBLIC_READ) and is_reading
-        scope: Scope = request.user.scope
+        scope: GrantedScope = request.user.scope
         return scope.includes(needed)

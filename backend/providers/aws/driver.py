@@ -37,9 +37,9 @@ from backend.providers.machines import (
     Access,
     LaunchSpec,
     Listing,
-    Resource,
+    ProviderResource,
+    ProviderResourceState,
     ResourceKind,
-    ResourceState,
 )
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ PREPARE_LIMIT_S = 10
 ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
 STATES = {
-    "pending": ResourceState.PENDING,
-    "running": ResourceState.RUNNING,
-    "terminated": ResourceState.GONE,
+    "pending": ProviderResourceState.PENDING,
+    "running": ProviderResourceState.RUNNING,
+    "terminated": ProviderResourceState.GONE,
 }
 """Any other one is on its way out, or stopped: it may still cost money."""
 
@@ -113,16 +113,18 @@ class AwsDriver:
         found = await asyncio.gather(*(self._do(partial(_offers, region=r)) for r in self._regions))
         return [listing for listings in found for listing in listings]
 
-    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._do(partial(self._launched, spec=spec, token=token))
 
-    async def describe(self, resource: Resource) -> Resource:
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
         return await self._do(partial(self._described, resource=resource))
 
-    async def terminate(self, resource: Resource) -> None:
+    async def terminate(self, resource: ProviderResource) -> None:
         await self._do(partial(self._end, resource=resource))
 
-    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+    async def inventory(
+        self, tag: str, *, token: str = "", region: str = ""
+    ) -> Sequence[ProviderResource]:
         """Of one launch also the machines that are over, after those that live: the answer to it
         may have been lost, and then nobody knows yet that there is something to pay."""
         marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
@@ -132,7 +134,7 @@ class AwsDriver:
         )
         return [resource for resources in found for resource in resources]
 
-    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         console = await self._do(partial(self._console, resource=resource))
         return console_host_key(console)
 
@@ -147,7 +149,7 @@ class AwsDriver:
 
     # --- launch -------------------------------------------------------------------------------
 
-    def _launched(self, at: Login, *, spec: LaunchSpec, token: str) -> Resource:
+    def _launched(self, at: Login, *, spec: LaunchSpec, token: str) -> ProviderResource:
         until = time.monotonic() + PREPARE_LIMIT_S
         ec2 = at.ec2(spec.region)
         image, disks = self._image(at, spec)
@@ -213,11 +215,11 @@ class AwsDriver:
     def _port(self) -> int:
         return int(self._settings.get("ssh_port", 22))
 
-    def _machine(self, instance: Mapping[str, Any], region: str) -> Resource:
+    def _machine(self, instance: Mapping[str, Any], region: str) -> ProviderResource:
         marks = marks_of(instance)
-        state = STATES.get(instance["State"]["Name"], ResourceState.ENDING)
+        state = STATES.get(instance["State"]["Name"], ProviderResourceState.ENDING)
         ended = ENDED_AT.search(instance.get("StateTransitionReason", ""))
-        return Resource(
+        return ProviderResource(
             id=instance["InstanceId"],
             state=state,
             token=marks.get(TOKEN, ""),
@@ -227,12 +229,12 @@ class AwsDriver:
             port=self._port,
             username=str(self._settings.get("username") or USERNAME),
             launched_at=instance.get("LaunchTime"),
-            ended_at=moment(ended[1]) if ended and state == ResourceState.GONE else None,
+            ended_at=moment(ended[1]) if ended and state == ProviderResourceState.GONE else None,
             expires_at=moment(marks.get(EXPIRES_AT)),
             detail=instance.get("StateReason", {}).get("Message", ""),
         )
 
-    def _described(self, at: Login, *, resource: Resource) -> Resource:
+    def _described(self, at: Login, *, resource: ProviderResource) -> ProviderResource:
         ec2 = at.ec2(resource.region)
         try:
             if resource.kind == ResourceKind.MACHINE:
@@ -245,9 +247,9 @@ class AwsDriver:
         except ClientError as error:
             if not is_unknown(error):
                 raise
-        return replace(resource, state=ResourceState.ABSENT)
+        return replace(resource, state=ProviderResourceState.ABSENT)
 
-    def _found(self, at: Login, *, region: str, marks: Mapping[str, str]) -> list[Resource]:
+    def _found(self, at: Login, *, region: str, marks: Mapping[str, str]) -> list[ProviderResource]:
         ec2, wanted = at.ec2(region), filters(**marks)
         machines = [self._machine(found, region) for found in _instances(ec2, Filters=wanted)]
         parts = [
@@ -255,11 +257,11 @@ class AwsDriver:
             for kind, part in PARTS.items()
             for thing in _pages(ec2, part.listing, part.items, Filters=wanted)
         ]
-        over = [found for found in machines if found.state == ResourceState.GONE]
-        alive = [found for found in machines if found.state != ResourceState.GONE]
+        over = [found for found in machines if found.state == ProviderResourceState.GONE]
+        alive = [found for found in machines if found.state != ProviderResourceState.GONE]
         return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
 
-    def _console(self, at: Login, *, resource: Resource) -> str:
+    def _console(self, at: Login, *, resource: ProviderResource) -> str:
         """What the machine's console says now; "" while there is none."""
         ec2 = at.ec2(resource.region)
         try:
@@ -276,7 +278,7 @@ class AwsDriver:
 
     # --- the end ------------------------------------------------------------------------------
 
-    def _end(self, at: Login, *, resource: Resource) -> None:
+    def _end(self, at: Login, *, resource: ProviderResource) -> None:
         ec2 = at.ec2(resource.region)
         try:
             if resource.kind == ResourceKind.MACHINE:
@@ -288,13 +290,13 @@ class AwsDriver:
             if not self._is_absent(at, resource, error):
                 raise
 
-    def _is_absent(self, at: Login, resource: Resource, error: ClientError) -> bool:
+    def _is_absent(self, at: Login, resource: ProviderResource, error: ClientError) -> bool:
         """Whether a refusal means that there is no such thing: a policy that asks for our tag
         refuses what has none because it is not there."""
         if code(error) != "UnauthorizedOperation":
             return is_unknown(error)
         found = self._described(at, resource=resource)
-        return found.state in {ResourceState.ABSENT, ResourceState.GONE}
+        return found.state in {ProviderResourceState.ABSENT, ProviderResourceState.GONE}
 
 
 DRIVER = AwsDriver
@@ -378,12 +380,12 @@ def _pages(ec2: "EC2Client", operation: Any, items: str, **query: Any) -> Iterat
         yield from getattr(ec2, operation)(**query)[items]
 
 
-def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> Resource:
+def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> ProviderResource:
     marks = marks_of(thing)
     is_ending = thing.get("State") in {"deleting", "deleted"}
-    return Resource(
+    return ProviderResource(
         id=thing[PARTS[kind].id],
-        state=ResourceState.ENDING if is_ending else ResourceState.RUNNING,
+        state=ProviderResourceState.ENDING if is_ending else ProviderResourceState.RUNNING,
         kind=kind,
         token=marks.get(TOKEN, ""),
         region=region,

@@ -7,7 +7,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.machines import LaunchSpec, Resource, ResourceKind, ResourceState
+from backend.providers.machines import (
+    LaunchSpec,
+    ProviderResource,
+    ProviderResourceState,
+    ResourceKind,
+)
 
 if TYPE_CHECKING:
     from google.api_core.exceptions import GoogleAPICallError
@@ -26,12 +31,12 @@ EXPIRES_FORMAT = "%Y%m%dt%H%M%Sz"
 NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
-STATES: Mapping[str, ResourceState] = MappingProxyType(
+STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     {
-        "PROVISIONING": ResourceState.PENDING,
-        "STAGING": ResourceState.PENDING,
-        "REPAIRING": ResourceState.PENDING,
-        "RUNNING": ResourceState.RUNNING,
+        "PROVISIONING": ProviderResourceState.PENDING,
+        "STAGING": ProviderResourceState.PENDING,
+        "REPAIRING": ProviderResourceState.PENDING,
+        "RUNNING": ProviderResourceState.RUNNING,
     }
 )
 """Of machines. Any other state is on the way to the end, or stopped."""
@@ -129,7 +134,7 @@ def _boot_disk(
 # --- what we are told -----------------------------------------------------------------------------
 
 
-def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> Resource:
+def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> ProviderResource:
     """A machine as it is now."""
     zone = found.zone.rpartition("/")[2]
     addresses = [
@@ -137,9 +142,9 @@ def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> Resour
         for interface in found.network_interfaces
         for access in interface.access_configs
     ]
-    return Resource(
+    return ProviderResource(
         id=f"{zone}/{found.name}",
-        state=STATES.get(found.status, ResourceState.ENDING),
+        state=STATES.get(found.status, ProviderResourceState.ENDING),
         token=found.labels.get(TOKEN, ""),
         region=zone.rpartition("-")[0],
         zone=zone,
@@ -152,12 +157,14 @@ def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> Resour
     )
 
 
-def disk(found: "compute_v1.Disk") -> Resource:
+def disk(found: "compute_v1.Disk") -> ProviderResource:
     """A disk as it is now."""
     zone = found.zone.rpartition("/")[2]
-    return Resource(
+    return ProviderResource(
         id=f"{zone}/disks/{found.name}",
-        state=ResourceState.ENDING if found.status == "DELETING" else ResourceState.RUNNING,
+        state=ProviderResourceState.ENDING
+        if found.status == "DELETING"
+        else ProviderResourceState.RUNNING,
         kind=ResourceKind.DISK,
         token=found.labels.get(TOKEN, ""),
         region=zone.rpartition("-")[0],

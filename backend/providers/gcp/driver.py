@@ -40,9 +40,9 @@ from backend.providers.machines import (
     Access,
     LaunchSpec,
     Listing,
-    Resource,
+    ProviderResource,
+    ProviderResourceState,
     ResourceKind,
-    ResourceState,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class GcpDriver:
     async def offers(self) -> Sequence[Listing]:
         return await _visit(self._project.offers)
 
-    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Request id and machine name follow from the token: Google answers a repeated call with
         the outcome of the first one, and refuses the name when it has forgotten that call.
 
@@ -81,18 +81,20 @@ class GcpDriver:
         """
         return await _visit(self._project.launched, spec, token)
 
-    async def describe(self, resource: Resource) -> Resource:
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
         return await _visit(self._project.described, resource)
 
-    async def terminate(self, resource: Resource) -> None:
+    async def terminate(self, resource: ProviderResource) -> None:
         await _visit(self._project.terminate, resource)
 
-    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+    async def inventory(
+        self, tag: str, *, token: str = "", region: str = ""
+    ) -> Sequence[ProviderResource]:
         """From all zones of the project, so that nothing hides in a region that the account names
         no longer. Of disks only those that no machine holds: the others go with their machine."""
         return await _visit(self._project.inventory, tag, token, region)
 
-    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the guest attributes, where Google's images write it, else the serial console."""
         return await _visit(self._project.console_fingerprint, resource)
 
@@ -181,7 +183,7 @@ class _Project:
 
     # --- machines and disks -------------------------------------------------------------------
 
-    def launched(self, spec: LaunchSpec, token: str) -> Resource:
+    def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
             return self._launched(spec, token)
         except _failures() as failure:
@@ -190,7 +192,7 @@ class _Project:
             reason = Reason.TIMEOUT if is_lost else error.reason
             raise DriverError(reason, error.detail, retryable=error.retryable) from None
 
-    def _launched(self, spec: LaunchSpec, token: str) -> Resource:
+    def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
         from google.api_core.exceptions import Conflict
 
         zone = spec.zone or self._zones(spec.region)[0]
@@ -201,9 +203,9 @@ class _Project:
         except Conflict as error:
             if "alreadyExists" not in words(error):
                 raise
-        made = Resource(
+        made = ProviderResource(
             id=f"{zone}/{body['name']}",
-            state=ResourceState.PENDING,
+            state=ProviderResourceState.PENDING,
             token=token,
             region=spec.region,
             zone=zone,
@@ -234,17 +236,17 @@ class _Project:
         demand_success(operation)
         return operation
 
-    def described(self, resource: Resource) -> Resource:
+    def described(self, resource: ProviderResource) -> ProviderResource:
         if resource.kind == ResourceKind.DISK:
             found = self._found("Disks", "get", **_place(resource, "disk"))
-            return disk(found) if found else replace(resource, state=ResourceState.ABSENT)
+            return disk(found) if found else replace(resource, state=ProviderResourceState.ABSENT)
         return self._machine(resource) or self._over(resource)
 
-    def _machine(self, resource: Resource) -> Resource | None:
+    def _machine(self, resource: ProviderResource) -> ProviderResource | None:
         found = self._found("Instances", "get", **_place(resource, "instance"))
         return machine(found, self._settings) if found else None
 
-    def _over(self, resource: Resource) -> Resource:
+    def _over(self, resource: ProviderResource) -> ProviderResource:
         """A machine that Google does not show, with its end if the operations tell of one.
 
         A launch that failed proves that it is no more, and so does anything that happened to it
@@ -261,15 +263,15 @@ class _Project:
         done = [operation for operation in operations if operation.status.name == "DONE"]
         ends = [o for o in done if bool(o.error.errors) == (o.operation_type == "insert")]
         if not ends or done[0] is not ends[0]:
-            return replace(resource, state=ResourceState.ABSENT)
+            return replace(resource, state=ProviderResourceState.ABSENT)
         return replace(
             resource,
-            state=ResourceState.GONE,
+            state=ProviderResourceState.GONE,
             ended_at=moment(ends[0].end_time),
             detail=", ".join(told(operation) for operation in reversed(ends)),
         )
 
-    def terminate(self, resource: Resource) -> None:
+    def terminate(self, resource: ProviderResource) -> None:
         if resource.kind == ResourceKind.DISK:
             operation = self._found("Disks", "delete_unary", **_place(resource, "disk"))
         else:
@@ -277,7 +279,7 @@ class _Project:
         if operation is not None:
             demand_success(operation)
 
-    def inventory(self, tag: str, token: str, region: str) -> list[Resource]:
+    def inventory(self, tag: str, token: str, region: str) -> list[ProviderResource]:
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         wanted = " AND ".join(f'(labels.{key} = "{label(labels[key])}")' for key in labels)
         disks = [found for found in self._everywhere("disks", wanted, region) if not found.users]
@@ -298,7 +300,7 @@ class _Project:
                     Reason.UNREACHABLE, f"no answer from {', '.join(missing)}", retryable=True
                 )
 
-    def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         from google.api_core.exceptions import BadRequest
 
         try:
@@ -320,7 +322,7 @@ class _Project:
         return console_host_key(console.contents) if console else None
 
 
-def _place(resource: Resource, kind: str) -> dict[str, str]:
+def _place(resource: ProviderResource, kind: str) -> dict[str, str]:
     """Names for a request, from our ids: `zone/name`, of disks `zone/disks/name`."""
     zone, _, name = resource.id.partition("/")
     if not name:

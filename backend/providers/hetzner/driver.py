@@ -37,9 +37,9 @@ from backend.providers.machines import (
     Access,
     LaunchSpec,
     Listing,
-    Resource,
+    ProviderResource,
+    ProviderResourceState,
     ResourceKind,
-    ResourceState,
 )
 
 API = "https://api.hetzner.cloud/v1"
@@ -56,14 +56,14 @@ LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 KEY_PREFIX = "key-"
 """Of our ids of SSH keys, which Hetzner numbers as it does servers."""
 PATHS = {ResourceKind.MACHINE: "servers", ResourceKind.KEY_PAIR: "ssh_keys"}
-STATES: Mapping[str, ResourceState] = MappingProxyType(
+STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     {
-        "initializing": ResourceState.PENDING,
-        "starting": ResourceState.PENDING,
-        "running": ResourceState.RUNNING,
-        "migrating": ResourceState.RUNNING,
-        "rebuilding": ResourceState.PENDING,
-        "unknown": ResourceState.PENDING,
+        "initializing": ProviderResourceState.PENDING,
+        "starting": ProviderResourceState.PENDING,
+        "running": ProviderResourceState.RUNNING,
+        "migrating": ProviderResourceState.RUNNING,
+        "rebuilding": ProviderResourceState.PENDING,
+        "unknown": ProviderResourceState.PENDING,
     }
 )
 """Of machines. Any other state is on the way to the end, or switched off."""
@@ -119,7 +119,7 @@ class HetznerDriver:
             if price["location"] in regions
         ]
 
-    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""
         name, labels = f"rackrate-{token}", _labels(spec, token)
         try:
@@ -152,23 +152,25 @@ class HetznerDriver:
         }
         return await api.created("servers", server)
 
-    async def describe(self, resource: Resource) -> Resource:
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
         async with self._opened() as api:
             if (found := await api.found(_path(resource))) is None:
-                return replace(resource, state=ResourceState.ABSENT)
+                return replace(resource, state=ProviderResourceState.ABSENT)
             if resource.kind == ResourceKind.KEY_PAIR:
                 return _key(found["ssh_key"])
             machine = self._machine(found["server"])
-            if machine.state == ResourceState.RUNNING:
+            if machine.state == ProviderResourceState.RUNNING:
                 return machine
             actions = await api.all(f"servers/{resource.id}/actions")
         return _judged(machine, found["server"]["status"], actions)
 
-    async def terminate(self, resource: Resource) -> None:
+    async def terminate(self, resource: ProviderResource) -> None:
         async with self._opened() as api:
             await api.found(_path(resource), method="DELETE")
 
-    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+    async def inventory(
+        self, tag: str, *, token: str = "", region: str = ""
+    ) -> Sequence[ProviderResource]:
         """In all locations. SSH keys have none and are told with any region."""
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         query = {"label_selector": ",".join(f"{key}=={_label(labels[key])}" for key in labels)}
@@ -181,7 +183,7 @@ class HetznerDriver:
             *map(_key, keys),
         ]
 
-    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the label that was written when the machine was made."""
         async with self._opened() as api:
             found = await api.found(_path(resource))
@@ -189,12 +191,12 @@ class HetznerDriver:
         fingerprint = _fingerprint(label)
         return HostKey(HOST_KEY_TYPE, fingerprint) if fingerprint else None
 
-    def _machine(self, server: Mapping[str, Any]) -> Resource:
+    def _machine(self, server: Mapping[str, Any]) -> ProviderResource:
         ipv4 = (server.get("public_net") or {}).get("ipv4") or {}
         location = server.get("location") or server["datacenter"]["location"]
-        return Resource(
+        return ProviderResource(
             id=str(server["id"]),
-            state=STATES.get(server["status"], ResourceState.ENDING),
+            state=STATES.get(server["status"], ProviderResourceState.ENDING),
             token=server["labels"].get(TOKEN, ""),
             region=location["name"],
             address=ipv4.get("ip") or "",
@@ -323,17 +325,17 @@ def _user_data(lifetime_s: int, host_key: asyncssh.SSHKey) -> str:
     return f"#cloud-config\n{json.dumps(config)}\n"
 
 
-def _path(resource: Resource) -> str:
+def _path(resource: ProviderResource) -> str:
     number = resource.id.removeprefix(KEY_PREFIX)
     if resource.kind not in PATHS or not number.isdecimal():
         raise _unsupported(f"{resource.id!r} is no id of a {resource.kind}")
     return f"/{PATHS[resource.kind]}/{number}"
 
 
-def _key(found: Mapping[str, Any]) -> Resource:
-    return Resource(
+def _key(found: Mapping[str, Any]) -> ProviderResource:
+    return ProviderResource(
         id=f"{KEY_PREFIX}{found['id']}",
-        state=ResourceState.RUNNING,
+        state=ProviderResourceState.RUNNING,
         kind=ResourceKind.KEY_PAIR,
         token=found["labels"].get(TOKEN, ""),
         launched_at=_moment(found["created"]),
@@ -341,16 +343,18 @@ def _key(found: Mapping[str, Any]) -> Resource:
     )
 
 
-def _judged(machine: Resource, status: str, actions: Sequence[Mapping[str, Any]]) -> Resource:
+def _judged(
+    machine: ProviderResource, status: str, actions: Sequence[Mapping[str, Any]]
+) -> ProviderResource:
     """A machine that does not run, in the light of what was done with it: before its first start it
     is switched off for a moment, and after a failed one it never runs."""
     failed = [action["error"] for action in actions if action["status"] == "error"]
     if failed:
         detail = "; ".join(f"{error['code']}: {error['message']}" for error in failed)
-        return replace(machine, state=ResourceState.ENDING, detail=detail)
+        return replace(machine, state=ProviderResourceState.ENDING, detail=detail)
     is_under_way = any(action["status"] == "running" for action in actions)
     if status == "off" and is_under_way:
-        return replace(machine, state=ResourceState.PENDING)
+        return replace(machine, state=ProviderResourceState.PENDING)
     return machine
 
 

@@ -39,12 +39,12 @@ class _CloudForm(WriteForm):
 
     def typed_settings(self) -> dict[str, object]:
         """The settings of which this form has a field, those with a value."""
-        found = {
+        values = {
             name.removeprefix(SETTING): self.cleaned_data.get(name)
             for name in self.fields
             if name.startswith(SETTING)
         }
-        return {name: value for name, value in found.items() if value not in (None, "", [], {})}
+        return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
     def setting_names(self) -> set[str]:
         """The settings of which this form has a field."""
@@ -177,12 +177,12 @@ class LimitsForm(_CloudForm):
         return re.split(r"[\s,]+", str(self.cleaned_data["settings_regions"]).strip(" ,\t\r\n"))
 
     def clean_settings_zones(self) -> dict[str, list[str]]:
-        found = {}
+        zones_by_region = {}
         for line in str(self.cleaned_data["settings_zones"]).splitlines():
             region, _, zones = line.partition(":")
             if line.strip():
-                found[region.strip()] = re.split(r"[\s,]+", zones.strip(" ,\t"))
-        return found
+                zones_by_region[region.strip()] = re.split(r"[\s,]+", zones.strip(" ,\t"))
+        return zones_by_region
 
     def limits(self) -> dict[str, Any]:
         """`max_machines` and `budget` for the services."""

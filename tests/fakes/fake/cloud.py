@@ -17,7 +17,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.machines import LaunchSpec, Resource, ResourceKind, ResourceState
+from backend.providers.machines import (
+    LaunchSpec,
+    ProviderResource,
+    ProviderResourceState,
+    ResourceKind,
+)
 
 FILE = "provider.sqlite3"
 USERNAME = "bench"
@@ -179,11 +184,11 @@ class FakeCloud:
                 raise DriverError(Reason.QUOTA, "too many calls, try again", retryable=True)
             return _happens(database, Fault.SLOW_ANSWER, token) or 0.0
 
-    def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         with self._transaction() as database:
             return _resource(_launched(database, spec, token))
 
-    def describe(self, number: int) -> Resource | None:
+    def describe(self, number: int) -> ProviderResource | None:
         """None while it is unknown."""
         found = self._rows("number = ? AND visible_ms <= ?", number, now_ms())
         return _resource(found[0]) if found else None
@@ -194,7 +199,7 @@ class FakeCloud:
 
     def inventory(
         self, tag: str, *, token: str, region: str, regions: Sequence[str]
-    ) -> list[Resource]:
+    ) -> list[ProviderResource]:
         rows = self._rows(
             "tag = ? AND ? IN ('', token) AND ? IN ('', region)"
             " AND visible_ms <= ? AND (ends_ms IS NULL OR ends_ms > ?)",
@@ -365,25 +370,25 @@ def _since_epoch(at: dt.datetime) -> int:
     return (at - EPOCH) // dt.timedelta(milliseconds=1)
 
 
-def _resource(row: sqlite3.Row) -> Resource:
+def _resource(row: sqlite3.Row) -> ProviderResource:
     at, is_over = now_ms(), row["ends_ms"] is not None and row["ends_ms"] <= now_ms()
     is_machine = row["kind"] == ResourceKind.MACHINE
     if is_over:
-        state = ResourceState.GONE
+        state = ProviderResourceState.GONE
     elif row["is_ending"]:
-        state = ResourceState.ENDING
+        state = ProviderResourceState.ENDING
     elif is_machine and (at < row["running_ms"] or not row["address"]):
-        state = ResourceState.PENDING
+        state = ProviderResourceState.PENDING
     else:
-        state = ResourceState.RUNNING
-    return Resource(
+        state = ProviderResourceState.RUNNING
+    return ProviderResource(
         id=f"{row['kind']}-{row['number']}",
         state=state,
         kind=ResourceKind(row["kind"]),
         token=row["token"],
         region=row["region"],
         zone=row["zone"],
-        address=row["address"] if state == ResourceState.RUNNING else "",
+        address=row["address"] if state == ProviderResourceState.RUNNING else "",
         port=row["port"],
         username=USERNAME if is_machine else "",
         launched_at=moment(row["launched_ms"]),

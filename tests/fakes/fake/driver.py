@@ -9,7 +9,13 @@ from typing import TypeVar
 
 from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
-from backend.providers.machines import Access, LaunchSpec, Listing, Resource, ResourceState
+from backend.providers.machines import (
+    Access,
+    LaunchSpec,
+    Listing,
+    ProviderResource,
+    ProviderResourceState,
+)
 from tests.fakes.fake.cloud import FakeCloud
 
 T = TypeVar("T")
@@ -29,25 +35,27 @@ class FakeDriver:
     async def offers(self) -> Sequence[Listing]:
         return [Listing(name, region) for region in self._regions for name in TYPES]
 
-    async def launch(self, spec: LaunchSpec, token: str) -> Resource:
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)
 
-    async def describe(self, resource: Resource) -> Resource:
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
         number = _number(resource)
         found = await self._call("describe", lambda cloud: cloud.describe(number), resource.token)
-        return found or replace(resource, state=ResourceState.ABSENT)
+        return found or replace(resource, state=ProviderResourceState.ABSENT)
 
-    async def terminate(self, resource: Resource) -> None:
+    async def terminate(self, resource: ProviderResource) -> None:
         number = _number(resource)
         await self._call("terminate", lambda cloud: cloud.terminate(number), resource.token)
 
-    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Sequence[Resource]:
+    async def inventory(
+        self, tag: str, *, token: str = "", region: str = ""
+    ) -> Sequence[ProviderResource]:
         asked = partial(
             FakeCloud.inventory, tag=tag, token=token, region=region, regions=self._regions
         )
         return await self._call("inventory", asked, token)
 
-    async def console_fingerprint(self, resource: Resource) -> HostKey | None:
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         number = _number(resource)
         console = await self._call("console", lambda cloud: cloud.console(number), resource.token)
         return console_host_key(console)
@@ -65,7 +73,7 @@ class FakeDriver:
 DRIVER = FakeDriver
 
 
-def _number(resource: Resource) -> int:
+def _number(resource: ProviderResource) -> int:
     """0, which nothing has, for an id that is not ours."""
     number = resource.id.rpartition("-")[2]
     return int(number) if number.isdecimal() else 0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.providers.machines import Resource, ResourceKind, ResourceState
-from workers.rentals.orphans import MARGIN, Launch, verdicts
+from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
+from workers.rentals.orphans import MARGIN, Launch, orphans
 
 NOW = dt.datetime(2026, 11, 2, 12, tzinfo=dt.UTC)
 SETTLE = dt.timedelta(minutes=5)
@@ -16,19 +16,23 @@ LIVE = Launch(is_over=False, provider_id="m1", lifetime=HOUR)
 OVER = Launch(is_over=True, provider_id="m1", lifetime=HOUR)
 
 
-def machine(name="m1", *, token="t", state=ResourceState.RUNNING, **more) -> Resource:
-    told = {"launched_at": NOW - HOUR / 2, "expires_at": NOW + HOUR / 2}
-    return Resource(name, state, token=token, **{**told, **more})
+def machine(
+    name="m1", *, token="t", state=ProviderResourceState.RUNNING, **more
+) -> ProviderResource:
+    times = {"launched_at": NOW - HOUR / 2, "expires_at": NOW + HOUR / 2}
+    return ProviderResource(name, state, token=token, **{**times, **more})
 
 
-def part(kind=ResourceKind.KEY_PAIR, *, token="t", age=HOUR) -> Resource:
+def part(kind=ResourceKind.KEY_PAIR, *, token="t", age=HOUR) -> ProviderResource:
     began = None if age is None else NOW - age
-    return Resource(f"p-{kind}", ResourceState.RUNNING, kind, token, launched_at=began)
+    return ProviderResource(
+        f"p-{kind}", ProviderResourceState.RUNNING, kind, token, launched_at=began
+    )
 
 
-def judged(found, launches) -> dict[str, str]:
-    told = verdicts(found, launches, now=NOW, settle=SETTLE)
-    return {verdict.thing.id: verdict.why for verdict in told}
+def judged(listed, launches) -> dict[str, str]:
+    rows = orphans(listed, launches, now=NOW, settle=SETTLE)
+    return {orphan.thing.id: orphan.why for orphan in rows}
 
 
 def test_machine_stays_when_its_run_lives():
@@ -45,8 +49,8 @@ def test_machine_goes_when_no_launch_is_known(token):
 
 
 def test_other_machines_of_a_token_go_when_one_is_named():
-    found = [machine("m0"), machine("m1"), machine("m2")]
-    assert set(judged(found, {"t": LIVE})) == {"m0", "m2"}
+    listed = [machine("m0"), machine("m1"), machine("m2")]
+    assert set(judged(listed, {"t": LIVE})) == {"m0", "m2"}
 
 
 def test_both_machines_of_a_token_stay_when_none_is_named_yet():
@@ -69,17 +73,20 @@ def test_both_machines_of_a_token_stay_when_none_is_named_yet():
     ],
 )
 def test_machine_goes_when_it_is_past_its_time_by_both_clocks(launched, expires, is_past):
-    found = machine(
+    listed = machine(
         launched_at=None if launched is None else NOW + launched,
         expires_at=None if expires is None else NOW + expires,
     )
-    assert bool(judged([found], {"t": LIVE})) == is_past
+    assert bool(judged([listed], {"t": LIVE})) == is_past
 
 
 def test_what_is_over_is_left_alone_when_it_is_still_listed():
-    gone = [machine("m1", state=state) for state in (ResourceState.GONE, ResourceState.ABSENT)]
+    gone = [
+        machine("m1", state=state)
+        for state in (ProviderResourceState.GONE, ProviderResourceState.ABSENT)
+    ]
     assert judged(gone, {}) == {}
-    assert set(judged([machine(state=ResourceState.ENDING)], {})) == {"m1"}
+    assert set(judged([machine(state=ProviderResourceState.ENDING)], {})) == {"m1"}
 
 
 def test_parts_stay_when_a_machine_of_their_launch_is_there():
@@ -88,7 +95,7 @@ def test_parts_stay_when_a_machine_of_their_launch_is_there():
 
 def test_parts_go_when_their_machine_is_gone_and_they_are_old():
     assert judged([part()], {"t": OVER}) == {"p-key_pair": "its machine is gone"}
-    assert judged([part(), machine(state=ResourceState.GONE)], {"t": OVER}) != {}
+    assert judged([part(), machine(state=ProviderResourceState.GONE)], {"t": OVER}) != {}
     assert judged([part(age=SETTLE / 2)], {"t": OVER}) == {}
     assert judged([part(age=None, token="")], {}) != {}
 
@@ -97,9 +104,9 @@ def test_parts_stay_during_a_launch():
     assert judged([part()], {"t": LIVE}) == {}
 
 
-STATES = st.sampled_from(ResourceState)
+STATES = st.sampled_from(ProviderResourceState)
 THINGS = st.builds(
-    Resource,
+    ProviderResource,
     id=st.uuids().map(str),
     state=STATES,
     kind=st.sampled_from(ResourceKind),
@@ -113,18 +120,21 @@ LAUNCHES = st.dictionaries(
 
 
 @given(st.lists(THINGS, unique_by=lambda thing: thing.id), LAUNCHES)
-def test_nothing_stays_for_ever_when_each_look_ends_what_it_names(found, launches):
+def test_nothing_stays_for_ever_when_each_look_ends_what_it_names(listed, launches):
     over = {token: Launch(True, row.provider_id, row.lifetime) for token, row in launches.items()}
-    left = list(found)
+    left = list(listed)
     for _ in range(2):  # machines, then their parts
-        named = {verdict.thing.id for verdict in verdicts(left, over, now=NOW, settle=SETTLE)}
+        named = {orphan.thing.id for orphan in orphans(left, over, now=NOW, settle=SETTLE)}
         left = [thing for thing in left if thing.id not in named]
-    assert {thing.state for thing in left} <= {ResourceState.GONE, ResourceState.ABSENT}
+    assert {thing.state for thing in left} <= {
+        ProviderResourceState.GONE,
+        ProviderResourceState.ABSENT,
+    }
 
 
 @given(st.lists(THINGS, unique_by=lambda thing: thing.id))
-def test_parts_of_a_living_launch_without_a_known_machine_stay(found):
+def test_parts_of_a_living_launch_without_a_known_machine_stay(listed):
     launch = Launch(is_over=False, provider_id="", lifetime=2 * HOUR)
     living = {"a": launch, "b": launch}
-    named = verdicts(found, living, now=NOW, settle=SETTLE)
-    assert {verdict.thing.token for verdict in named} <= {""}
+    named = orphans(listed, living, now=NOW, settle=SETTLE)
+    assert {orphan.thing.token for orphan in named} <= {""}
