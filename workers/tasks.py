@@ -1,8 +1,8 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
+from backend.benchmarks.services.leases import Claim
 from backend.config.celery import app
 from workers.engine import dispatch, host_scan, periodic, poller
-from workers.engine.leases import Claim
 from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import account_access, reaper

@@ -1,6 +1,6 @@
-"""What a run may measure: probes with their series, profiles, and the parameters a person sets.
+"""How long and how often a run measures, and the parameters that a person sets.
 
-How each series is measured (commands, parsers, binaries) is in workers.remote.probes.registry.
+What it may measure is in backend.domain.probes.
 """
 
 import re
@@ -11,53 +11,10 @@ from uuid import UUID
 
 from backend.domain.addresses import checked_address
 from backend.domain.errors import InvalidValue
+from backend.domain.probes import CHOICES, INVENTORY, PROBES
 
 MIB = 2**20
-NETWORK = "network"
-
 Value = float | int | str | bool | list[int] | list[str]
-
-PROBE_SERIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "cmips": ("all", "single"),
-        "memory": ("bandwidth", "latency"),
-        "dd": ("write", "read", "write_parallel", "read_parallel", "read_outer", "read_inner"),
-        "small_files": ("create",),
-        "fio": (
-            "rand_read_qd1",
-            "rand_read_qd32",
-            "rand_write_qd1",
-            "rand_write_qd32",
-            "mixed_qd32",
-            "seq_read_qd8",
-            "seq_write_qd8",
-        ),
-        "fio_matrix": ("read", "write"),
-        "sustained": ("all",),
-        NETWORK: (
-            "tcp_parallel",
-            "tcp_parallel_reverse",
-            "tcp_single",
-            "tcp_single_reverse",
-            "udp",
-            "udp_reverse",
-            "ping",
-        ),
-    }
-)
-"""Probe → its series. The inventory always comes first, once, and is not chosen. A series of
-fio_matrix stands for one test at each queue depth with each number of jobs."""
-
-NEEDED_PARAMETER: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("dd", "write_parallel"): "directories",
-        ("dd", "read_parallel"): "directories",
-        ("dd", "read_outer"): "device",
-        ("dd", "read_inner"): "device",
-        **{(NETWORK, variant): "peer" for variant in PROBE_SERIES[NETWORK]},
-    }
-)
-"""Series that are left out unless the run has this parameter."""
 
 
 @dataclass(frozen=True)
@@ -77,91 +34,6 @@ class Profile:
     values: Mapping[str, float | int]
 
 
-_QUICK: Mapping[str, tuple[str, ...]] = {
-    **{probe: PROBE_SERIES[probe] for probe in ("cmips", "memory", "dd", "small_files")},
-    "fio": ("rand_read_qd32", "rand_write_qd32"),
-    NETWORK: PROBE_SERIES[NETWORK],
-}
-_STANDARD = {**_QUICK, "fio": PROBE_SERIES["fio"]}
-_COMMON: Mapping[str, float | int] = {
-    "network_streams": 8,
-    "udp_bits_per_s": 100_000_000,
-    "ping_count": 50,
-}
-
-PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {
-        profile.name: profile
-        for profile in (
-            Profile(
-                "quick",
-                3,
-                3,
-                75,
-                _QUICK,
-                {
-                    **_COMMON,
-                    "seconds": 3,
-                    "file_bytes": 1024 * MIB,
-                    "disk_s": 3,
-                    "quiet_budget_s": 15,
-                    "fio_s": 1.5,
-                    "fio_ramp_s": 0.5,
-                    "fio_file_bytes": 256 * MIB,
-                    "matrix_s": 2,
-                    "small_files": 500,
-                    "sustained_s": 60,
-                    "sustained_window_s": 5,
-                    "network_s": 2,
-                },
-            ),
-            Profile(
-                "standard",
-                5,
-                12,
-                780,
-                _STANDARD,
-                {
-                    **_COMMON,
-                    "seconds": 8,
-                    "file_bytes": 1024 * MIB,
-                    "disk_s": 30,
-                    "quiet_budget_s": 120,
-                    "fio_s": 8,
-                    "fio_ramp_s": 2,
-                    "fio_file_bytes": 2048 * MIB,
-                    "matrix_s": 4,
-                    "small_files": 3000,
-                    "sustained_s": 600,
-                    "sustained_window_s": 30,
-                    "network_s": 10,
-                },
-            ),
-            Profile(
-                "full",
-                5,
-                20,
-                3300,
-                {**_STANDARD, "fio_matrix": ("read", "write"), "sustained": ("all",)},
-                {
-                    **_COMMON,
-                    "seconds": 15,
-                    "file_bytes": 4096 * MIB,
-                    "disk_s": 60,
-                    "quiet_budget_s": 300,
-                    "fio_s": 20,
-                    "fio_ramp_s": 5,
-                    "fio_file_bytes": 8192 * MIB,
-                    "matrix_s": 8,
-                    "small_files": 3000,
-                    "sustained_s": 900,
-                    "sustained_window_s": 30,
-                    "network_s": 10,
-                },
-            ),
-        )
-    }
-)
 MATRIX_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 MATRIX_JOBS = (1, 4)
 
@@ -174,27 +46,69 @@ class Parameter:
     unit: str
     low: float
     high: float
+    values: tuple[float | int, ...] = ()
+    """What the profiles quick, standard and full take, or one value for all of them."""
     is_whole: bool = True
 
 
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
         "repeats": Parameter("Repeats of each series", "", 1, 50),
-        "quiet_budget_s": Parameter("All waiting for a quiet host", "s", 0, 3600),
-        "seconds": Parameter("One CPU repeat", "s", 0.2, 120, is_whole=False),
-        "sustained_s": Parameter("Sustained CPU test", "s", 2, 86_400),
-        "sustained_window_s": Parameter("Window of the sustained test", "s", 1, 600),
-        "file_bytes": Parameter("File of dd", "bytes", MIB, 2**40),
-        "disk_s": Parameter("One copy of dd at most", "s", 1, 3600),
-        "small_files": Parameter("Small files", "files", 10, 1_000_000),
-        "fio_file_bytes": Parameter("File of fio", "bytes", 16 * MIB, 2**40),
-        "fio_s": Parameter("One fio test", "s", 0.5, 3600, is_whole=False),
-        "fio_ramp_s": Parameter("Ramp before a fio test", "s", 0, 600, is_whole=False),
-        "matrix_s": Parameter("One cell of the fio matrix", "s", 0.5, 600, is_whole=False),
-        "network_s": Parameter("One network test", "s", 1, 600),
-        "network_streams": Parameter("Parallel TCP streams", "streams", 2, 128),
-        "udp_bits_per_s": Parameter("UDP rate", "bits/s", 100_000, 100_000_000_000),
-        "ping_count": Parameter("Round trips", "requests", 2, 10_000),
+        "quiet_budget_s": Parameter("All waiting for a quiet host", "s", 0, 3600, (15, 120, 300)),
+        "seconds": Parameter("One CPU repeat", "s", 0.2, 120, (3, 8, 15), is_whole=False),
+        "sustained_s": Parameter("Sustained CPU test", "s", 2, 86_400, (60, 600, 900)),
+        "sustained_window_s": Parameter("Window of the sustained test", "s", 1, 600, (5, 30, 30)),
+        "file_bytes": Parameter(
+            "File of dd", "bytes", MIB, 2**40, (1024 * MIB, 1024 * MIB, 4096 * MIB)
+        ),
+        "disk_s": Parameter("One copy of dd at most", "s", 1, 3600, (3, 30, 60)),
+        "small_files": Parameter("Small files", "files", 10, 1_000_000, (500, 3000, 3000)),
+        "fio_file_bytes": Parameter(
+            "File of fio", "bytes", 16 * MIB, 2**40, (256 * MIB, 2048 * MIB, 8192 * MIB)
+        ),
+        "fio_s": Parameter("One fio test", "s", 0.5, 3600, (1.5, 8, 20), is_whole=False),
+        "fio_ramp_s": Parameter("Ramp before a fio test", "s", 0, 600, (0.5, 2, 5), is_whole=False),
+        "matrix_s": Parameter(
+            "One cell of the fio matrix", "s", 0.5, 600, (2, 4, 8), is_whole=False
+        ),
+        "network_s": Parameter("One network test", "s", 1, 600, (2, 10, 10)),
+        "network_streams": Parameter("Parallel TCP streams", "streams", 2, 128, (8,)),
+        "udp_bits_per_s": Parameter("UDP rate", "bits/s", 100_000, 100_000_000_000, (100_000_000,)),
+        "ping_count": Parameter("Round trips", "requests", 2, 10_000, (50,)),
+    }
+)
+
+
+def _profile(
+    index: int, name: str, *, min_repeats: int, max_repeats: int, time_cap_s: int
+) -> Profile:
+    """The profile at the index of Parameter.values, with the series that name it."""
+    series = {
+        probe: tuple(one.variant for one in PROBES[probe].series if name in one.profiles)
+        for probe in CHOICES
+    }
+    return Profile(
+        name,
+        min_repeats,
+        max_repeats,
+        time_cap_s,
+        {probe: variants for probe, variants in series.items() if variants},
+        {
+            key: parameter.values[index % len(parameter.values)]
+            for key, parameter in PARAMETERS.items()
+            if parameter.values
+        },
+    )
+
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            _profile(0, "quick", min_repeats=3, max_repeats=3, time_cap_s=75),
+            _profile(1, "standard", min_repeats=5, max_repeats=12, time_cap_s=780),
+            _profile(2, "full", min_repeats=5, max_repeats=20, time_cap_s=3300),
+        )
     }
 )
 DIRECTORY = "directory"
@@ -216,8 +130,8 @@ def checked_probes(names: Sequence[object] | None) -> list[str] | None:
         return None
     chosen: list[str] = []
     for index, name in enumerate(names):
-        if not isinstance(name, str) or name not in (*PROBE_SERIES, "inventory"):
-            known = ", ".join(("inventory", *PROBE_SERIES))
+        if not isinstance(name, str) or name not in (*CHOICES, INVENTORY):
+            known = ", ".join((INVENTORY, *CHOICES))
             raise InvalidValue(f"/probes/{index}", f"{name!r} is not one of {known}")
         if name not in chosen:
             chosen.append(name)

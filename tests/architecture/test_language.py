@@ -116,7 +116,6 @@ NOT_YET_CLASSES = {
     "RunView",
     "Scale",
     "Scenario",
-    "Series",
     "Server",
     "Shape",
     "Shown",

@@ -32,7 +32,7 @@ from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import inventory
-from backend.domain.parsing.probes import STDERR_MARK, reread
+from backend.domain.repeats import STDERR_MARK, reparse
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields
@@ -110,7 +110,7 @@ def evidence(run: Run, n: int, probe: str, variant: str, text: str, **given: Any
 
 def measured(run: Run, n: int, probe: str, variant: str, text: str) -> None:
     kept = evidence(run, n, probe, variant, text + STDERR_MARK + "a complaint\n")
-    for sample in reread(probe, variant, text):
+    for sample in reparse(probe, variant, text):
         factories.sample(
             run.offer,
             sample.value,

@@ -25,9 +25,9 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 django.setup()
 
+from backend.benchmarks.services.progress import Progress, progress_write
 from workers.engine import poller
 from workers.engine.followed_run import Followed
-from workers.engine.progress import Progress, progress_write
 from workers.remote.connections import Connections
 from workers.remote.pipeline import Snapshot
 

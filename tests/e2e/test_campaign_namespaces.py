@@ -14,7 +14,8 @@ import pytest
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
-from backend.domain.profiles import MIB, PROBE_SERIES
+from backend.domain.probes import CHOICES, PROBES
+from backend.domain.profiles import MIB
 from tests.e2e.chaos_form import NOTES
 from tests.e2e.conftest import trusted_host
 from tests.e2e.namespaces import Refused, ShapedHost, shaped_hosts
@@ -93,7 +94,7 @@ def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
         name="everything",
         hosts=[trusted_host(place).pk for place in places],
         profile="full",
-        probes=list(PROBE_SERIES),
+        probes=list(CHOICES),
         parameters={**TINY, "directories": [str(path) for path in directories]},
         concurrency=1,
         network_pairs="ring",
@@ -105,10 +106,10 @@ def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
 def planned(run: Run) -> set[tuple[str, str]]:
     """Every series that this run of the campaign has to measure."""
     if run.peer is not None:
-        return {("network", variant) for variant in PROBE_SERIES["network"]}
-    rest = set(PROBE_SERIES) - {"network", "fio_matrix"}
-    series = {(probe, variant) for probe in rest for variant in PROBE_SERIES[probe]}
-    cells = {(way, depth) for way in PROBE_SERIES["fio_matrix"] for depth in DEPTHS}
+        return {("network", variant) for variant in PROBES["network"].variants}
+    rest = set(CHOICES) - {"network", "fio_matrix"}
+    series = {(probe, variant) for probe in rest for variant in PROBES[probe].variants}
+    cells = {(way, depth) for way in PROBES["fio_matrix"].variants for depth in DEPTHS}
     return {
         *(series - {("dd", "read_outer"), ("dd", "read_inner")}),  # need a device of their own
         *(("fio_matrix", f"{way}_qd{depth}_jobs1") for way, depth in cells),
@@ -175,6 +176,6 @@ def test_campaign_over_two_hosts_measures_every_probe_and_their_link(
         if shutil.which("iperf3") is None:
             pytest.skip("iperf3 is not installed on this machine")
         rates = list(runs[-1].samples.filter(metric="net_tcp_bits_per_s"))
-        assert len(rates) == len([name for name in PROBE_SERIES["network"] if "tcp" in name])
+        assert len(rates) == len([name for name in PROBES["network"].variants if "tcp" in name])
         assert_true_rates(rates)
         NOTES.extend(f"{it.variant}: {it.value / 1e9:.3f} Gbit/s" for it in rates)

@@ -57,6 +57,9 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
     return command
 
 
+ON_DISK = "on_disk dd fio fio_matrix small_files"
+
+
 class RunDirectory:
     """A run directory on this machine: the scripts, the probes and a plan."""
 
@@ -69,7 +72,7 @@ class RunDirectory:
             shutil.copy(binary.path, path / "bin" / name)
 
     def plan(self, *lines: str) -> None:
-        (self.path / "plan.sh").write_text("\n".join(("quiet_budget 0", *lines)) + "\n")
+        (self.path / "plan.sh").write_text("\n".join(("quiet_budget 0", ON_DISK, *lines)) + "\n")
 
     def start(
         self,

@@ -40,7 +40,7 @@ def programs(request, tmp_path_factory):
         if shutil.which(request.param) is None:
             pytest.skip(f"{request.param} is not installed on this machine")
         command = [request.param, *FLAGS, *CHECKED]
-    for name in build.PROBES:
+    for name in build.PROGRAMS:
         done = subprocess.run(
             [*command, build.NATIVE / f"{name}.c", "-o", directory / name],
             capture_output=True,

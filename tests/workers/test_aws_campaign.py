@@ -24,6 +24,7 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
+from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
 from backend.domain.rentals import BY_SECOND, Budget, charges, stored
@@ -34,7 +35,6 @@ from tests.fakes.fake.cloud import Fault
 from tests.workers.clouds import TINY, rented_run
 from tests.workers.conftest import hurry
 from workers.engine import dispatch
-from workers.engine.leases import claim_due
 from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,10 +9,10 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import RunState, Step
+from backend.benchmarks.services.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
 from backend.common import clock
 from tests import factories
 from workers.engine import dispatch
-from workers.engine.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.domain.errors import DriverError, Reason
-from backend.domain.profiles import PROBE_SERIES
+from backend.domain.probes import PROBES
 from tests import factories
 from tests.fakes.sshd import FakeSshd, processes_in
 from tests.workers.conftest import driven, hurry, tiny_run
@@ -194,9 +195,9 @@ def test_peer_that_vanishes_fails_the_tests_and_the_host_is_cleaned(
 ):
     settings.LEASE_S = 8
     # Two tests are enough: the one during which it vanishes tries for ten seconds.
-    left_out = {("network", variant): "nobody" for variant in PROBE_SERIES["network"][1:]}
-    del left_out["network", "tcp_single"]
-    monkeypatch.setattr(plans, "NEEDED_PARAMETER", left_out)
+    tests = [s for s in PROBES["network"].series if s.variant in {"tcp_parallel", "tcp_single"}]
+    network = replace(PROBES["network"], series=tuple(tests))
+    monkeypatch.setattr(plans, "PROBES", {**PROBES, "network": network})
     run = begun(paired(ssh_host, peer, network_s=2))
     while not run.evidence.filter(probe="network").exists():
         poller.follow(lambda claim: None, window_s=0.5)

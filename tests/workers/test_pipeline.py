@@ -16,13 +16,13 @@ import pytest
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.profiles import PROFILES
+from backend.domain.repeats import RawResult, repeat_of
 from workers.remote import pipeline, scripts
 from workers.remote.driver import Output, Target
 from workers.remote.local import LocalTransport
-from workers.remote.pipeline import RawResult, Snapshot
+from workers.remote.pipeline import Snapshot
 from workers.remote.probes import build
 from workers.remote.probes.plan import plan, plan_script
-from workers.remote.readings import reading
 from workers.remote.registry import driver
 
 SUFFIXES = (".out", ".err", ".json")
@@ -124,7 +124,7 @@ async def test_run_leaves_verified_results_and_then_nothing(transport, tmp_path)
         "001-inventory-host-0", "002-cmips-all-0", "003-cmips-single-0",
     ]  # fmt: skip
     assert pipeline.damaged(snapshot) == {}
-    readings = [reading(result) for result in snapshot.results]
+    readings = [repeat_of(result) for result in snapshot.results]
     assert [found.error for found in readings] == ["", "", ""]
     assert getattr(readings[0].facts, "vcpu_count", None) == os.cpu_count()
     assert readings[1].samples[0].metric == "cmips_score"
@@ -228,7 +228,7 @@ async def test_altered_result_is_named_and_gives_no_sample(transport, tmp_path):
     assert pipeline.damaged(snapshot) == {
         "002-cmips-all-0": "002-cmips-all-0.out does not match its checksum"
     }
-    found = reading(snapshot.results[1], "does not match its checksum")
+    found = repeat_of(snapshot.results[1], "does not match its checksum")
     assert (found.samples, found.reason) == ((), Reason.INTERRUPTED)
     await pipeline.teardown(transport, directory)
 
@@ -408,18 +408,18 @@ def finished(out, **record):
 
 
 def test_what_is_not_available_here_is_no_failure():
-    found = reading(finished(b"=== failure unavailable: fio is not there\n", exit_code=7))
+    found = repeat_of(finished(b"=== failure unavailable: fio is not there\n", exit_code=7))
     assert (found.reason, found.error, found.unavailable) == (None, "", "fio is not there")
-    assert reading(finished(b"", exit_code=7)).unavailable == "the host cannot run it"
+    assert repeat_of(finished(b"", exit_code=7)).unavailable == "the host cannot run it"
     # only the exit code says so
-    assert reading(finished(b"=== failure unavailable: x\n", exit_code=2)).reason is not None
+    assert repeat_of(finished(b"=== failure unavailable: x\n", exit_code=2)).reason is not None
 
 
 def test_disk_is_disturbed_by_what_others_compute_and_not_by_the_kernel():
     out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
 
     def is_disturbed(**shares):
-        return reading(finished(out, **shares)).is_disturbed
+        return repeat_of(finished(out, **shares)).is_disturbed
 
     assert not is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.01)
     assert is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.06)
@@ -428,17 +428,17 @@ def test_disk_is_disturbed_by_what_others_compute_and_not_by_the_kernel():
         finished((FIXTURES / "cmips-all-x86_64.txt").read_bytes()), name="001-cmips-all-0"
     )
     kernel = {**json.loads(cpu.record), "foreign_cpu_ratio": 0.2, "foreign_user_ratio": 0.01}
-    assert reading(replace(cpu, record=f"{json.dumps(kernel)}\n".encode())).is_disturbed
+    assert repeat_of(replace(cpu, record=f"{json.dumps(kernel)}\n".encode())).is_disturbed
 
 
 def test_series_that_cannot_be_read_is_a_warning_and_the_repeat_counts():
     out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
-    found = reading(replace(finished(out), series=b"t_s cpu\n1 x\n"))
+    found = repeat_of(replace(finished(out), series=b"t_s cpu\n1 x\n"))
     assert (found.reason, found.series) == (None, None)
     assert found.error.startswith("fio rand_read_qd1, repeat 0: observe")
     assert found.samples
     good = (FIXTURES / "observe-series.txt").read_bytes()
-    shown = reading(replace(finished(out), series=good)).series
+    shown = repeat_of(replace(finished(out), series=good)).series
     assert shown is not None
     assert shown["t_s"][:2] == [1.0, 2.0]
 

@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 from backend.domain.metrics import METRICS
-from backend.domain.profiles import PROBE_SERIES, PROFILES
+from backend.domain.probes import CHOICES, INVENTORY, MATRIX, PROBES, series_of
+from backend.domain.profiles import PARAMETERS, PROFILES
 from workers.remote.probes.plan import plan, plan_script, seconds_of
-from workers.remote.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
 
 
 def steps(made):
@@ -35,21 +35,22 @@ def planned(profile="quick", probes=None, peer_port=5201, **parameters):
     )
 
 
-def test_registry_has_every_series_that_a_run_may_ask_for():
-    assert {name: tuple(s.variant for s in probe.series) for name, probe in PROBES.items()} == {
-        PACKAGES: ("install",),
-        INVENTORY: ("host",),
-        **PROBE_SERIES,
-        MATRIX: (),  # made for every depth and number of jobs
-    }
-
-
 def test_every_series_names_a_metric_that_its_probe_measures():
-    for name in PROBE_SERIES:
+    for name in CHOICES:
         assert {s.metric for s in PROBES[name].series} <= set(PROBES[name].metrics)
         assert set(PROBES[name].metrics) <= set(METRICS)
     for variant in ("read_qd1_jobs1", "write_qd64_jobs4"):
-        assert series(MATRIX, variant).metric in PROBES[MATRIX].metrics
+        assert series_of(MATRIX, variant).metric in PROBES[MATRIX].metrics
+
+
+def test_every_profile_has_a_value_for_every_number_but_the_repeats():
+    for profile in PROFILES.values():
+        assert set(profile.values) == set(PARAMETERS) - {"repeats"}
+
+
+def test_plan_names_the_probes_that_a_full_disk_ends():
+    lines = plan_script(planned()).splitlines()
+    assert lines[1] == "on_disk dd small_files fio fio_matrix"
 
 
 def test_variants_fit_into_the_names_of_result_files():
@@ -59,7 +60,9 @@ def test_variants_fit_into_the_names_of_result_files():
 
 def test_unknown_series_is_a_key_error():
     with pytest.raises(KeyError):
-        series("cmips", "none")
+        series_of("cmips", "none")
+    with pytest.raises(KeyError):
+        series_of(MATRIX, "read")  # only its single tests have a command
 
 
 def test_plan_goes_round_by_round_with_the_inventory_first():
@@ -78,7 +81,7 @@ def test_series_that_need_a_parameter_are_left_out_without_it():
     assert variants() == {("dd", "write"), ("dd", "read")}
     devices = {("dd", "read_outer"), ("dd", "read_inner")}
     assert variants(device="/dev/sdb") == variants() | devices
-    network = {("network", variant) for variant in PROBE_SERIES["network"]}
+    network = {("network", variant) for variant in PROBES["network"].variants}
     assert variants(peer=EVERYTHING["peer"]) == variants() | network
     assert variants(peer=EVERYTHING["peer"], peer_port=0) == variants()  # nobody serves them
 
@@ -176,7 +179,7 @@ def test_every_word_of_the_plan_is_quoted(tmp_path):
     text = plan_script(planned(probes=["dd"], directory=nasty, directories=[nasty, "/b"]))
     shown = 'step() { for word; do printf "%s\\n" "$word"; done; }; expected() { :; }\n'
     done = subprocess.run(
-        ["sh"], input=f"{shown}quiet_budget() {{ :; }}\n{text}", capture_output=True, text=True,
+        ["sh"], input=f"{shown}quiet_budget() {{ :; }}\non_disk() {{ :; }}\n{text}", capture_output=True, text=True,
         cwd=tmp_path,
     )  # fmt: skip
     # the inventory, and in each of three rounds write, read and both in parallel

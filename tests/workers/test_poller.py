@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from backend.benchmarks.models import Evidence, Run, RunState, Step
+from backend.benchmarks.services.leases import Claim, release
+from backend.benchmarks.services.progress import Progress, progress_write
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.profiles import PROFILES
+from backend.domain.repeats import RawResult, Repeat
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import dispatch, poller
 from workers.engine.followed_run import UNCHANGED_S, taken_up
-from workers.engine.leases import Claim, release
-from workers.engine.progress import Progress, progress_write
 from workers.engine.pump import Pump
 from workers.remote.connections import connections
-from workers.remote.pipeline import RawResult, Snapshot
-from workers.remote.readings import Reading
+from workers.remote.pipeline import Snapshot
 from workers.remote.static import StaticDriver
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,7 +123,7 @@ def test_unavailable_series_is_not_tried_again(queued):
     _run, claim = followed(probes=("fio",))
     (one,) = taken_up([claim])
     raw = RawResult(7, "007-fio-rand_read_qd1-0", b"", b"", b"")
-    one.take_in([Reading(raw, "fio", "rand_read_qd1", 0, None, unavailable="no fio")])
+    one.take_in([Repeat(raw, "fio", "rand_read_qd1", 0, None, unavailable="no fio")])
     assert (one.orders, one.after) == ({"stop/fio-rand_read_qd1"}, 7)
 
 

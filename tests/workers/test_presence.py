@@ -11,9 +11,11 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Host, RunState, Step, Worker
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.hosts import host_local
+from backend.benchmarks.services.leases import Claim, claim_due, lease_end, lost_after
 from backend.benchmarks.services.runs import run_cancel
 from backend.benchmarks.services.workers import (
     ALIVE_S,
+    instance,
     worker_get,
     worker_left,
     worker_seen,
@@ -25,8 +27,6 @@ from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, presence
-from workers.engine.leases import Claim, claim_due, lease_end, lost_after
-from workers.engine.presence import instance
 from workers.engine.pump import Pump
 from workers.management.commands.benchmark import Command
 

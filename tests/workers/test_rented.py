@@ -12,6 +12,7 @@ from django.db.models import F
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
+from backend.benchmarks.services.leases import claim_due, lost_after
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
@@ -23,7 +24,6 @@ from tests.fakes.sshd import HOST_KEY_TYPES
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
 from workers.engine import dispatch, poller
-from workers.engine.leases import claim_due, lost_after
 from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,14 +10,15 @@ import pytest
 from backend.benchmarks.models import Campaign, RunState
 from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
+from backend.benchmarks.services.results import repeats_store
 from backend.common import clock
 from backend.domain.errors import Reason
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.runner_status import RunnerStatus
+from backend.domain.repeats import RawResult, Repeat, repeat_of
 from tests import factories
-from workers.engine.results import readings_store, run_failure
-from workers.remote.pipeline import RawResult, Snapshot
-from workers.remote.readings import Reading, reading
+from workers.engine.run_failure import run_failure
+from workers.remote.pipeline import Snapshot
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +32,7 @@ STATUS = RunnerStatus(
 
 def repeat(number, name, out=b"", series=b"", **record):
     text = f"{json.dumps({**RECORD, **record})}\n".encode()
-    return reading(RawResult(number, f"{number:03d}-{name}", out, b"", text, series))
+    return repeat_of(RawResult(number, f"{number:03d}-{name}", out, b"", text, series))
 
 
 def unavailable(number, repeat_number, why=b"fio is not installed"):
@@ -42,8 +43,8 @@ def unavailable(number, repeat_number, why=b"fio is not installed"):
 def test_what_is_not_available_is_said_once_and_kept_as_evidence():
     run = factories.run()
     found = [unavailable(2, 0), unavailable(3, 1), unavailable(4, 0, b"no asynchronous engine")]
-    readings_store([(run, found[:1])])
-    readings_store([(run, found)])
+    repeats_store([(run, found[:1])])
+    repeats_store([(run, found)])
     assert run_view(run).warnings == [
         "fio: not available: fio is not installed",
         "fio: not available: no asynchronous engine",
@@ -64,10 +65,10 @@ def test_run_with_probes_that_are_not_available_is_no_failure():
 def test_run_says_what_was_installed():
     run = factories.run()
     said = b"=== packages\ninstalling fio by apt-get\n\n=== end packages rc=0\n"
-    readings_store([(run, [repeat(1, "packages-install-0", said)])])
+    repeats_store([(run, [repeat(1, "packages-install-0", said)])])
     assert run.events.get(kind="packages").detail == "installing fio by apt-get"
     refused = b"=== failure unavailable: neither root nor sudo without a password\n"
-    readings_store([(run, [repeat(2, "packages-install-0", refused, exit_code=7)])])
+    repeats_store([(run, [repeat(2, "packages-install-0", refused, exit_code=7)])])
     assert run_view(run).warnings == [
         "packages: not available: neither root nor sudo without a password"
     ]
@@ -79,7 +80,7 @@ def test_series_is_kept_beside_its_repeat_and_left_out_of_lists():
     series = (FIXTURES / "observe-series.txt").read_bytes()
     header = series.splitlines(keepends=True)[0]  # of a repeat that was over within a second
     found = [repeat(1, "cmips-all-0", out, series), repeat(2, "cmips-all-1", out, header)]
-    readings_store([(run, found)])
+    repeats_store([(run, found)])
     kept = evidence_series(run.evidence.get(n=1))
     assert kept is not None
     assert kept["t_s"][:2] == [1.0, 2.0]
@@ -91,7 +92,7 @@ def test_series_is_kept_beside_its_repeat_and_left_out_of_lists():
 
 def test_text_with_nul_characters_is_stored(django_assert_num_queries):
     run = factories.run()
-    readings_store([(run, [unavailable(1, 0, b"a\0b"), repeat(2, "cmips-all-0", b"\0")])])
+    repeats_store([(run, [unavailable(1, 0, b"a\0b"), repeat(2, "cmips-all-0", b"\0")])])
     assert "a\ufffdb" in run_view(run).warnings[0]
     assert run.evidence.count() == 2
 
@@ -100,9 +101,9 @@ def test_repeats_of_many_runs_are_stored_in_a_few_statements(django_assert_max_n
     runs = [factories.run() for _ in range(5)]
     sample = ParsedSample("cmips_score", "all", 100.0, "CMIPS", {}, ())
     raw = RawResult(1, "001-cmips-all-0", b"x", b"", b"")
-    found = Reading(raw, "cmips", "all", 0, None, (sample,))
+    found = Repeat(raw, "cmips", "all", 0, None, (sample,))
     with django_assert_max_num_queries(6):  # of which some are savepoints
-        readings_store([(run, [found]) for run in runs])
+        repeats_store([(run, [found]) for run in runs])
     assert [run.samples.get().value for run in runs] == [100.0] * 5
 
 

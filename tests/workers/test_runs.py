@@ -14,10 +14,10 @@ from backend.benchmarks.selectors.evidence import evidence_text
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.hosts import host_private_key_replace
+from backend.benchmarks.services.leases import lost_after
 from backend.benchmarks.services.runs import run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, poller
-from workers.engine.leases import lost_after
 from workers.engine.pump import Pump
 from workers.remote.probes import plan as plans
 

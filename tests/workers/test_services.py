@@ -25,13 +25,13 @@ from backend.benchmarks.services.hosts import (
     host_scan,
     host_scan_record,
 )
+from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidValue
 from tests import factories
 from workers.engine import dispatch
 from workers.engine.host_scan import scan_host
-from workers.engine.leases import claim_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,17 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.db.models.functions import Now
 
-from backend.benchmarks.models import Run, RunState, Step, Tick
-from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.benchmarks.services.runs import run_finish
-from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DriverError, ProbeError, Reason
-from workers.engine import rented_steps
-from workers.engine.leases import (
+from backend.benchmarks.models import Run, RunState, Step
+from backend.benchmarks.services.hosts import host_key_distrust
+from backend.benchmarks.services.leases import (
     Claim,
     LeaseLost,
     claim_due,
@@ -28,12 +21,26 @@ from workers.engine.leases import (
     fenced,
     is_abandoned,
     is_here,
-    lease_end,
     lost_after,
     release,
     renewed,
 )
-from workers.engine.steps import HANDLERS, Move, Wait, distrust, failed, jittered, plan_of
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.run_notes import event_record
+from backend.benchmarks.services.runs import run_finish
+from backend.benchmarks.services.steps import (
+    step_close,
+    step_create_claimed,
+    step_create_followed,
+    step_put_off,
+    tick_record,
+)
+from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
+from backend.common import clock
+from backend.common.queue import Task, enqueue
+from backend.domain.errors import DriverError, ProbeError, Reason
+from workers.engine import rented_steps
+from workers.engine.steps import HANDLERS, Move, Wait, failed, jittered, plan_of
 from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
@@ -144,7 +151,7 @@ def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
 def refused(run: Run, error: DriverError) -> Move:
     """A running run whose host does not let us in any more."""
     if isinstance(error, HostKeyChanged):
-        distrust(run.host, error.presented)
+        host_key_distrust(host=run.host, presented=error.presented)
     fields = failed(run, error.reason, error.detail)
     return Move(RunState.TEARING_DOWN, fields, event=error.detail)
 
@@ -186,26 +193,25 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
     """Write the outcome of a step and claim its successor, in one fenced transaction."""
     with transaction.atomic(), _schedule_if_last(claim, outcome), fenced(claim) as step:
         run, target = step.run, outcome.target
-        closed = Step.objects.filter(pk=step.pk)
         if run.is_finished:  # only the teardown outlives its run
-            closed.update(finished_at=Now(), lease_until=None, next_due_at=None)
+            step_close(step=step, error=step.last_error)
             if outcome.effect is not None:
                 outcome.effect()
             said = "the machine is gone" if run.host.is_rented else "the host is clean again"
-            run.events.create(kind="warning", detail=outcome.event or said)
+            event_record(run=run, kind="warning", detail=outcome.event or said)
             return
         if target == RunState.LOST and step.state == RunState.TEARING_DOWN:
-            closed.update(lease_until=None, next_due_at=Now() + lease_end())
+            step_put_off(step=step)
         else:
-            closed.update(finished_at=Now(), lease_until=None, next_due_at=None, last_error="")
+            step_close(step=step)
         if outcome.effect is not None:
             outcome.effect()
         for kind, detail in (*outcome.events, ("warning", outcome.event)):
             if detail:
-                run.events.create(kind=kind, detail=detail[:2000])
+                event_record(run=run, kind=kind, detail=detail[:2000])
         if TRANSITIONS[target]:
             move(run, target, **outcome.fields)
-            run.events.create(kind="state", detail=target)
+            event_record(run=run, kind="state", detail=target)
             _follow_on(run, target, dispatch)
         else:
             run_finish(run=run, state=target, **outcome.fields)
@@ -225,20 +231,11 @@ def _schedule_if_last(claim: Claim, outcome: Move) -> Iterator[None]:
 def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
     """The next step, due at once: claimed for whoever gets the message, or left to a poller."""
     if state == RunState.RUNNING:
-        deadline = _deadline(run)
-        Step.objects.create(run=run, state=state, next_due_at=Now(), deadline_at=deadline)
+        step_create_followed(run=run, deadline_at=_deadline(run))
         transaction.on_commit(lambda: dispatch(None))
         return
-    step = Step.objects.create(
-        run=run,
-        state=state,
-        next_due_at=Now(),
-        lease_token=1,
-        lease_until=Now() + lease_end(),
-        attempt=1,
-    )
-    worker_id = run.worker.pk if run.worker else None
-    transaction.on_commit(lambda: dispatch(Claim(step.pk, 1, worker_id)))
+    claim = step_create_claimed(run=run, state=state)
+    transaction.on_commit(lambda: dispatch(claim))
 
 
 def _deadline(run: Run) -> dt.datetime:
@@ -265,7 +262,7 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
 
 def tick() -> int:
     """Claim every due step and send it to the workers; returns how many."""
-    Tick.objects.update_or_create(pk=1, defaults={"at": clock.now()})
+    tick_record()
     claims = claim_due(is_polling=False, is_routed=True)
     for claim in claims:
         to_queue(claim)

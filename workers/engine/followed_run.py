@@ -9,20 +9,19 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, Sample, Step
 from backend.benchmarks.selectors.runs import run_cost
+from backend.benchmarks.services.leases import RELATED, Claim
 from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
+from backend.domain.probes import series_of
+from backend.domain.repeats import Repeat
 from backend.domain.stats import UNFIT, is_settled
-from workers.engine.leases import RELATED, Claim
-from workers.engine.results import flags_of
 from workers.engine.steps import plan_of, target_of
 from workers.remote import pipeline
 from workers.remote.connections import Connections
 from workers.remote.driver import MachineDriver, Target, Transport
 from workers.remote.probes.plan import Plan
-from workers.remote.probes.registry import series
-from workers.remote.readings import Reading
 from workers.remote.registry import driver
 
 LIVE_PERIOD_S = 3.0
@@ -100,19 +99,19 @@ class Followed:
 
     # --- what was read -------------------------------------------------------------------------
 
-    def take_in(self, readings: Sequence[Reading]) -> None:
+    def take_in(self, readings: Sequence[Repeat]) -> None:
         """Remember what new results mean for the rest of the run."""
         for reading in readings:
             pair = (reading.probe, reading.variant)
             self.after = reading.raw.number
             self.measured.add(pair)
             for sample in reading.samples:
-                self.take_in_value(pair, sample.metric, sample.value, flags_of(reading, sample))
+                self.take_in_value(pair, sample.metric, sample.value, reading.flags(sample))
             if reading.unavailable:  # it stays so for the other repeats
                 self.order({f"stop/{reading.probe}-{reading.variant}"})
 
     def take_in_value(self, pair: Pair, metric: str, value: float, flags: Iterable[str]) -> None:
-        is_judged = pair in self.plan.rule and metric == series(*pair).metric
+        is_judged = pair in self.plan.rule and metric == series_of(*pair).metric
         if is_judged and UNFIT.isdisjoint(flags):
             self.values.setdefault(pair, []).append(value)
 

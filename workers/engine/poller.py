@@ -16,14 +16,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.dateparse import parse_datetime
 
-from backend.benchmarks.models import Run, RunState, Step
-from backend.benchmarks.services.transitions import StaleState
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.runner_status import RunnerStatus
-from workers.engine import dispatch as engine
-from workers.engine.followed_run import Followed, taken_up
-from workers.engine.leases import (
+from backend.benchmarks.models import Run, RunState
+from backend.benchmarks.services.leases import (
     Claim,
     LeaseLost,
     claim_due,
@@ -32,12 +26,20 @@ from workers.engine.leases import (
     lost_after,
     release_all,
 )
-from workers.engine.progress import Progress, progress_write
-from workers.engine.results import readings_store
+from backend.benchmarks.services.progress import Progress, progress_write
+from backend.benchmarks.services.results import repeats_store
+from backend.benchmarks.services.runs import run_failure_record
+from backend.benchmarks.services.steps import silence_record
+from backend.benchmarks.services.transitions import StaleState
+from backend.common import clock
+from backend.domain.errors import DriverError, Reason
+from backend.domain.parsing.runner_status import RunnerStatus
+from backend.domain.repeats import Repeat, repeat_of
+from workers.engine import dispatch as engine
+from workers.engine.followed_run import Followed, taken_up
 from workers.engine.steps import Move, failed
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
-from workers.remote.readings import Reading, reading
 
 log = logging.getLogger(__name__)
 
@@ -209,7 +211,7 @@ class Window:
 
     def _after_reading(self, one: Followed, snapshot: Snapshot) -> Move | None:
         """What follows from a reading: the run's next state, or progress to be written."""
-        readings = [reading(result) for result in snapshot.results]
+        readings = [repeat_of(result) for result in snapshot.results]
         status = snapshot.status
         one.orders_are_given()
         if (
@@ -294,16 +296,16 @@ def _give_up(one: Followed) -> None:
         detail = f"the runner did not finish within {one.plan.deadline_s:.0f} s"
         fields = failed(step.run, Reason.TIMEOUT, detail)
         if fields:
-            Run.objects.filter(pk=step.run_id).update(**fields)
+            run_failure_record(run=step.run, fields=fields)
     one.order({"cancel"})
 
 
-def _after_end(one: Followed, snapshot: Snapshot, readings: list[Reading]) -> Move | None:
+def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Move | None:
     """The runner is over, or what it stood on has gone: keep the results and say which."""
     status = snapshot.status
     with fenced(one.claim) as step:
         run = step.run
-        readings_store([(run, readings)])
+        repeats_store([(run, readings)])
         one.take_in(readings)
         if snapshot.boot_id != run.boot_id:
             return _lost_ground(run, Reason.REBOOTED, "the host was rebooted during the run")
@@ -360,8 +362,7 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
         is_asking = run.host.is_rented and _is_to_be_asked(run)
         if is_asking:
             run.live["asked_at"] = clock.now().isoformat()
-        run.save(update_fields=["live"])
-        Step.objects.filter(pk=step.pk).update(last_error=str(error)[:2000])
+        silence_record(run=run, step=step, error=str(error))
     return HandOver() if is_asking else None
 
 

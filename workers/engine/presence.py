@@ -5,28 +5,18 @@ are claimed only by who sees the same files and processes.
 """
 
 import logging
-import socket
 import time
-from functools import cache
-from pathlib import Path
 
 from celery.signals import heartbeat_sent, worker_ready, worker_shutdown
 from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from backend.benchmarks.services.workers import worker_left, worker_seen
+from backend.benchmarks.services.workers import instance, worker_left, worker_seen
 from backend.common.queue import worker_queue
 
 PERIOD_S = 10.0
 log = logging.getLogger(__name__)
-
-
-@cache
-def instance() -> str:
-    """What tells this machine or container, since its start, from every other one."""
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()} {boot_id}"
 
 
 class Presence:

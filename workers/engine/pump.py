@@ -6,9 +6,9 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.db import connection
 
+from backend.benchmarks.services.leases import Claim, claim_due
 from workers.engine import periodic, poller
 from workers.engine.dispatch import run_step
-from workers.engine.leases import Claim, claim_due
 from workers.engine.presence import Presence
 from workers.notifications import delivery
 from workers.pricelists import fetching

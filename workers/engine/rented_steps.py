@@ -24,6 +24,8 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.leases import Claim, fenced
+from backend.benchmarks.services.results import boot_store
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
@@ -41,8 +43,6 @@ from backend.rentals.services.resources import (
     resource_refused,
 )
 from workers.engine import steps
-from workers.engine.leases import Claim, fenced
-from workers.engine.results import boot_store
 from workers.engine.steps import Move, Wait, failed, jittered
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Transport
@@ -258,7 +258,9 @@ def _logged_in(
     seconds = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
     detail = f"the first login came {seconds:.1f} s after the machine was asked for"
     return Move(
-        RunState.REACHABLE, effect=lambda: boot_store(run, seconds), events=(("boot", detail),)
+        RunState.REACHABLE,
+        effect=lambda: boot_store(run=run, seconds=seconds),
+        events=(("boot", detail),),
     )
 
 

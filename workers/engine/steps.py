@@ -13,15 +13,17 @@ from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import stored_file_hashes
-from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.hosts import host_key_distrust, host_private_key
+from backend.benchmarks.services.results import offer_facts_record, repeats_store, unavailable_note
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
-from backend.domain.profiles import NETWORK, PROFILES
-from workers.engine.results import offer_facts_record, readings_store, run_failure, unavailable_note
+from backend.domain.probes import NETWORK
+from backend.domain.profiles import PROFILES
+from backend.domain.repeats import repeat_of
+from workers.engine.run_failure import run_failure
 from workers.remote import pipeline
 from workers.remote.driver import HostKeyChanged, Target, Transport
 from workers.remote.probes.plan import Plan, plan, plan_script
-from workers.remote.readings import reading
 from workers.remote.registry import driver
 from workers.time_limits import step_seconds
 
@@ -97,7 +99,7 @@ def on_host(
     try:
         return asyncio.run(connected())
     except HostKeyChanged as error:
-        distrust(host, error.presented)
+        host_key_distrust(host=host, presented=error.presented)
         raise
     except TimeoutError:
         raise DriverError(
@@ -114,14 +116,6 @@ def on_peer(
     except DriverError as error:
         detail = f"the peer {peer.name}: {error.detail}"
         raise DriverError(error.reason, detail, retryable=error.retryable) from error
-
-
-def distrust(host: Host, presented: str | None) -> None:
-    """The host is refused until a person approves the key that it shows now."""
-    changed: dict[str, object] = {"state": HostState.KEY_CHANGED}
-    if presented is not None:
-        changed |= {"scanned_key": presented, "scanned_at": clock.now()}
-    Host.objects.filter(pk=host.pk).update(**changed)
 
 
 def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
@@ -248,7 +242,7 @@ def prepare(run: Run, step: Step) -> Move | Wait:
     effect = None
     if peer is not None and "peer_port" not in live:
         why = f"{unavailable or 'it did not get ready in time'} (the peer {peer.name})"
-        effect = lambda: unavailable_note(run, NETWORK, why)  # noqa: E731
+        effect = lambda: unavailable_note(run=run, probe=NETWORK, why=why)  # noqa: E731
     return Move(RunState.RUNNING, {"live": live}, effect=effect)
 
 
@@ -291,19 +285,19 @@ def collect(run: Run, step: Step) -> Move:
         for result in snapshot.results
         if stored.get(result.number)
     } | pipeline.damaged(snapshot)
-    readings = [reading(result, damage.get(result.name, "")) for result in snapshot.results]
+    repeats = [repeat_of(result, damage.get(result.name, "")) for result in snapshot.results]
     fields: dict[str, object] = {}
     if snapshot.status is not None:
         fields["runner_s"] = snapshot.status.monotonic_s
-    failure = run_failure(snapshot, readings)
+    failure = run_failure(snapshot, repeats)
     if failure is not None:
         fields |= failed(run, *failure)
-    return Move(RunState.PARSED, fields, effect=lambda: readings_store([(run, readings)]))
+    return Move(RunState.PARSED, fields, effect=lambda: repeats_store([(run, repeats)]))
 
 
 def conclude(run: Run, step: Step) -> Move:
     """What the inventory said about a machine of one's own becomes its offer's figures."""
-    return Move(RunState.TEARING_DOWN, effect=lambda: offer_facts_record(run))
+    return Move(RunState.TEARING_DOWN, effect=lambda: offer_facts_record(run=run))
 
 
 def tear_down(run: Run, step: Step) -> Move:

@@ -17,6 +17,8 @@ from pathlib import Path
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import runner_status
 from backend.domain.parsing.runner_status import RunnerStatus
+from backend.domain.parsing.texts import text_of
+from backend.domain.repeats import RawResult
 from workers.remote import scripts
 from workers.remote.driver import Transport
 from workers.remote.probes import build
@@ -64,27 +66,6 @@ class Serving:
 
 
 @dataclass(frozen=True)
-class RawResult:
-    """One finished repeat as the target wrote it."""
-
-    number: int
-    name: str
-    """`<nnn>-<probe>-<variant>-<repeat>`."""
-    out: bytes
-    err: bytes
-    record: bytes
-    """The JSON line of `observe`."""
-    series: bytes = b""
-    """What `observe` saw once a second; empty for a short repeat."""
-
-    @property
-    def file_hashes(self) -> dict[str, str]:
-        """sha256 of its files by their suffix."""
-        files = {".out": self.out, ".err": self.err, ".json": self.record, ".series": self.series}
-        return {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
-
-
-@dataclass(frozen=True)
 class Snapshot:
     """The run's directory as it is now."""
 
@@ -99,11 +80,6 @@ class Snapshot:
     """File name → sha256; None until the runner has finished."""
     live: str | None = None
     """Header and last lines of the running repeat's series, when it was asked for."""
-
-
-def text_of(content: bytes) -> str:
-    """What a machine printed, as text that a database takes: without NUL characters."""
-    return content.decode(errors="replace").replace("\0", "\ufffd")
 
 
 async def _script(

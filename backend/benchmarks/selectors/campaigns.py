@@ -24,9 +24,9 @@ from backend.benchmarks.selectors.costs import (
     durations,
 )
 from backend.catalog.models import Offer
-from backend.domain.profiles import NEEDED_PARAMETER, NETWORK, PROBE_SERIES, PROFILES
+from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES
+from backend.domain.profiles import PROFILES
 
-INVENTORY = "inventory"
 UNAVAILABLE_EXIT = 7
 """Status of a command whose tool is missing, too old or not permitted on the target."""
 
@@ -176,11 +176,11 @@ def _probes(run: Run) -> list[str]:
     chosen = PROFILES[run.profile].series if run.probes is None else run.probes
     fit = [
         probe
-        for probe in PROBE_SERIES
+        for probe in CHOICES
         if probe in chosen
         and any(
-            (needed := NEEDED_PARAMETER.get((probe, variant))) is None or run.parameters.get(needed)
-            for variant in PROBE_SERIES[probe]
+            not series.needed_parameter or run.parameters.get(series.needed_parameter)
+            for series in PROBES[probe].series
         )
     ]
     return fit if fit == [NETWORK] else [INVENTORY, *fit]
@@ -235,7 +235,7 @@ def _unmeasured(run: Run, probe: str, found: _Found) -> str:
 
 def _in_order(probes: Iterable[str]) -> list[str]:
     used = set(probes)
-    return [probe for probe in (INVENTORY, *PROBE_SERIES) if probe in used]
+    return [probe for probe in (INVENTORY, *CHOICES) if probe in used]
 
 
 # --- progress ---------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.profiles import NETWORK, PROFILES, Value
+from backend.domain.probes import NETWORK
+from backend.domain.profiles import PROFILES, Value
 from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
 from backend.domain.units import EXACT, HOURS_PER_MONTH, exact_decimal
 from backend.providers.registry import provider as provider_record

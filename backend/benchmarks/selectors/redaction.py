@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Host, Run
-from backend.domain.profiles import NETWORK
+from backend.domain.probes import NETWORK
 
 HIDDEN = "…"
 MIN_HIDDEN = 3

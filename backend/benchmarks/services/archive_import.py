@@ -34,7 +34,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, inventory
 from backend.domain.parsing.document import Node
-from backend.domain.parsing.probes import output_of
+from backend.domain.repeats import output_of
 
 INVENTORY = "inventory"
 MAX_EVENTS = 10_000

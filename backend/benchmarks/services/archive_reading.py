@@ -17,8 +17,8 @@ from backend.common import clock
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import Node, read_document
-from backend.domain.parsing.probes import reread
 from backend.domain.parsing.texts import why_not_kept
+from backend.domain.repeats import reparse
 
 DISTURBED = "disturbed"
 # What is decided after parsing, so that reading the text again cannot tell it.
@@ -123,13 +123,13 @@ def _item(found: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Item
         told,
         raw,
         _document(found, series).fields if series in found else None,
-        _reread(f"{stem}.txt", probe, variant, raw) if is_read else (),
+        _reparsed(f"{stem}.txt", probe, variant, raw) if is_read else (),
     )
 
 
-def _reread(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSample]:
+def _reparsed(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSample]:
     try:
-        return reread(probe, variant, raw.decode())
+        return reparse(probe, variant, raw.decode())
     except (ProbeError, UnicodeDecodeError) as error:
         raise ArchiveRefused(f"{name} cannot be read by this version: {error}") from error
 

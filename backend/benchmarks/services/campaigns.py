@@ -37,8 +37,8 @@ from backend.benchmarks.services.run_batches import Wanted, runs_cancel, runs_cr
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
-    NETWORK,
     RENTED_ONLY,
     Value,
     checked_parameters,

@@ -220,6 +220,14 @@ def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> Non
     )
 
 
+def host_key_distrust(*, host: Host, presented: str | None) -> None:
+    """The host is refused until a person approves the key that it shows now."""
+    changed: dict[str, object] = {"state": HostState.KEY_CHANGED}
+    if presented is not None:
+        changed |= {"scanned_key": presented, "scanned_at": clock.now()}
+    Host.objects.filter(pk=host.pk).update(**changed)
+
+
 @transaction.atomic
 def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
     """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one."""

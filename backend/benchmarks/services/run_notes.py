@@ -1,4 +1,4 @@
-"""Notes on how a run differs from those before it."""
+"""What is noted in the history of a run."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,12 @@ from backend.benchmarks.models import Event, Run
 from backend.benchmarks.selectors.history import Note
 
 
+def event_record(*, run: Run, kind: str, detail: str) -> None:
+    Event.objects.create(run=run, kind=kind, detail=detail)
+
+
 def notes_record(run: Run, notes: Iterable[Note]) -> None:
-    """Append the notes to the run's history."""
+    """How the run differs from those before it."""
     Event.objects.bulk_create(
         [Event(run=run, kind=note.kind, detail=note.detail) for note in notes]
     )

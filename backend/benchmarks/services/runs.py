@@ -18,8 +18,8 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
+from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
-    NETWORK,
     RENTED_ONLY,
     Value,
     checked_parameters,
@@ -157,6 +157,11 @@ def run_finish(*, run: Run, state: RunState, **fields: object) -> None:
         transaction.on_commit(summaries_refresh, robust=True)
     run_ended(run)
     _wake_next(run)
+
+
+def run_failure_record(*, run: Run, fields: Mapping[str, object]) -> None:
+    """Why a run that goes on to its end has failed; its state does not change yet."""
+    Run.objects.filter(pk=run.pk).update(**fields)
 
 
 def _wake_next(run: Run) -> None:

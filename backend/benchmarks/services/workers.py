@@ -4,6 +4,9 @@ All times are PostgreSQL's.
 """
 
 import datetime as dt
+import socket
+from functools import cache
+from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -14,6 +17,13 @@ from backend.benchmarks.models import Host, Worker
 LOCAL_DRIVER = "local"
 ALIVE_S = 60
 """A worker that has not been seen for so long is not there, and its id is free."""
+
+
+@cache
+def instance() -> str:
+    """Identifies this machine or container, since its start, among all others."""
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()} {boot_id}"
 
 
 def workers_alive() -> QuerySet[Worker]:

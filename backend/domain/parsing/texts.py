@@ -10,6 +10,11 @@ NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
+def text_of(content: bytes) -> str:
+    """What a machine printed, as text that a database takes: without NUL characters."""
+    return content.decode(errors="replace").replace("\0", "\ufffd")
+
+
 def checked_text(tool: str, text: str, *, most: int = MAX_CHARACTERS) -> str:
     """The text without a byte order mark, every line ending a line feed.
 

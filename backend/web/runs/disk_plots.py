@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from backend.benchmarks.models import Evidence, Sample
+from backend.domain.probes import PROBES
 from backend.web.runs.series_plots import rate_scale
 from backend.web.runs.spreads import Spread, Spreads, bars, over_time
 from backend.web.shared import figures
@@ -14,10 +15,10 @@ IOPS = {"disk_rand_read_iops": "read", "disk_rand_write_iops": "write"}
 P99 = {"disk_rand_read_p99_ns": "read", "disk_rand_write_p99_ns": "write"}
 _FIO = re.compile(r"(?P<prefix>[a-z]+)_4k_qd(?P<depth>\d+)(?:_jobs(?P<jobs>\d+))?")
 SEQUENTIAL = {
-    ("dd", "write"): ("dd write", "disk_write_bytes_per_s"),
-    ("dd", "read"): ("dd read", "disk_read_bytes_per_s"),
-    ("fio", "seq_write_qd8"): ("fio write, 1 MiB", "disk_write_bytes_per_s"),
-    ("fio", "seq_read_qd8"): ("fio read, 1 MiB", "disk_read_bytes_per_s"),
+    (probe.name, series.variant): (series.chart_label, series.metric)
+    for probe in PROBES.values()
+    for series in probe.series
+    if probe.io == "disk" and series.chart_label
 }
 SERIES_PROBES = tuple({probe for probe, _ in SEQUENTIAL})
 

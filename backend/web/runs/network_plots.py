@@ -5,16 +5,12 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from backend.domain.probes import NETWORK, PROBES
 from backend.web.runs.spreads import Spread, Spreads, bars, over_time
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Plot, Row, thinned
 
-TCP = {
-    "tcp_parallel": "{n} streams, to peer",
-    "tcp_parallel_reverse": "{n} streams, from peer",
-    "tcp_single": "1 stream, to peer",
-    "tcp_single_reverse": "1 stream, from peer",
-}
+TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label}
 
 
 def network_plots(found: Spreads) -> list[Plot | None]:

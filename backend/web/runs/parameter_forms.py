@@ -6,11 +6,11 @@ from typing import Any
 from django import forms
 
 from backend.domain.errors import InvalidValue
+from backend.domain.probes import CHOICES
 from backend.domain.profiles import (
     MATRIX_DEPTHS,
     MATRIX_JOBS,
     PARAMETERS,
-    PROBE_SERIES,
     PROFILES,
     Parameter,
     Profile,
@@ -96,7 +96,7 @@ class ParameterForm(WriteForm):
     probes = forms.MultipleChoiceField(
         label="Probes",
         required=False,
-        choices=[(name, name.replace("_", " ")) for name in PROBE_SERIES],
+        choices=[(name, name.replace("_", " ")) for name in CHOICES],
         widget=forms.CheckboxSelectMultiple,
         help_text="None ticked: all of the profile.",
     )

@@ -28,7 +28,8 @@ from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import Kind
 from backend.catalog.services.prices import PriceInput, price_observation_create
 from backend.domain.errors import DomainError
-from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROBE_SERIES, PROFILES
+from backend.domain.probes import CHOICES, INVENTORY
+from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
 from workers.engine import report
 from workers.engine.host_scan import scan_host
 from workers.engine.in_process import StandIn
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--probe",
             action="append",
-            choices=["inventory", *PROBE_SERIES],
+            choices=[INVENTORY, *CHOICES],
             help="measure only this (may be given several times)",
         )
         parser.add_argument(

@@ -1,7 +1,7 @@
 """Builds the native probes: one static binary per probe and architecture, by a pinned compiler.
 
 `python -m workers.remote.probes.build [--arch x86_64|aarch64|host|all] [--zig PATH]` writes
-`native/build/<arch>/{cmips,memory,observe,small_files}` and `manifest.json`. The same sources and
+`native/build/<arch>/`, one program for each C file beside it, and `manifest.json`. The same sources and
 compiler give the same bytes from any checkout. Standard library only, so that the launcher can run
 it before any virtualenv exists.
 """
@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PROBES = ("cmips", "memory", "observe", "small_files")
 ARCHITECTURES = ("x86_64", "aarch64")
 ROOT = Path(__file__).resolve().parents[3]
 NATIVE = Path(__file__).resolve().parent / "native"
 BUILD_DIR = NATIVE / "build"
+PROGRAMS = tuple(sorted(path.stem for path in NATIVE.glob("*.c")))
 DEFAULT_ZIG = ROOT / ".tools" / "zig" / "ziglang" / "zig"
 CACHE_DIR = ROOT / ".tools" / "zig-cache"
 TIMEOUT_S = 300
@@ -122,7 +122,7 @@ def build(
         pass
     target = build_dir / arch
     target.mkdir(parents=True, exist_ok=True)
-    built = {name: _compile(compiler, name, flags, target) for name in PROBES}
+    built = {name: _compile(compiler, name, flags, target) for name in PROGRAMS}
     manifest = json.dumps({**expected, "binaries": built}, indent=1)
     _replace(target / "manifest.json", f"{manifest}\n".encode())
     return binaries(arch, build_dir)
@@ -136,8 +136,8 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
     manifest_path = build_dir / arch / "manifest.json"
     try:
         manifest = json.loads(manifest_path.read_text())
-        found = {name: _binary(build_dir / arch / name) for name in PROBES}
-        recorded = {name: manifest["binaries"][name]["sha256"] for name in PROBES}
+        found = {name: _binary(build_dir / arch / name) for name in PROGRAMS}
+        recorded = {name: manifest["binaries"][name]["sha256"] for name in PROGRAMS}
         scripts = {path.name: _binary(path) for path in sorted(NATIVE.glob("*.sh"))}
         files = sorted({**found, **scripts}.items())
         content = "".join(f"{file.sha256}  {name}\n" for name, file in files)
@@ -157,7 +157,7 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise BuildError(f"{manifest_path} is damaged: {error!r}") from error
-    wrong = [name for name in PROBES if found[name].sha256 != recorded[name]]
+    wrong = [name for name in PROGRAMS if found[name].sha256 != recorded[name]]
     if wrong:
         raise BuildError(f"{arch}/{', '.join(wrong)} is not the file that was built: build again")
     return bundle

@@ -5,17 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from backend.domain.metrics import METRICS
-from backend.domain.profiles import (
-    DIRECTORY,
-    MATRIX_DEPTHS,
-    MATRIX_JOBS,
-    NEEDED_PARAMETER,
-    PROBE_SERIES,
-    Profile,
-    Value,
-)
+from backend.domain.probes import CHOICES, INVENTORY, PACKAGES, PROBES, ProbeSeries, series_of
+from backend.domain.profiles import DIRECTORY, MATRIX_DEPTHS, MATRIX_JOBS, Profile, Value
 from backend.domain.stats import StoppingRule
-from workers.remote.probes.registry import INVENTORY, MATRIX, PACKAGES, PROBES, series
 
 LEAST_BYTES_PER_DISK_S = 32 * 2**20
 """A file size that a person asked for is copied whole unless the disk is slower than this."""
@@ -59,7 +51,7 @@ class Plan:
                 (probe, variant, repeat)
                 for repeat in range(self.repeats)
                 for probe, variant in self.series
-                if repeat == 0 or not series(probe, variant).is_once
+                if repeat == 0 or not series_of(probe, variant).is_once
             ),
         )
 
@@ -88,8 +80,11 @@ class Plan:
 
     def _seconds(self, probe: str, variant: str) -> tuple[float, float]:
         """Expected time and limit of one repeat."""
-        found = series(probe, variant)
-        return seconds_of(found.expected_s, self.values), seconds_of(found.timeout_s, self.values)
+        series = series_of(probe, variant)
+        return (
+            seconds_of(series.expected_s, self.values),
+            seconds_of(series.timeout_s, self.values),
+        )
 
 
 def _number(values: Mapping[str, Value], name: str) -> float:
@@ -133,7 +128,7 @@ def plan(
         repeats=int(str(fixed)) if fixed is not None else profile.max_repeats,
         rule={}
         if is_fixed
-        else {pair: _rule(profile, pair) for pair in chosen if not series(*pair).is_once},
+        else {pair: _rule(profile, pair) for pair in chosen if not series_of(*pair).is_once},
         values=values,
     )
 
@@ -158,25 +153,24 @@ def _values(profile: Profile, parameters: Mapping[str, Value]) -> dict[str, Valu
 def _chosen(
     profile: Profile, probes: Iterable[str] | None, parameters: Mapping[str, Value]
 ) -> Iterator[tuple[str, str]]:
-    wanted = profile.series if probes is None else set(probes)
-    for probe, variants in PROBE_SERIES.items():
-        if probe not in wanted:
+    names = profile.series if probes is None else set(probes)
+    for probe in CHOICES:
+        if probe not in names:
             continue
-        for variant in profile.series.get(probe, variants):
-            needed = NEEDED_PARAMETER.get((probe, variant))
-            if needed is None or needed in parameters:
-                yield from _series_of(probe, variant, parameters)
+        variants = profile.series.get(probe, PROBES[probe].variants)
+        for series in PROBES[probe].series:
+            needed = series.needed_parameter
+            if series.variant in variants and (not needed or needed in parameters):
+                yield from ((probe, variant) for variant in _variants(series, parameters))
 
 
-def _series_of(
-    probe: str, variant: str, parameters: Mapping[str, Value]
-) -> Iterator[tuple[str, str]]:
-    if probe != MATRIX:
-        yield probe, variant
+def _variants(series: ProbeSeries, parameters: Mapping[str, Value]) -> Iterator[str]:
+    if not series.is_grid:
+        yield series.variant
         return
     for jobs in _counts(parameters, "matrix_jobs", MATRIX_JOBS):
         for depth in _counts(parameters, "matrix_depths", MATRIX_DEPTHS):
-            yield probe, f"{variant}_qd{depth}_jobs{jobs}"
+            yield f"{series.variant}_qd{depth}_jobs{jobs}"
 
 
 def _counts(
@@ -187,24 +181,25 @@ def _counts(
 
 
 def _rule(profile: Profile, pair: tuple[str, str]) -> StoppingRule:
-    target = METRICS[series(*pair).metric].target_half_width_ratio
+    target = METRICS[series_of(*pair).metric].target_half_width_ratio
     return StoppingRule(profile.min_repeats, profile.max_repeats, target)
 
 
 def plan_script(plan: Plan) -> str:
     """The text of plan.sh. Every word is quoted."""
-    lines = [f"quiet_budget {plan.values['quiet_budget_s']}"]
+    on_disk = [name for name, probe in PROBES.items() if probe.io == "disk"]
+    lines = [f"quiet_budget {plan.values['quiet_budget_s']}", shlex.join(("on_disk", *on_disk))]
     for probe, variant in dict.fromkeys((probe, variant) for probe, variant, _ in plan.steps):
-        expected_s = seconds_of(series(probe, variant).expected_s, plan.values)
+        expected_s = seconds_of(series_of(probe, variant).expected_s, plan.values)
         lines.append(shlex.join(("expected", probe, variant, f"{expected_s:g}")))
     lines += (shlex.join(_step(plan, *step)) for step in plan.steps)
     return "\n".join(lines) + "\n"
 
 
 def _step(plan: Plan, probe: str, variant: str, repeat: int) -> tuple[str, ...]:
-    found = series(probe, variant)
-    timeout_s = seconds_of(found.timeout_s, plan.values)
-    words = (word for template in found.command for word in _words(template, plan.values))
+    series = series_of(probe, variant)
+    timeout_s = seconds_of(series.timeout_s, plan.values)
+    words = (word for template in series.command for word in _words(template, plan.values))
     return ("step", probe, variant, str(repeat), f"{timeout_s:g}", *words)
 
 

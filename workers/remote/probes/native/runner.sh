@@ -5,6 +5,7 @@
 #
 # plan.sh is sourced and may say:
 #   quiet_budget SECONDS                    all waiting for a quiet host together
+#   on_disk PROBE …                         those that are left out once the target's disk is full
 #   expected PROBE VARIANT SECONDS          what one repeat takes, for the progress (else a third of its timeout)
 #   step PROBE VARIANT REPEAT TIMEOUT COMMAND [ARGUMENT …]    a COMMAND that ends in .sh is a script beside this one
 #
@@ -102,6 +103,10 @@ quiet_budget() {
     budget_cs=$((${1%.*} * 100))
 }
 
+on_disk() {
+    disk_probes=" $* "
+}
+
 expected() {
     expectations="$expectations $1-$2=$3 "
 }
@@ -128,7 +133,7 @@ is_left_out() {
     [ ! -e "stop/$1-$2" ] || return 0
     case $unavailable in *" $1-$2 "*) return 0 ;; esac
     [ "$failure" = '"disk_full"' ] || return 1
-    case $1 in dd | fio | fio_matrix | small_files) return 0 ;; *) return 1 ;; esac
+    case $disk_probes in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
 
 run_step() {
@@ -263,7 +268,7 @@ finish() {
 
 main() {
     mode=count step=0 steps=0 total_cs=0 done_cs=0 step_cs=0 progress=0 progress_now=0
-    budget_cs=0 waited_cs=0 known_quiet=no expectations=' ' unavailable=' '
+    budget_cs=0 waited_cs=0 known_quiet=no expectations=' ' disk_probes=' ' unavailable=' '
     child='' ticker='' ticked='' final='' failure=null
     probe_json=null variant_json=null repeat_json=null
     read_clock

@@ -3,8 +3,7 @@
 import pytest
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing import probes
-from backend.domain.parsing.probes import STDERR_MARK, output_of, reread
+from backend.domain.repeats import STDERR_MARK, output_of, reparse
 
 
 @pytest.mark.parametrize(
@@ -20,26 +19,25 @@ from backend.domain.parsing.probes import STDERR_MARK, output_of, reread
     ],
 )
 def test_text_of_a_probe_gives_its_samples_again(recorded, probe, variant, name, metric):
-    samples = reread(probe, variant, recorded(name) + STDERR_MARK + "a warning")
+    samples = reparse(probe, variant, recorded(name) + STDERR_MARK + "a warning")
     assert metric in {sample.metric for sample in samples}
     is_matrix = any(sample.variant.startswith("matrix") for sample in samples)
     assert is_matrix == (probe == "fio_matrix")
 
 
 def test_inventory_and_packages_hold_no_samples(recorded):
-    assert reread("inventory", "host", recorded("inventory-debian-12-second")) == []
-    assert reread("packages", "install", "installed fio\n") == []
+    assert reparse("inventory", "host", recorded("inventory-debian-12-second")) == []
+    assert reparse("packages", "install", "installed fio\n") == []
 
 
 def test_text_of_an_unknown_or_another_probe_is_refused(recorded):
     with pytest.raises(ProbeError, match="does not know"):
-        reread("abacus", "all", "1\n")
+        reparse("abacus", "all", "1\n")
     for probe in ("small_files", "sustained"):
         with pytest.raises(ProbeError):
-            reread(probe, "all", recorded("cmips-all-x86_64"))
+            reparse(probe, "all", recorded("cmips-all-x86_64"))
 
 
 def test_output_ends_where_the_complaints_begin():
     assert output_of("a\n") == "a\n"
     assert output_of(f"a\n{STDERR_MARK}b\n") == "a\n"
-    assert set(probes.READERS) >= {"cmips", "dd", "fio"}

@@ -14,8 +14,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce, Now
 
 from backend.benchmarks.models import Run, RunState, Step, Worker
-from backend.benchmarks.services.workers import workers_alive
-from workers.engine.presence import instance
+from backend.benchmarks.services.workers import instance, workers_alive
 
 BATCH = 200
 LOST_AFTER_LEASES = 5

@@ -11,108 +11,105 @@ from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.architectures import architecture
-from backend.domain.errors import Reason
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.probes import STDERR_MARK
-from backend.domain.stats import DISTURBED
-from workers.remote.pipeline import Snapshot, text_of
-from workers.remote.probes.registry import INVENTORY, PACKAGES, PROBES
-from workers.remote.readings import Reading
+from backend.domain.parsing.texts import text_of
+from backend.domain.probes import PACKAGES, PROBES
+from backend.domain.repeats import STDERR_MARK, Repeat
 
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
 
 
-def readings_store(found: Sequence[tuple[Run, Sequence[Reading]]]) -> None:
+def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
     """Evidence and samples of each run's repeats that are not stored yet, and its host's facts.
 
     To be called within the fence of the runs' steps, so that nobody else stores the same.
     """
-    pairs = [(run, reading) for run, readings in found for reading in readings]
+    pairs = [(run, repeat) for run, repeats in runs for repeat in repeats]
     if not pairs:
         return
     known = set(
         Evidence.objects.filter(
-            run__in={run.pk for run, _ in pairs}, n__in={reading.raw.number for _, reading in pairs}
+            run__in={run.pk for run, _ in pairs}, n__in={repeat.raw.number for _, repeat in pairs}
         ).values_list("run_id", "n")
     )
-    fresh = [(run, reading) for run, reading in pairs if (run.pk, reading.raw.number) not in known]
+    fresh = [(run, repeat) for run, repeat in pairs if (run.pk, repeat.raw.number) not in known]
     evidence = Evidence.objects.bulk_create([_evidence(*pair) for pair in fresh])
     Sample.objects.bulk_create(
         [
-            _sample(run, stored, reading, sample)
-            for stored, (run, reading) in zip(evidence, fresh, strict=True)
-            for sample in reading.samples
+            _sample(run, stored, repeat, sample)
+            for stored, (run, repeat) in zip(evidence, fresh, strict=True)
+            for sample in repeat.samples
         ],
         ignore_conflicts=True,
     )
-    for run, reading in fresh:
-        _note(run, reading)
+    for run, repeat in fresh:
+        _note(run, repeat)
 
 
-def _note(run: Run, reading: Reading) -> None:
+def _note(run: Run, repeat: Repeat) -> None:
     """What a person is to know of a repeat beside its figures."""
-    if reading.facts is not None:
-        Host.objects.filter(pk=run.host_id).update(facts=asdict(reading.facts))
-        for warning in reading.facts.warnings:
+    if repeat.facts is not None:
+        Host.objects.filter(pk=run.host_id).update(facts=asdict(repeat.facts))
+        for warning in repeat.facts.warnings:
             run.events.create(kind=WARNING, detail=warning)
-    if reading.probe == PACKAGES and reading.conditions and not reading.unavailable:
-        lines = text_of(reading.raw.out).splitlines()
+    if repeat.probe == PACKAGES and repeat.conditions and not repeat.unavailable:
+        lines = text_of(repeat.raw.out).splitlines()
         said = "\n".join(line for line in lines if line.strip() and not line.startswith("==="))
         run.events.create(kind=PACKAGES, detail=said[-1000:])
-    if reading.unavailable:
-        unavailable_note(run, reading.probe, reading.unavailable)
-    if reading.error:
-        run.events.create(kind=WARNING, detail=reading.error)
+    if repeat.unavailable:
+        unavailable_note(run=run, probe=repeat.probe, why=repeat.unavailable)
+    if repeat.error:
+        run.events.create(kind=WARNING, detail=repeat.error)
 
 
-def unavailable_note(run: Run, probe: str, why: str) -> None:
+def unavailable_note(*, run: Run, probe: str, why: str) -> None:
     """Say once that a probe cannot be measured on the host, however often it was tried."""
     detail = f"{probe}: not available: {why}"
     if not run.events.filter(kind=UNAVAILABLE, detail=detail).exists():
         run.events.create(kind=UNAVAILABLE, detail=detail)
 
 
-def _evidence(run: Run, reading: Reading) -> Evidence:
-    raw = reading.raw.out
-    if reading.raw.err:
-        raw += STDERR_MARK.encode() + reading.raw.err
-    conditions = reading.conditions
-    error = f"{NOT_AVAILABLE}{reading.unavailable}" if reading.unavailable else reading.error
+def _evidence(run: Run, repeat: Repeat) -> Evidence:
+    raw = repeat.raw.out
+    if repeat.raw.err:
+        raw += STDERR_MARK.encode() + repeat.raw.err
+    conditions = repeat.conditions
+    error = f"{NOT_AVAILABLE}{repeat.unavailable}" if repeat.unavailable else repeat.error
     return Evidence(
         run=run,
-        n=reading.raw.number,
-        probe=reading.probe,
-        variant=reading.variant,
-        repeat=reading.repeat,
+        n=repeat.raw.number,
+        probe=repeat.probe,
+        variant=repeat.variant,
+        repeat=repeat.repeat,
         command=conditions.command if conditions else "",
-        tool_version=_tool_version(reading),
+        tool_version=_tool_version(repeat),
         conditions=asdict(conditions) if conditions else {},
-        series=dict(reading.series) if reading.series and any(reading.series.values()) else None,
+        series=dict(repeat.series) if repeat.series and any(repeat.series.values()) else None,
         exit_code=conditions.exit_code if conditions else None,
         error=error,
         raw_gzip=gzip.compress(raw, mtime=0),
         size_bytes=len(raw),
         sha256=hashlib.sha256(raw).hexdigest(),
-        file_hashes=reading.raw.file_hashes,
+        file_hashes=repeat.raw.file_hashes,
     )
 
 
-def _tool_version(reading: Reading) -> str:
+def _tool_version(repeat: Repeat) -> str:
     """The probe's own version, and the build or the program that did the work."""
-    words = [reading.probe]
-    if reading.probe in PROBES:
-        words.append(PROBES[reading.probe].version)
-    for sample in reading.samples[:1]:
+    words = [repeat.probe]
+    if repeat.probe in PROBES:
+        words.append(PROBES[repeat.probe].version)
+    for sample in repeat.samples[:1]:
         build = str(sample.parameters.get("build_sha256", ""))[:12]
         tools = (str(sample.parameters.get(name) or "") for name in ("dd", "fio", "tool"))
         words += filter(None, [build, *tools])
     return " ".join(words)[:80]  # as long as method_version of a sample
 
 
-def _sample(run: Run, evidence: Evidence, reading: Reading, sample: ParsedSample) -> Sample:
+def _sample(run: Run, evidence: Evidence, repeat: Repeat, sample: ParsedSample) -> Sample:
     return Sample(
         offer_id=run.offer_id,
         host_id=run.host_id,
@@ -120,20 +117,20 @@ def _sample(run: Run, evidence: Evidence, reading: Reading, sample: ParsedSample
         evidence=evidence,
         metric=sample.metric,
         variant=sample.variant,
-        repeat=reading.repeat,
+        repeat=repeat.repeat,
         value=sample.value,
         unit=sample.unit,
         parameters=dict(sample.parameters),
-        flags=flags_of(reading, sample),
+        flags=repeat.flags(sample),
         source=Source.MEASURED,
         method_version=evidence.tool_version,
         measured_at=clock.now(),
     )
 
 
-def boot_store(run: Run, seconds: float) -> None:
+def boot_store(*, run: Run, seconds: float) -> None:
     """How long the run's machine took from the request to the first login. The controller's own
-    clock told it: there is no output to keep beside it."""
+    clock measured it: there is no output to keep beside it."""
     Sample.objects.bulk_create(
         [
             Sample(
@@ -153,45 +150,14 @@ def boot_store(run: Run, seconds: float) -> None:
     )
 
 
-def flags_of(reading: Reading, sample: ParsedSample) -> list[str]:
-    """Why a figure is not to be trusted: what its tool says, and what was seen around it."""
-    return [*sample.flags, *([DISTURBED] if reading.is_disturbed else [])]
-
-
-def run_failure(snapshot: Snapshot, readings: Sequence[Reading]) -> tuple[Reason, str] | None:
-    """Why a run whose runner is over is a failed one; None when everything planned is there.
-
-    The inventory and the package manager are best effort: what they could not do is a warning.
-    """
-    status = snapshot.status
-    if status is not None and status.state == "cancelled":
-        return None
-    for reading in readings:
-        if reading.reason is not None and reading.probe not in BEST_EFFORT:
-            return reading.reason, reading.error
-    if status is not None and status.failure is not None:
-        return RUNNER_REASONS[status.failure]
-    if status is None or status.state == "running" or snapshot.manifest is None:
-        return Reason.INTERRUPTED, "the runner ended without listing its results"
-    return None
-
-
-BEST_EFFORT = {INVENTORY, PACKAGES}
-RUNNER_REASONS = {
-    "disk_full": (Reason.DISK_FULL, "no space left on the host"),
-    "killed": (Reason.INTERRUPTED, "the runner was killed"),
-    "unsupported": (Reason.UNSUPPORTED, "the probes do not run on this host"),
-}
-
-
-def offer_facts_record(run: Run) -> None:
-    """Fill what an offer of one's own does not tell yet from the host's inventory."""
+def offer_facts_record(*, run: Run) -> None:
+    """Fill what an offer of one's own does not have yet from the host's inventory."""
     host = Host.objects.get(pk=run.host_id)
     if not host.facts or run.offer.provider.slug != "own":
         return
     facts = host.facts
     quota = facts.get("cgroup_quota_cpus")
-    wanted = {
+    known = {
         "arch": architecture(facts.get("arch") or ""),
         "cpu_model": (facts.get("cpu_model") or "")[:150],
         "vcpu_count": quota or facts.get("vcpu_count"),
@@ -200,7 +166,7 @@ def offer_facts_record(run: Run) -> None:
     }
     missing = {
         name: value
-        for name, value in wanted.items()
+        for name, value in known.items()
         if value and getattr(run.offer, name) in (None, "")
     }
     if missing:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from workers.engine.leases import Claim, fenced_all
-from workers.engine.results import readings_store
-from workers.remote.readings import Reading
+from backend.benchmarks.services.leases import Claim, fenced_all
+from backend.benchmarks.services.results import repeats_store
+from backend.domain.repeats import Repeat
 
 WRITE = """
 UPDATE benchmarks_run AS run
@@ -30,16 +30,16 @@ class Progress:
 
     claim: Claim
     fields: Mapping[str, Any] | None
-    readings: Sequence[Reading] = ()
+    repeats: Sequence[Repeat] = ()
 
     def followed_by(
-        self, fields: Mapping[str, Any] | None, readings: Sequence[Reading]
+        self, fields: Mapping[str, Any] | None, repeats: Sequence[Repeat]
     ) -> "Progress":
         """This and what the next reading brought, as one."""
         merged = self.fields if fields is None else dict(fields)
         if self.fields is not None and fields is not None:
             merged = {**fields, "live": {**self.fields["live"], **fields["live"]}}
-        return replace(self, fields=merged, readings=[*self.readings, *readings])
+        return replace(self, fields=merged, repeats=[*self.repeats, *repeats])
 
 
 def progress_write(runs: Iterable[Progress]) -> dict[int, bool]:
@@ -50,7 +50,7 @@ def progress_write(runs: Iterable[Progress]) -> dict[int, bool]:
     """
     given = {one.claim.step_id: one for one in runs}
     with fenced_all(one.claim for one in given.values()) as steps:
-        readings_store([(step.run, given[pk].readings) for pk, step in steps.items()])
+        repeats_store([(step.run, given[pk].repeats) for pk, step in steps.items()])
         rows = [
             {"id": str(step.run_id), **fields}
             for pk, step in steps.items()

@@ -1,0 +1,50 @@
+"""Steps of a run: closed, put off and followed by the next; to be called within the step's fence."""
+
+import datetime as dt
+
+from django.db.models.functions import Now
+
+from backend.benchmarks.models import Run, RunState, Step, Tick
+from backend.benchmarks.services.leases import Claim, lease_end
+from backend.common import clock
+
+
+def step_close(*, step: Step, error: str = "") -> None:
+    """Nobody works on it any more."""
+    Step.objects.filter(pk=step.pk).update(
+        finished_at=Now(), lease_until=None, next_due_at=None, last_error=error
+    )
+
+
+def step_put_off(*, step: Step) -> None:
+    """The teardown of a lost run is due again after a lease: it goes on for as long as it takes."""
+    Step.objects.filter(pk=step.pk).update(lease_until=None, next_due_at=Now() + lease_end())
+
+
+def step_create_followed(*, run: Run, deadline_at: dt.datetime) -> None:
+    """The step of a running run, which the next poller claims."""
+    Step.objects.create(run=run, state=RunState.RUNNING, next_due_at=Now(), deadline_at=deadline_at)
+
+
+def step_create_claimed(*, run: Run, state: RunState) -> Claim:
+    """The next step with its claim, for whoever gets the message."""
+    step = Step.objects.create(
+        run=run,
+        state=state,
+        next_due_at=Now(),
+        lease_token=1,
+        lease_until=Now() + lease_end(),
+        attempt=1,
+    )
+    return Claim(step.pk, 1, run.worker.pk if run.worker else None)
+
+
+def silence_record(*, run: Run, step: Step, error: str) -> None:
+    """The host of a running run does not answer: `run.live` says since when."""
+    run.save(update_fields=["live"])
+    Step.objects.filter(pk=step.pk).update(last_error=error[:2000])
+
+
+def tick_record() -> None:
+    """Somebody looks after due steps, as of now."""
+    Tick.objects.update_or_create(pk=1, defaults={"at": clock.now()})

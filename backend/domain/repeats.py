@@ -1,0 +1,151 @@
+"""One repeat of a series: the files that the target wrote, and what was measured or why nothing was."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from backend.domain.cmips import is_disturbed
+from backend.domain.errors import ProbeError, Reason
+from backend.domain.parsing import ParsedSample, observe
+from backend.domain.parsing.inventory import HostFacts
+from backend.domain.parsing.observe import Conditions
+from backend.domain.parsing.texts import text_of
+from backend.domain.probes import PROBES
+from backend.domain.stats import DISTURBED
+
+# Exit codes of the scripts and probes on the target (workers/remote/probes/native/probe.h).
+EXIT_DISK_FULL = 5
+EXIT_UNAVAILABLE = 7
+UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
+STDERR_MARK = "\n--- stderr ---\n"
+"""Between what a command printed and what it complained of, in the text that is stored."""
+
+
+@dataclass(frozen=True)
+class RawResult:
+    """One finished repeat as the target wrote it."""
+
+    number: int
+    name: str
+    """`<nnn>-<probe>-<variant>-<repeat>`."""
+    out: bytes
+    err: bytes
+    record: bytes
+    """The JSON line of `observe`."""
+    series: bytes = b""
+    """What `observe` saw once a second; empty for a short repeat."""
+
+    @property
+    def file_hashes(self) -> dict[str, str]:
+        """sha256 of its files by their suffix."""
+        files = {".out": self.out, ".err": self.err, ".json": self.record, ".series": self.series}
+        return {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One repeat, parsed. With an error it has no samples; the text stays as evidence."""
+
+    raw: RawResult
+    probe: str
+    variant: str
+    repeat: int
+    conditions: Conditions | None
+    samples: tuple[ParsedSample, ...] = ()
+    facts: HostFacts | None = None
+    series: Mapping[str, list[float | None]] | None = None
+    """What `observe` saw once a second (domain.parsing.observe.series)."""
+    reason: Reason | None = None
+    error: str = ""
+    """Without a reason it is a warning only."""
+    unavailable: str = ""
+    """Why this cannot be measured on the host at all, which fails nothing."""
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other work took CPU from the repeat (backend.domain.cmips.is_disturbed).
+
+        Disks and networks are judged by foreign user time: the kernel's share is their own work.
+        """
+        if self.conditions is None:
+            return False
+        shares = [sample.parameters.get("cpu_share") for sample in self.samples]
+        share = next((share for share in shares if isinstance(share, float)), None)
+        foreign, user = self.conditions.foreign_cpu_ratio, self.conditions.foreign_user_ratio
+        is_io = self.probe in PROBES and bool(PROBES[self.probe].io)
+        return is_disturbed(share, user if is_io and user is not None else foreign)
+
+    def flags(self, sample: ParsedSample) -> list[str]:
+        """Why a figure is not to be trusted: what its tool says, and what was seen around it."""
+        return [*sample.flags, *([DISTURBED] if self.is_disturbed else [])]
+
+
+def repeat_of(raw: RawResult, damage: str = "") -> Repeat:
+    """What one repeat measured, or the named reason why it measured nothing."""
+    _, probe, variant, number = (*raw.name.split("-"), "", "", "", "")[:4]
+    title = f"{probe} {variant}, repeat {number}"
+    repeat = Repeat(raw, probe, variant, int(number or 0), None)
+    try:
+        if damage:
+            raise ProbeError("runner", damage)
+        conditions = observe.parse(raw.record.decode())
+    except (ProbeError, UnicodeDecodeError) as error:
+        return replace(repeat, reason=Reason.INTERRUPTED, error=f"{title}: {error}")
+    repeat = _with_series(replace(repeat, conditions=conditions), title)
+    if conditions.exit_code == EXIT_UNAVAILABLE:
+        return replace(repeat, unavailable=_unavailable(raw))
+    if not conditions.is_complete:
+        reason, detail = _incomplete(conditions, raw)
+        return replace(repeat, reason=reason, error=f"{title}: {detail}")
+    try:
+        parsed = PROBES[probe].parse(raw.out.decode(), variant)
+    except (ProbeError, KeyError, UnicodeDecodeError) as error:
+        return replace(repeat, reason=Reason.BUG, error=f"{title}: {error}")
+    if isinstance(parsed, HostFacts):
+        return replace(repeat, facts=parsed)
+    return replace(repeat, samples=tuple(parsed))
+
+
+def _with_series(repeat: Repeat, title: str) -> Repeat:
+    """A series that cannot be read is a warning: the repeat itself is as good as without it."""
+    if not repeat.raw.series:
+        return repeat
+    try:
+        return replace(repeat, series=observe.series(repeat.raw.series.decode()))
+    except (ProbeError, UnicodeDecodeError) as error:
+        return replace(repeat, error=f"{title}: {error}")
+
+
+def _unavailable(raw: RawResult) -> str:
+    reasons = UNAVAILABLE.findall(text_of(raw.out))
+    return reasons[-1].strip()[:300] if reasons else "the host cannot run it"
+
+
+def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
+    last_line = text_of(raw.err or raw.out).strip().split("\n")[-1][:200]
+    if conditions.is_timed_out:
+        return Reason.TIMEOUT, f"took longer than allowed, {conditions.wall_s:.0f} s"
+    if conditions.is_cancelled:
+        return Reason.INTERRUPTED, "cancelled"
+    if conditions.signal is not None:
+        return Reason.INTERRUPTED, f"killed by signal {conditions.signal}"
+    if conditions.exit_code == EXIT_DISK_FULL:
+        return Reason.DISK_FULL, last_line
+    return Reason.UNSUPPORTED, f"ended with status {conditions.exit_code}: {last_line}"
+
+
+def output_of(stored: str) -> str:
+    """What the command itself printed."""
+    return stored.partition(STDERR_MARK)[0]
+
+
+def reparse(probe: str, variant: str, stored: str) -> list[ParsedSample]:
+    """The samples of a stored text for today's parsers; none of the inventory.
+
+    Raises ProbeError, also for a probe that this version does not know.
+    """
+    if probe not in PROBES:
+        raise ProbeError(probe, "this version does not know the probe")
+    parsed = PROBES[probe].parse(output_of(stored), variant)
+    return [] if isinstance(parsed, HostFacts) else list(parsed)
