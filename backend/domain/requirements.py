@@ -11,29 +11,32 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
+from itertools import pairwise
+from math import inf
 from operator import attrgetter
 
-from backend.domain.covering import Counts, Problem, cheapest_cover, useful_types
+from backend.domain.covering import CoverProblem, TierPiece, cheapest_cover, useful_types
 from backend.domain.fleets import (
     NOTHING,
     Fleet,
     Requirement,
     Rule,
     Server,
-    cost_of,
     fleet_of,
     is_met,
     units_for,
 )
 from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.extras import Tiers
 from backend.domain.units import EXACT, exact_decimal
 
 TRAFFIC = "egress_gb_per_month"
 MOST_MIXED = 1000
 """Mixed fleets of more servers are not searched."""
-STEPS, STEPS_OF_PROVIDER, LEAST_STEPS = 120_000, 8_000, 400
-"""Servers tried in the search among all types, among those of one provider, and in any search."""
+NODES, NODES_OF_PROVIDER, LEAST_NODES = 500, 50, 5
+"""Nodes of the search tree among all types, among those of one provider, and in any search."""
+SECONDS = 5.0
+"""An end for a search whose first node takes too long; usually one takes a tenth of a second."""
 
 
 class Fault(StrEnum):
@@ -199,19 +202,19 @@ class _Choice:
     """Types that may be mixed; whole unless another choice holds them all."""
 
     servers: list[Server]
-    steps: int
+    nodes: int
     is_whole: bool
 
 
 def _choices(usable: Sequence[Server], requirement: Requirement) -> list[_Choice]:
     if requirement.egress_gb:
         bills = _groups(usable, lambda s: (s.provider, s.place, s.tiers))
-        return [_Choice(group, max(LEAST_STEPS, STEPS // len(bills)), True) for group in bills]
+        return [_Choice(group, max(LEAST_NODES, NODES // len(bills)), True) for group in bills]
     providers = _groups(usable, lambda s: s.provider)
     if len(providers) == 1:
-        return [_Choice(providers[0], STEPS, True)]
-    parts = [_Choice(group, STEPS_OF_PROVIDER, False) for group in providers]
-    return [_Choice(list(usable), STEPS, True), *parts]
+        return [_Choice(providers[0], NODES, True)]
+    parts = [_Choice(group, NODES_OF_PROVIDER, False) for group in providers]
+    return [_Choice(list(usable), NODES, True), *parts]
 
 
 def _groups(servers: Iterable[Server], key: Callable[[Server], Hashable]) -> list[list[Server]]:
@@ -226,41 +229,34 @@ def _cheapest_mix(
 ) -> tuple[Fleet | None, Decimal | None]:
     """The cheapest fleet of two or more types below the ceiling; and a cost that none is below,
     None where that is proven to be the fleet's or the ceiling."""
-    most = min(requirement.max_servers or MOST_MIXED, MOST_MIXED)
-    bill = _bill(choice.servers, requirement.egress_gb, most)
+    tiers = choice.servers[0].tiers
     columns = [
         [demand.amount, *(server.figures[demand.name].value for server in choice.servers)]
         for demand in requirement.totals
     ]
-    if bill.rest_gb:
-        columns.append([bill.rest_gb, *(server.included_gb for server in choice.servers)])
+    if requirement.egress_gb:
+        columns.append([requirement.egress_gb, *(server.included_gb for server in choice.servers)])
     whole = [_whole(column) for column in columns]
     demands = tuple(column[0] for column in whole)
     prices = [server.price for server in choice.servers]
     gives = [tuple(column[n + 1] for column in whole) for n in range(len(prices))]
     kept = useful_types(prices, gives, demands)
-    parts_of = partial(_parts, [choice.servers[index] for index in kept])
-    problem = Problem(
+    problem = CoverProblem(
         prices=[float(prices[index]) for index in kept],
         gives=[gives[index] for index in kept],
         demands=demands,
-        most=most,
-        lack_price=None if bill.price is None else float(bill.price * bill.rest_gb) / demands[-1],
+        most=min(requirement.max_servers or MOST_MIXED, MOST_MIXED),
+        pieces=_pieces(requirement.egress_gb, tiers) if requirement.egress_gb and tiers else (),
+        ceiling=inf if ceiling is None else float(ceiling),
     )
-    found = cheapest_cover(
-        problem,
-        lambda counts: EXACT.subtract(cost_of(parts_of(counts), requirement.egress_gb), bill.least),
-        None if ceiling is None else EXACT.subtract(ceiling, bill.least),
-        steps=choice.steps,
-    )
-    fleet = fleet_of(parts_of(found.counts), requirement) if found.counts else None
-    if found.is_proven:
-        return fleet, None
-    return fleet, EXACT.add(exact_decimal(max(0.0, found.floor)), bill.least)
-
-
-def _parts(servers: Sequence[Server], counts: Counts) -> list[tuple[Server, int]]:
-    return [(servers[index], count) for index, count in counts]
+    cover = cheapest_cover(problem, nodes=choice.nodes, seconds=SECONDS)
+    fleet = None
+    if len(cover.counts) > 1:
+        mixed = fleet_of(
+            [(choice.servers[kept[index]], count) for index, count in cover.counts], requirement
+        )
+        fleet = mixed if ceiling is None or mixed.cost < ceiling else None
+    return fleet, None if cover.is_proven else exact_decimal(max(0.0, cover.floor))
 
 
 def _whole(amounts: Sequence[Decimal]) -> list[int]:
@@ -270,32 +266,16 @@ def _whole(amounts: Sequence[Decimal]) -> list[int]:
     return [int(Fraction(amount) * 10**places) for amount in amounts]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bill:
-    """Traffic of a place as the search sees it: `rest_gb` is what servers can save by including
-    it, each GB of it at least at `price`, and `least` is paid whatever they include.
-
-    Without a price the rest must be included.
-    """
-
-    rest_gb: Decimal = NOTHING
-    price: Decimal | None = None
-    least: Decimal = NOTHING
-
-
-def _bill(servers: Sequence[Server], egress_gb: Decimal, most: int) -> _Bill:
-    tiers = servers[0].tiers
-    if tiers is None:
-        return _Bill(egress_gb)
-    included = EXACT.multiply(max(server.included_gb for server in servers), most)
-    left = max(NOTHING, EXACT.subtract(egress_gb, included))
-    rest, least = EXACT.subtract(egress_gb, left), tiered(left, tiers)
-    if not rest:
-        return _Bill(least=least)
-    # The straight line from the least below all tiers: it touches one of their bounds, or the end.
-    bounds = [bound for bound, _ in tiers if bound is not None and left < bound < egress_gb]
-    price = min(
-        EXACT.divide(EXACT.subtract(tiered(end, tiers), least), EXACT.subtract(end, left))
-        for end in (*bounds, egress_gb)
+def _pieces(egress_gb: Decimal, tiers: Tiers) -> tuple[TierPiece, ...]:
+    """What traffic beyond the included costs, tier by tier, as shares of all traffic."""
+    bounds = [bound for bound, _ in tiers if bound is not None and bound < egress_gb]
+    ends = [NOTHING, *bounds, egress_gb]
+    return tuple(
+        TierPiece(
+            float(start / egress_gb),
+            float(end / egress_gb),
+            float(tiered(start, tiers)),
+            float(tiered(end, tiers)),
+        )
+        for start, end in pairwise(ends)
     )
-    return _Bill(rest, price, least)

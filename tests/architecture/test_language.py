@@ -128,7 +128,6 @@ NOT_YET_CLASSES = {
     "Trace",
     "Wanted",
     "Window",
-    "_Bill",
     "_Found",
 }
 

@@ -312,13 +312,13 @@ def test_nothing_usable_gives_no_mix():
 
 
 def test_floor_is_given_when_the_cheapest_is_not_proven(monkeypatch):
-    monkeypatch.setattr(requirements, "STEPS", 50)
+    monkeypatch.setattr(requirements, "NODES", 1)
     servers = [
         server(f"type-{i:02}", 400 - 2 * i + Decimal(i % 5) / 100, cmips=100 + 7 * i,
                ram_gib=300 - 9 * i)
         for i in range(30)
     ]  # fmt: skip
-    found = solved(servers, totals(cmips=5000, ram_gib=4000), is_mixed=True)
+    found = solved(servers, totals(cmips=5000, ram_gib=4000, most=100), is_mixed=True)
     assert 0 < found.floor < found.fleets[0].cost
 
 
@@ -421,7 +421,8 @@ def test_fleets_stay_the_same_when_all_prices_scale(world, factor):
         for s in servers
     ]  # fmt: skip
     before, after = (solved(some, requirement, is_mixed=True) for some in (servers, dearer))
-    assert [f.cost * factor for f in before.fleets] == [f.cost for f in after.fleets]
+    # Which of several mixes at one cost is chosen may differ, and with it how many there are.
+    assert {f.cost * factor for f in before.fleets} == {f.cost for f in after.fleets}
     assert before.failures == after.failures
 
 
