@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from backend.benchmarks.models import Tick
 from backend.common import clock
 from backend.common.rest.problem import problem
-from backend.rentals.selectors.leaks import watched
+from backend.rentals.selectors.leaks import rental_figures
 
 TIMEOUT_S = 2
 
@@ -35,7 +35,7 @@ def readyz(request: HttpRequest) -> HttpResponseBase:
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
     state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
-    return JsonResponse(state | {"tick_age_s": _tick_age_s()} | asdict(watched()))
+    return JsonResponse(state | {"tick_age_s": _tick_age_s()} | asdict(rental_figures()))
 
 
 def _database() -> str:

@@ -13,17 +13,17 @@ from backend.common import clock
 from backend.common.crypto import SealBroken
 from backend.common.sealing import identity_of
 from backend.domain.errors import InvalidValue
+from backend.domain.rentals import Budget
 from backend.providers.registry import PROVIDERS
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
 from backend.rentals.services.account_access import (
-    account_checked,
+    account_mark_checked,
+    account_mark_used,
     account_secret,
-    account_used,
-    call_taken,
+    call_take,
 )
 from backend.rentals.services.cloud_accounts import (
     AccountInUse,
-    MonthlyBudget,
     account_check,
     account_delete,
     account_secret_replace,
@@ -75,7 +75,7 @@ def test_account_keeps_its_secret_sealed_and_asks_who_we_are_when_made(
     queued, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
-        made = account(budget=MonthlyBudget(Decimal(50), "EUR"))
+        made = account(budget=Budget(Decimal(50), "EUR"))
     row = CloudAccount.objects.get()
     assert TOKEN.encode() not in bytes(row.sealed_secret or b"")
     assert account_secret(account=row) == {"token": TOKEN}
@@ -116,7 +116,7 @@ def test_account_has_no_secret_when_its_method_needs_none():
         ("/secret/token", {"secret": {}}),
         ("/max_machines", {"max_machines": -1}),
         ("/max_machines", {"max_machines": 1001}),
-        ("/budget/amount", {"budget": MonthlyBudget(Decimal(0), "EUR")}),
+        ("/budget/amount", {"budget": Budget(Decimal(0), "EUR")}),
     ],
 )
 def test_account_is_refused_by_pointer_when_it_is_not_sound(pointer, given):
@@ -134,8 +134,8 @@ def test_name_is_refused_when_another_account_of_the_workspace_has_it():
 
 def test_limits_change_without_asking_the_provider_when_the_settings_stay():
     made = account()
-    account_checked(account_id=made.pk, identity="project 7", error="")
-    changed = updated(made, max_machines=0, budget=MonthlyBudget(Decimal("9.5"), "EUR"))
+    account_mark_checked(account_id=made.pk, identity="project 7", error="")
+    changed = updated(made, max_machines=0, budget=Budget(Decimal("9.5"), "EUR"))
     assert (changed.max_machines, changed.budget_amount) == (0, Decimal("9.5"))
     assert changed.check_requested_at is None
     assert updated(made, budget=None).budget_amount is None
@@ -160,7 +160,7 @@ def test_secret_and_authentication_method_are_replaced_together():
         provider="aws", access="static_key", settings={"regions": ["eu-west-1"]},
         secret={"access_key_id": "AKIAEXAMPLE", "secret_access_key": "y" * 40},
     )  # fmt: skip
-    account_checked(account_id=made.pk, identity="arn:aws:iam::1:user/x", error="")
+    account_mark_checked(account_id=made.pk, identity="arn:aws:iam::1:user/x", error="")
     role = {
         "regions": ["eu-west-1"], "external_id": "rack:1",
         "role_arn": "arn:aws:iam::123456789012:role/bench",
@@ -238,11 +238,11 @@ def test_accounts_are_listed_with_the_machines_that_may_exist_when_asked():
 
 def test_check_keeps_who_we_were_when_the_provider_refuses_us():
     made = account()
-    account_checked(account_id=made.pk, identity="project 7", error="")
+    account_mark_checked(account_id=made.pk, identity="project 7", error="")
     made.refresh_from_db()
     assert (made.identity, made.check_error, made.check_requested_at) == ("project 7", "", None)
     account_check(account=made, actor="tester")
-    account_checked(account_id=made.pk, identity="", error="auth: refused" + "x" * 600)
+    account_mark_checked(account_id=made.pk, identity="", error="auth: refused" + "x" * 600)
     made.refresh_from_db()
     assert made.identity == "project 7"
     assert made.check_error.startswith("auth: refused")
@@ -258,7 +258,7 @@ def test_repeated_use_is_noted_each_minute_and_audited_each_hour(monkeypatch):
         now = at + dt.timedelta(minutes=minutes)
         monkeypatch.setattr(clock, "now", lambda now=now: now)
         made.refresh_from_db()
-        account_used(account=made)
+        account_mark_used(account=made)
         made.refresh_from_db()
         assert (made.last_used_at == now) == is_noted
         assert AuditEntry.objects.filter(action="cloud_account_use").count() == entries
@@ -269,7 +269,7 @@ def test_repeated_use_is_noted_each_minute_and_audited_each_hour(monkeypatch):
 
 def test_bucket_gives_its_burst_and_then_says_how_long_to_wait():
     made = account()
-    given = [call_taken(account=made, rate_per_s=0.001, burst=3) for _ in range(5)]
+    given = [call_take(account=made, rate_per_s=0.001, burst=3) for _ in range(5)]
     assert given[:3] == [0, 0, 0]
     assert 0 < given[3] <= 1000
     assert given[4] <= given[3]
@@ -279,13 +279,13 @@ def test_bucket_fills_with_time_and_never_over_its_burst():
     made = account()
     long_ago = clock.now() - dt.timedelta(seconds=2)
     CloudAccount.objects.filter(pk=made.pk).update(calls_left=0.5, calls_at=long_ago)
-    assert call_taken(account=made, rate_per_s=1, burst=20) == 0
+    assert call_take(account=made, rate_per_s=1, burst=20) == 0
     made.refresh_from_db()
     assert 1.5 <= made.calls_left < 3
     CloudAccount.objects.filter(pk=made.pk).update(
         calls_left=0, calls_at=factories.AT.replace(year=2000)
     )
-    assert call_taken(account=made, rate_per_s=1, burst=2) == 0
+    assert call_take(account=made, rate_per_s=1, burst=2) == 0
     made.refresh_from_db()
     assert made.calls_left == 1
 
@@ -294,12 +294,12 @@ def test_bucket_stays_as_it_is_when_the_clock_went_back():
     made = account()
     ahead = clock.now() + dt.timedelta(hours=1)
     CloudAccount.objects.filter(pk=made.pk).update(calls_left=0.25, calls_at=ahead)
-    assert call_taken(account=made, rate_per_s=0.5, burst=20) == pytest.approx(1.5)
+    assert call_take(account=made, rate_per_s=0.5, burst=20) == pytest.approx(1.5)
 
 
 def test_bucket_is_refused_when_the_account_is_gone():
     with pytest.raises(CloudAccount.DoesNotExist):
-        call_taken(account=CloudAccount())
+        call_take(account=CloudAccount())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -308,9 +308,7 @@ def test_bucket_never_gives_more_than_it_holds_when_many_ask_at_once():
 
     def taken(_: int) -> int:
         try:
-            return sum(
-                call_taken(account=made, rate_per_s=0.0001, burst=20) == 0 for _ in range(10)
-            )
+            return sum(call_take(account=made, rate_per_s=0.0001, burst=20) == 0 for _ in range(10))
         finally:
             connection.close()
 

@@ -9,9 +9,9 @@ import pytest
 
 from backend.accounts.models import CloudAccount
 from backend.common import clock
+from backend.domain.rentals import Budget
 from backend.rentals.api import cloud_accounts
-from backend.rentals.services.account_access import account_checked, account_secret
-from backend.rentals.services.cloud_accounts import MonthlyBudget
+from backend.rentals.services.account_access import account_mark_checked, account_secret
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 from tests.backend.conftest import API, fields, rows
@@ -131,7 +131,7 @@ def answering(monkeypatch):
     def prepare(identity, error=""):
         def send_task(name, kwargs=None, **_):
             assert name == "workers.check_account"
-            account_checked(account_id=kwargs["account_id"], identity=identity, error=error)
+            account_mark_checked(account_id=kwargs["account_id"], identity=identity, error=error)
 
         monkeypatch.setattr(app, "send_task", send_task)
 
@@ -166,7 +166,7 @@ def test_check_is_504_when_no_worker_answers(admin, monkeypatch):
 
 
 def test_month_counts_what_is_reserved_or_spent_in_the_budget_s_currency(admin):
-    made = account(budget=MonthlyBudget(Decimal(50), "USD"))
+    made = account(budget=Budget(Decimal(50), "USD"))
     factories.rate("USD", "1.25")
     machine(made, reserved_amount=Decimal(2))  # EUR
     gone = machine(made, state="gone", launched_at=clock.now(), gone_at=clock.now())

@@ -15,9 +15,9 @@ from backend.notifications.services.notices import (
     LEASE,
     MAX_ATTEMPTS,
     notice_claim,
-    notice_failed,
+    notice_mark_failed,
+    notice_mark_sent,
     notice_queue,
-    notice_sent,
 )
 from backend.notifications.services.subscriptions import subscription_create, subscription_secret
 from backend.web.schedules.subscription_form import SubscriptionForm
@@ -205,9 +205,9 @@ def test_notice_is_claimed_by_one_and_again_when_that_one_died():
     assert again is not None
     assert (again.pk, again.attempt) == (claimed.pk, 2)
     # the first one comes back late: its word does not count any more
-    notice_failed(notice=claimed, error="late")
-    notice_sent(notice=again)
-    notice_failed(notice=claimed, error="later")
+    notice_mark_failed(notice=claimed, error="late")
+    notice_mark_sent(notice=again)
+    notice_mark_failed(notice=claimed, error="later")
     row = Notice.objects.get()
     assert row.sent_at is not None
     assert row.last_error == ""
@@ -223,7 +223,7 @@ def test_notice_is_tried_later_and_later_and_given_up_visibly(caller):
         claimed = notice_claim()
         assert claimed is not None
         assert claimed.next_due_at == pytest.approx(clock.now() + LEASE, abs=dt.timedelta(5))
-        notice_failed(notice=claimed, error="answered 500")
+        notice_mark_failed(notice=claimed, error="answered 500")
         row = Notice.objects.get()
         if row.next_due_at is not None:
             waits.append(round((row.next_due_at - clock.now()).total_seconds() / 60))

@@ -19,7 +19,11 @@ from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.rentals.services.budgets import resource_reserve
-from backend.rentals.services.resources import resource_called, resource_created, resource_gone
+from backend.rentals.services.resources import (
+    resource_mark_called,
+    resource_mark_created,
+    resource_mark_gone,
+)
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
 from tests.backend.conftest import API, fields, rows
@@ -37,9 +41,9 @@ def launched(run: Run, *, hours: float | None = None) -> Resource:
     """The run's machine: launched so long ago."""
     resource_reserve(run=run)
     resource = Resource.objects.select_related("account", "run", "workspace").get(run=run)
-    resource_called(resource=resource, zone="fake-1a")
+    resource_mark_called(resource=resource, zone="fake-1a")
     began = clock.now() - dt.timedelta(hours=hours or 0)
-    resource_created(resource=resource, provider_id="i-1", launched_at=began)
+    resource_mark_created(resource=resource, provider_id="i-1", launched_at=began)
     return resource
 
 
@@ -116,7 +120,7 @@ def test_run_by_offer_shows_what_its_machine_costs_and_may_cost(
     resource = launched(run, hours=1.5)
     expected = {"so_far": "0.720000", "currency": "USD", "cap": "7"}
     assert known.get(url).json()["cost"] == expected
-    resource_gone(resource=resource, ended_at=resource.launched_at + dt.timedelta(minutes=5))
+    resource_mark_gone(resource=resource, ended_at=resource.launched_at + dt.timedelta(minutes=5))
     assert known.get(url).json()["cost"] == expected | {"so_far": "0.360000"}
 
 
@@ -284,7 +288,7 @@ def test_campaign_costs_what_the_ledgers_of_its_machines_say(caller: Callable[..
     Run.objects.update(started_at=clock.now() - dt.timedelta(hours=9))
     alive = launched(first, hours=2.5)
     over = launched(second, hours=5)
-    resource_gone(resource=over, ended_at=over.launched_at + dt.timedelta(minutes=1))
+    resource_mark_gone(resource=over, ended_at=over.launched_at + dt.timedelta(minutes=1))
     detail = caller().get(f"{API}/campaigns/{made.pk}").json()
     assert alive.state == ResourceState.CREATED
     # three hours begun and one
@@ -318,7 +322,7 @@ def test_resources_are_listed_with_region_lifetime_and_cost(caller: Callable[...
     assert (row["run"], row["account"]) == (str(run.pk), str(cloud.pk))
     assert (row["cost"], row["reserved"], row["currency"]) == ("0.72", "0.36", "USD")
     assert row["expires_at"] is not None
-    resource_gone(resource=resource, ended_at=None)
+    resource_mark_gone(resource=resource, ended_at=None)
     (row,) = rows(known.get(f"{API}/resources.csv"))
     assert (row["state"], row["cost"]) == ("gone", "0.72")
 
@@ -356,7 +360,7 @@ def test_list_of_resources_needs_as_many_queries_for_many(
     account()
     of = offer()
     for _ in range(4):
-        resource_gone(resource=launched(rented_run(of), hours=1), ended_at=None)
+        resource_mark_gone(resource=launched(rented_run(of), hours=1), ended_at=None)
         launched(rented_run(of))
     known = caller()
     known.get(f"{API}/resources")

@@ -88,7 +88,7 @@ def scanned_at_once(*, host: Any, actor: str) -> None:
 
 def checked_at_once(*, account: Any, actor: str) -> None:
     account_services.account_check(account=account, actor=actor)
-    account_services.account_checked(account_id=account.pk, identity="project 7", error="")
+    account_services.account_mark_checked(account_id=account.pk, identity="project 7", error="")
 
 
 def answered(case: Any, headers: dict[str, str], checks: list[Any]) -> Any:

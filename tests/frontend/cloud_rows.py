@@ -8,8 +8,8 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourceState, RunState, Step
 from backend.catalog.models import Offer
 from backend.common import clock
-from backend.rentals.services.account_access import account_checked
-from backend.rentals.services.cloud_accounts import MonthlyBudget
+from backend.domain.rentals import Budget
+from backend.rentals.services.account_access import account_mark_checked
 from tests import factories
 from tests.backend.clouds import account, charged, machine
 
@@ -27,14 +27,14 @@ class Clouds:
 
 def clouds() -> Clouds:
     """The rows; the queue has to be a fake."""
-    hetzner = account(name="Benchmarks, Hetzner", budget=MonthlyBudget(Decimal(50), "EUR"))
-    account_checked(account_id=hetzner.pk, identity="project of token 5f…", error="")
+    hetzner = account(name="Benchmarks, Hetzner", budget=Budget(Decimal(50), "EUR"))
+    account_mark_checked(account_id=hetzner.pk, identity="project of token 5f…", error="")
     aws = account(
         name="Benchmarks, AWS", provider="aws", access="static_key",
         settings={"regions": ["eu-west-1", "eu-central-1", "us-east-1"]},
         secret={"access_key_id": "AKIAEXAMPLEEXAMPLE", "secret_access_key": "y" * 40},
     )  # fmt: skip
-    account_checked(
+    account_mark_checked(
         account_id=aws.pk, identity="",
         error="auth: AWS was not able to validate the provided access credentials",
     )  # fmt: skip

@@ -7,7 +7,8 @@ import pytest
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
-from backend.rentals.services.account_access import account_checked, account_secret
+from backend.domain.rentals import Budget
+from backend.rentals.services.account_access import account_mark_checked, account_secret
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 
@@ -125,18 +126,18 @@ def test_key_file_does_not_come_back_when_it_is_refused(admin):
 @pytest.fixture
 def made(db, queued) -> CloudAccount:
     found = account(name="Bench")
-    account_checked(account_id=found.pk, identity="project 7", error="")
+    account_mark_checked(account_id=found.pk, identity="project 7", error="")
     found.refresh_from_db()
     return found
 
 
 def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
     from backend.common import clock
-    from backend.rentals.services.cloud_accounts import MonthlyBudget, account_update
+    from backend.rentals.services.cloud_accounts import account_update
 
     account_update(
         account=made, name="Bench", settings=made.settings, max_machines=7, is_enabled=True,
-        budget=MonthlyBudget(Decimal(50), "EUR"), actor="tester",
+        budget=Budget(Decimal(50), "EUR"), actor="tester",
     )  # fmt: skip
     gone = machine(made, state=ResourceState.GONE, gone_at=clock.now(), launched_at=clock.now())
     charged(gone, "0.25")
@@ -182,7 +183,7 @@ def test_check_asks_again_and_the_part_follows_until_it_is_answered(admin, made)
     assert admin.post(f"/accounts/clouds/{made.pk}/check/").status_code == 302
     part = text_of(admin.get(f"/accounts/clouds/{made.pk}/state/"))
     assert 'hx-trigger="every 2s"' in part
-    account_checked(account_id=made.pk, identity="", error="auth: unable to authenticate")
+    account_mark_checked(account_id=made.pk, identity="", error="auth: unable to authenticate")
     part = text_of(admin.get(f"/accounts/clouds/{made.pk}/state/"))
     assert "hx-trigger" not in part
     assert "unable to authenticate" in part

@@ -11,7 +11,11 @@ from backend.catalog.models import Offer
 from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.providers.machines import LaunchSpec, ProviderResource
 from backend.rentals.services.budgets import resource_reserve
-from backend.rentals.services.resources import rented_key_create, resource_called, resource_created
+from backend.rentals.services.resources import (
+    rented_key_create,
+    resource_mark_called,
+    resource_mark_created,
+)
 from tests import factories
 from tests.fakes.fake.cloud import FakeCloud, moment, now_ms
 from tests.workers.clouds import REGION, rented_run
@@ -40,7 +44,7 @@ def called(offer: Offer) -> Resource:
     rented_key_create(host=run.host)
     Run.objects.filter(pk=run.pk).update(state=RunState.LAUNCHING)
     resource = Resource.objects.get(run=run)
-    resource_called(resource=resource, zone="")
+    resource_mark_called(resource=resource, zone="")
     return resource
 
 
@@ -64,7 +68,7 @@ def created(offer: Offer) -> Resource:
     """A run whose machine runs and is known."""
     resource = called(offer)
     machine = launched(resource.account, str(resource.pk))
-    resource_created(
+    resource_mark_created(
         resource=resource, provider_id=machine.id, launched_at=machine.launched_at, zone=""
     )
     return resource

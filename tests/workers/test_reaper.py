@@ -10,7 +10,7 @@ import pytest
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
 from backend.domain.rentals import BY_HOUR, charges, stored
-from backend.rentals.services.resources import resource_created
+from backend.rentals.services.resources import resource_mark_created
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
@@ -155,7 +155,7 @@ def test_machine_goes_when_it_is_past_its_time_by_the_providers_clock(account, o
     resource = called(offer)
     hours_ago = moment(now_ms()) - 2 * HOUR
     machine = launched(account, str(resource.pk), expires_at=hours_ago)
-    resource_created(resource=resource, provider_id=machine.id, launched_at=None, zone="")
+    resource_mark_created(resource=resource, provider_id=machine.id, launched_at=None, zone="")
     assert look().ended == []  # launched just now: the expiry was written by a slow clock
     with provider_file(cloud) as database:
         database.execute("UPDATE resources SET launched_ms = launched_ms - 7200000")

@@ -16,7 +16,7 @@ from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import RunState, Step
 from backend.notifications.models import Notice
 from backend.rentals.services.cloud_accounts import account_check
-from backend.rentals.services.leaks import look_done, resource_alarm
+from backend.rentals.services.leaks import look_record, resource_alarm
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
@@ -163,7 +163,7 @@ def test_rest_waits_for_the_next_look_when_time_is_up(account, cloud, monkeypatc
 
 
 def test_nothing_is_lost_when_the_look_is_recorded_for_an_empty_cloud(account):
-    look_done(account=account, at=moment(now_ms()), ending={})
+    look_record(account=account, at=moment(now_ms()), ending={})
     account.refresh_from_db()
     assert account.ending == {}
 

@@ -26,10 +26,10 @@ from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resou
 from backend.rentals.services.resources import (
     ledger_record,
     rented_key_create,
-    resource_called,
-    resource_created,
-    resource_gone,
-    resource_refused,
+    resource_mark_called,
+    resource_mark_created,
+    resource_mark_gone,
+    resource_mark_refused,
 )
 from tests import factories
 from tests.workers.clouds import account, offer, rented_run
@@ -130,9 +130,9 @@ def reserved(run):
 
 def lived(resource, began, ended):
     """The machine as it was there from one time to the other."""
-    resource_called(resource=resource, zone="")
-    resource_created(resource=resource, provider_id=f"i-{resource.pk}", launched_at=began)
-    resource_gone(resource=resource, ended_at=ended)
+    resource_mark_called(resource=resource, zone="")
+    resource_mark_created(resource=resource, provider_id=f"i-{resource.pk}", launched_at=began)
+    resource_mark_gone(resource=resource, ended_at=ended)
 
 
 def test_reservation_is_the_price_times_the_whole_life_and_stays_as_it_is():
@@ -183,8 +183,8 @@ def test_machine_that_does_not_go_away_counts_with_what_it_costs(now):
     account(budget_amount=Decimal(2), budget_currency="USD")
     of = offer()
     leak = reserved(rented_run(of, **HOUR))
-    resource_called(resource=leak, zone="")
-    resource_created(resource=leak, provider_id="i-1", launched_at=AT)
+    resource_mark_called(resource=leak, zone="")
+    resource_mark_created(resource=leak, provider_id="i-1", launched_at=AT)
     ledger_record(resource=leak, until=AT + dt.timedelta(hours=5))
     assert "1.8 are spent or reserved" in refused(rented_run(of, **HOUR))
 
@@ -282,8 +282,8 @@ def machine(now):
     """A machine of 0.36 an hour, launched at AT."""
     account()
     resource = reserved(rented_run(offer(), parameters={"lifetime_s": 36_000}))
-    resource_called(resource=resource, zone="a")
-    resource_created(resource=resource, provider_id="i-1", launched_at=AT, zone="b")
+    resource_mark_called(resource=resource, zone="a")
+    resource_mark_created(resource=resource, provider_id="i-1", launched_at=AT, zone="b")
     return resource
 
 
@@ -307,15 +307,15 @@ def test_ledger_has_one_entry_an_hour_however_often_it_is_written(machine):
 
 def test_ledger_is_closed_at_the_end_given_by_the_provider(machine):
     ledger_record(resource=machine, until=hours(2.5))
-    resource_gone(resource=machine, ended_at=hours(1.25))
+    resource_mark_gone(resource=machine, ended_at=hours(1.25))
     closed = [(AT, 3600, Decimal("0.36")), (hours(1), 900, Decimal("0.36"))]
     assert entries(machine) == closed
     assert (machine.state, machine.gone_at) == (ResourceState.GONE, hours(1.25))
     assert resource_cost(machine) == Decimal("0.72")
     # Nothing that comes later changes it.
-    resource_gone(resource=machine, ended_at=hours(9))
+    resource_mark_gone(resource=machine, ended_at=hours(9))
     ledger_record(resource=machine, until=hours(9))
-    resource_created(resource=machine, provider_id="i-2", launched_at=hours(3))
+    resource_mark_created(resource=machine, provider_id="i-2", launched_at=hours(3))
     assert entries(machine) == closed
     assert (machine.state, machine.provider_id) == (ResourceState.GONE, "i-1")
 
@@ -360,9 +360,9 @@ def test_cost_is_unknown_before_launch_and_zero_after_a_failed_one(now):
     account()
     resource = reserved(rented_run(offer()))
     assert resource_cost(resource) is None
-    resource_called(resource=resource, zone="")
+    resource_mark_called(resource=resource, zone="")
     assert resource_cost(resource) is None
-    resource_gone(resource=resource, ended_at=None)
+    resource_mark_gone(resource=resource, ended_at=None)
     assert (resource_cost(resource), entries(resource)) == (0, [])
 
 
@@ -372,16 +372,16 @@ def test_cost_is_unknown_before_launch_and_zero_after_a_failed_one(now):
 def test_call_after_a_certain_refusal_begins_its_time_anew(now):
     account()
     resource = reserved(rented_run(offer(), **HOUR))
-    resource_called(resource=resource, zone="a")
+    resource_mark_called(resource=resource, zone="a")
     assert (resource.called_at, resource.expires_at) == (AT, hours(1))
     now(hours(0.5))
-    resource_called(resource=resource, zone="a")  # nobody knows whether the first was heard
+    resource_mark_called(resource=resource, zone="a")  # nobody knows whether the first was heard
     assert (resource.called_at, resource.expires_at) == (AT, hours(1))
-    resource_refused(resource=resource, error="full", is_certain=False)
+    resource_mark_refused(resource=resource, error="full", is_certain=False)
     assert resource.state == ResourceState.CALLED
-    resource_refused(resource=resource, error="full", is_certain=True)
+    resource_mark_refused(resource=resource, error="full", is_certain=True)
     assert resource.state == ResourceState.RESERVED
-    resource_called(resource=resource, zone="b")
+    resource_mark_called(resource=resource, zone="b")
     assert (resource.called_at, resource.expires_at) == (hours(0.5), hours(1.5))
     assert (resource.zone, resource.tried_zones) == ("b", ["a", "a"])
 
@@ -393,7 +393,7 @@ def test_key_of_a_rented_host_is_made_once_and_destroyed_with_it(machine):
     rented_key_create(host=host)
     assert bytes(host.sealed_private_key) == first
     assert b"PRIVATE KEY" not in first
-    resource_gone(resource=machine, ended_at=None)
+    resource_mark_gone(resource=machine, ended_at=None)
     host.refresh_from_db()
     assert host.sealed_private_key is None
 

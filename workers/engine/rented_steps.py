@@ -37,10 +37,10 @@ from backend.rentals.services.resources import (
     ledger_record,
     rented_host_pin,
     rented_key_create,
-    resource_called,
-    resource_created,
-    resource_gone,
-    resource_refused,
+    resource_mark_called,
+    resource_mark_created,
+    resource_mark_gone,
+    resource_mark_refused,
 )
 from workers.engine import steps
 from workers.engine.steps import Move, Wait, failed, jittered
@@ -140,7 +140,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
     provider = ProviderCalls(resource.account)
     is_first = resource.state == ResourceState.RESERVED
     with fenced(_claim(step)):
-        resource_called(resource=resource, zone=zone)
+        resource_mark_called(resource=resource, zone=zone)
     spec, token = _spec(run), str(resource.pk)
     try:
         made = provider.ask(methodcaller("launch", spec, token))
@@ -148,7 +148,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
         is_full = error.reason == Reason.CAPACITY
         if is_full or not error.retryable:
             with fenced(_claim(step)):
-                resource_refused(resource=resource, error=str(error), is_certain=is_first)
+                resource_mark_refused(resource=resource, error=str(error), is_certain=is_first)
         if is_full:
             why = f"{zone or resource.region}: {error.detail}"
             return Wait(0, why, is_progress=True)
@@ -165,7 +165,7 @@ def _zone(resource: Resource) -> str | None:
 
 
 def _created(resource: Resource, made: machines.ProviderResource) -> None:
-    resource_created(
+    resource_mark_created(
         resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
     )
 
@@ -329,9 +329,9 @@ def end(run: Run, step: Step) -> Move | Wait:
                 why = "the provider may not list it yet"
                 return Wait(min(seconds, LOOK_S[1]), why, is_progress=True)
         with fenced(_claim(step)):
-            resource_gone(resource=resource, ended_at=machine.ended_at if machine else None)
+            resource_mark_gone(resource=resource, ended_at=machine.ended_at if machine else None)
     moved = steps.tear_down(run, step)
-    return Move(moved.target, effect=lambda: resource_gone(resource=resource, ended_at=None))
+    return Move(moved.target, effect=lambda: resource_mark_gone(resource=resource, ended_at=None))
 
 
 def _found(

@@ -8,7 +8,11 @@ from backend.domain.errors import InvalidValue
 from backend.notifications.channels import channel_of
 from backend.notifications.channels.channel import Message, NotDelivered
 from backend.notifications.models import Notice
-from backend.notifications.services.notices import notice_claim, notice_failed, notice_sent
+from backend.notifications.services.notices import (
+    notice_claim,
+    notice_mark_failed,
+    notice_mark_sent,
+)
 from backend.notifications.services.subscriptions import subscription_secret
 
 log = logging.getLogger(__name__)
@@ -28,10 +32,10 @@ def deliver_due(*, may_continue: Callable[[], bool] = lambda: True) -> int:
             _send(notice)
         except NotDelivered as error:
             log.warning("%s: %s", attempt, error)
-            notice_failed(notice=notice, error=str(error))
+            notice_mark_failed(notice=notice, error=str(error))
         else:
             log.info("%s: sent", attempt)
-            notice_sent(notice=notice)
+            notice_mark_sent(notice=notice)
             sent += 1
     return sent
 

@@ -10,7 +10,11 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.machines import Access
 from backend.providers.registry import provider
-from backend.rentals.services.account_access import account_checked, account_secret, account_used
+from backend.rentals.services.account_access import (
+    account_mark_checked,
+    account_mark_used,
+    account_secret,
+)
 from workers.remote.registry import cloud
 
 log = logging.getLogger(__name__)
@@ -25,7 +29,7 @@ def access_of(account: CloudAccount) -> Access:
         secret = account_secret(account=account)
     except SealBroken as error:
         raise DriverError(Reason.AUTH, str(error), retryable=False) from error
-    account_used(account=account)
+    account_mark_used(account=account)
     return Access(kind=account.access, settings=account.settings, secret=secret)
 
 
@@ -45,7 +49,7 @@ def check(account_id: str) -> None:
         error = f"{Reason.BUG}: {type(failure).__name__}"
         trace = redacted(traceback.format_exc(), secret)
         log.error("the check of account %s failed: %s", account_id, trace)
-    account_checked(
+    account_mark_checked(
         account_id=account_id,
         identity=redacted(identity, secret),
         error=redacted(error, secret),

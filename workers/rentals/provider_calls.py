@@ -10,7 +10,7 @@ from backend.accounts.models import CloudAccount
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.machines import ProviderDriver
-from backend.rentals.services.account_access import call_taken
+from backend.rentals.services.account_access import call_take
 from workers.remote.registry import cloud
 from workers.rentals.account_access import access_of
 from workers.time_limits import step_seconds
@@ -42,7 +42,7 @@ class ProviderCalls:
 
     def _take(self, patience_s: float) -> None:
         until = time.monotonic() + patience_s
-        while (seconds := call_taken(account=self._account)) > 0:
+        while (seconds := call_take(account=self._account)) > 0:
             if time.monotonic() + seconds > until:
                 raise NoCallLeft(seconds)
             time.sleep(seconds)

@@ -31,13 +31,17 @@ from backend.rentals.selectors.leaks import (
 )
 from backend.rentals.services.leaks import (
     Ending,
-    ending_audited,
+    ending_audit,
     ending_of,
-    look_done,
-    look_failed,
+    look_record,
+    look_record_failure,
     resource_alarm,
 )
-from backend.rentals.services.resources import ledger_record, resource_created, resource_gone
+from backend.rentals.services.resources import (
+    ledger_record,
+    resource_mark_created,
+    resource_mark_gone,
+)
 from workers.rentals.orphans import Launch, Orphan, orphans
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 
@@ -104,7 +108,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
                 log.exception("reaping %s failed", account.pk)
                 look.error = f"{type(error).__name__}: {error}"
                 if not is_dry:
-                    look_failed(account=account, error=look.error)
+                    look_record_failure(account=account, error=look.error)
     return report
 
 
@@ -171,7 +175,7 @@ class _Reaping:
         self.look.error = str(error)
         log.warning("%s cannot be looked at: %s", self.account, self.look.error)
         if not self.is_dry:
-            look_failed(account=self.account, error=self.look.error)
+            look_record_failure(account=self.account, error=self.look.error)
 
     def done(self, listed: Collection[str]) -> None:
         self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
@@ -181,7 +185,7 @@ class _Reaping:
             log.info("%s of %s is gone", key, self.account)
         self.look.error = "; ".join(self.errors)
         if not self.is_dry:
-            look_done(account=self.account, at=self.now, ending=self.ending)
+            look_record(account=self.account, at=self.now, ending=self.ending)
 
     # --- the parts of a look ------------------------------------------------------------------
 
@@ -199,7 +203,7 @@ class _Reaping:
         entry = self.before.get(thing.id)
         if entry is None:
             entry = Ending(self.now.isoformat(), why)
-            ending_audited(
+            ending_audit(
                 account=self.account,
                 resource=resource,
                 id=thing.id,
@@ -231,7 +235,7 @@ class _Reaping:
                 continue
             is_named = thing.id == resource.provider_id
             if is_named or (not resource.provider_id and resource.run.is_finished):
-                resource_created(
+                resource_mark_created(
                     resource=resource,
                     provider_id=thing.id,
                     launched_at=thing.launched_at,
@@ -255,7 +259,7 @@ class _Reaping:
             elif machine.state == machines.ProviderResourceState.GONE or self.is_settled(resource):
                 self.look.closed.append(str(resource))
                 if not self.is_dry:
-                    resource_gone(resource=resource, ended_at=machine.ended_at)
+                    resource_mark_gone(resource=resource, ended_at=machine.ended_at)
 
     def described(self, resource: Resource) -> machines.ProviderResource:
         """ABSENT for one that the provider never named."""

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from backend.accounts.models import ApiToken, Scope, Workspace
 from backend.accounts.selectors.tokens import token_in_force
-from backend.accounts.services.tokens import token_used
+from backend.accounts.services.tokens import token_mark_used
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
 REALM = "rackrate"
@@ -47,7 +47,7 @@ class TokenAuthentication(BaseAuthentication):
         token = token_in_force(_presented(header))
         if token is None:
             raise AuthenticationFailed("the token is unknown, expired or revoked")
-        token_used(token=token)
+        token_mark_used(token=token)
         return TokenHolder(token), token
 
     def authenticate_header(self, request: Request) -> str:

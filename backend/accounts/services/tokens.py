@@ -82,7 +82,7 @@ def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
     return token
 
 
-def token_used(*, token: ApiToken) -> None:
+def token_mark_used(*, token: ApiToken) -> None:
     """Note the use of a token, at most once a minute."""
     now = clock.now()
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:

@@ -63,12 +63,12 @@ def notice_claim() -> Notice | None:
     return notice
 
 
-def notice_sent(*, notice: Notice) -> None:
+def notice_mark_sent(*, notice: Notice) -> None:
     """The claimed notice was delivered."""
     _claimed(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
 
 
-def notice_failed(*, notice: Notice, error: str) -> None:
+def notice_mark_failed(*, notice: Notice, error: str) -> None:
     """Try the claimed notice again later: after 1 minute, then twice as long each time, 6 hours
     at most; after MAX_ATTEMPTS no more, which its subscription shows."""
     if notice.attempt >= MAX_ATTEMPTS:

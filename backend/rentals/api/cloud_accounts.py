@@ -20,13 +20,13 @@ from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
 from backend.common.rest.table import Column, Kind
 from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
-from backend.rentals.selectors.spending import account_month
+from backend.rentals.selectors.spending import account_month, month_budget
 from backend.rentals.services.cloud_accounts import (
     MAX_MACHINES,
     AccountInUse,
-    MonthlyBudget,
     account_check,
     account_create,
     account_delete,
@@ -176,7 +176,7 @@ def _account(request: Request, account_id: UUID) -> CloudAccount:
 
 def _detail(request: Request, account_id: UUID) -> Any:
     account = _account(request, account_id)
-    budget, month = _budget(account), account_month(account)
+    budget, month = month_budget(account), account_month(account)
     shown = _row(account) | {
         "settings": account.settings,
         "budget": {"amount": budget.amount, "currency": budget.currency} if budget else None,
@@ -187,12 +187,6 @@ def _detail(request: Request, account_id: UUID) -> Any:
         },
     }
     return AccountDetail(shown).data
-
-
-def _budget(account: CloudAccount) -> MonthlyBudget | None:
-    if account.budget_amount is None:
-        return None
-    return MonthlyBudget(account.budget_amount, account.budget_currency)
 
 
 class CloudAccountsView(ListView):
@@ -218,7 +212,7 @@ class CloudAccountsView(ListView):
         account = account_create(
             **values,
             workspace=workspace_of(request),
-            budget=MonthlyBudget(**budget) if budget else None,
+            budget=Budget(**budget) if budget else None,
             actor=actor(request),
         )
         return Response(_detail(request, account.pk), status=201)
@@ -242,9 +236,9 @@ class CloudAccountView(View):
         document.is_valid(raise_exception=True)
         values = document.validated_data
         account = _account(request, account_id)
-        budget = _budget(account)
+        budget = month_budget(account)
         if "budget" in values:
-            budget = MonthlyBudget(**values["budget"]) if values["budget"] else None
+            budget = Budget(**values["budget"]) if values["budget"] else None
         account_update(
             account=account,
             name=values.get("name", account.name),

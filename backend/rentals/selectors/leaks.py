@@ -67,7 +67,7 @@ def teardowns_stuck(account: CloudAccount, now: dt.datetime) -> QuerySet[Step]:
 
 
 @dataclass(frozen=True)
-class Watched:
+class RentalFigures:
     """Figures for the monitoring."""
 
     machine_count: int
@@ -78,12 +78,12 @@ class Watched:
     """Since the account that was not looked at for longest was; None without such an account."""
 
 
-def watched() -> Watched:
+def rental_figures() -> RentalFigures:
     """How many machines there are, for how many runs, and whether somebody looks after them."""
     asked = Resource.objects.filter(state__in=(ResourceState.CALLED, ResourceState.CREATED))
     accounts = CloudAccount.objects.filter(is_enabled=True)
     oldest = accounts.aggregate(at=Min(Coalesce("reaped_at", "created_at")))["at"]
-    return Watched(
+    return RentalFigures(
         machine_count=asked.count(),
         run_count=asked.exclude(run__state__in=TERMINAL_STATES).count(),
         look_age_s=None if oldest is None else (clock.now() - oldest).total_seconds(),

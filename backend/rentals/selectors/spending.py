@@ -12,10 +12,18 @@ from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money
+from backend.domain.rentals import Budget
 from backend.domain.units import EXACT
 
 COUNTED = (ResourceState.RESERVED, ResourceState.CALLED, ResourceState.CREATED)
 """States in which a machine counts in its account and its budgets."""
+
+
+def month_budget(account: CloudAccount) -> Budget | None:
+    """The most that a calendar month may cost there; None = no cap but those of the runs."""
+    if account.budget_amount is None:
+        return None
+    return Budget(account.budget_amount, account.budget_currency)
 
 
 def account_month(account: CloudAccount) -> Cost:
@@ -27,7 +35,7 @@ def account_month(account: CloudAccount) -> Cost:
     rates = rate_table()
     unknown: dict[str, None] = {}
     known = EXACT.create_decimal(0)
-    for money in account_taken(account):
+    for money in month_amounts(account):
         try:
             known = EXACT.add(known, rates.convert(money, currency).amount)
         except UnknownRate:
@@ -47,14 +55,16 @@ def machines_rented(account: CloudAccount) -> QuerySet[Resource]:
     return machines.order_by(is_gone, "-created_at")
 
 
-def account_taken(account: CloudAccount) -> list[Money]:
+def month_amounts(account: CloudAccount) -> list[Money]:
     """What of the account's budget of this calendar month (UTC) is spent or reserved."""
     now = clock.now().astimezone(dt.UTC)
     month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return machines_cost(account.resources.all(), since=month)
+    return machine_amounts(account.resources.all(), since=month)
 
 
-def machines_cost(machines: QuerySet[Resource], *, since: dt.datetime | None = None) -> list[Money]:
+def machine_amounts(
+    machines: QuerySet[Resource], *, since: dt.datetime | None = None
+) -> list[Money]:
     """What the machines cost: of those that are gone what they did, since then; of the others
     what is reserved, or what they cost already where that is more."""
     spent = LedgerEntry.objects.filter(

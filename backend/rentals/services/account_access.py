@@ -28,7 +28,7 @@ def account_secret(*, account: CloudAccount) -> dict[str, str]:
     return secret
 
 
-def account_used(*, account: CloudAccount) -> None:
+def account_mark_used(*, account: CloudAccount) -> None:
     """Note that a worker uses the access: once a minute on the row, once an hour in the trail."""
     now = clock.now()
     if account.last_used_at is not None and account.last_used_at > now - USE_NOTED_EVERY:
@@ -44,7 +44,7 @@ def account_used(*, account: CloudAccount) -> None:
 
 
 @transaction.atomic
-def account_checked(*, account_id: UUID | str, identity: str, error: str) -> None:
+def account_mark_checked(*, account_id: UUID | str, identity: str, error: str) -> None:
     """Keep who the provider says we are, or why it does not; `error` holds no secret."""
     account = CloudAccount.objects.select_for_update().get(pk=account_id)
     account.check_requested_at = None
@@ -71,7 +71,7 @@ _TAKE_CALL = """
 """
 
 
-def call_taken(*, account: CloudAccount, rate_per_s: float = 5, burst: float = 20) -> float:
+def call_take(*, account: CloudAccount, rate_per_s: float = 5, burst: float = 20) -> float:
     """Take one call from the account's bucket: 0 = go on, else the seconds until one is there.
 
     The bucket holds `burst` calls and fills by `rate_per_s`. One statement, so that any number of

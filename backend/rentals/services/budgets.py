@@ -11,7 +11,12 @@ from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
 from backend.domain.rentals import Budget, Cap, refusal
-from backend.rentals.selectors.spending import COUNTED, account_taken, machines_cost
+from backend.rentals.selectors.spending import (
+    COUNTED,
+    machine_amounts,
+    month_amounts,
+    month_budget,
+)
 
 LOCK_CLASS = 0x7261636B
 """Of the advisory locks; the second number is of the workspace."""
@@ -91,9 +96,9 @@ def _caps(run: Run, resource: Resource, account: CloudAccount) -> list[Cap]:
     if campaign is not None and campaign.budget_amount is not None:
         of_round = Resource.objects.filter(run__campaign=campaign, run__round=run.round)
         budget = Budget(campaign.budget_amount, campaign.budget_currency)
-        caps.append(Cap("budget of the campaign's round", budget, machines_cost(of_round)))
-    if account.budget_amount is not None:
-        budget = Budget(account.budget_amount, account.budget_currency)
+        caps.append(Cap("budget of the campaign's round", budget, machine_amounts(of_round)))
+    monthly = month_budget(account)
+    if monthly is not None:
         name = f"month's budget of the account {account.name}"
-        caps.append(Cap(name, budget, account_taken(account)))
+        caps.append(Cap(name, monthly, month_amounts(account)))
     return caps

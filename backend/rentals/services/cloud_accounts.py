@@ -6,8 +6,6 @@ The secret is sealed as soon as it arrives. Only a worker opens it (account_acce
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
 
 from django.conf import settings as server
 from django.db import transaction
@@ -21,6 +19,7 @@ from backend.common.crypto import sealed
 from backend.common.queue import Task, enqueue
 from backend.common.sealing import identity_of
 from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.rentals import Budget
 from backend.providers.accounts import (
     checked_secret,
     checked_settings,
@@ -40,14 +39,6 @@ class AccountInUse(DomainError):
         self.machines = machines
 
 
-@dataclass(frozen=True)
-class MonthlyBudget:
-    """The most that a calendar month may cost."""
-
-    amount: Decimal
-    currency: str
-
-
 @transaction.atomic
 def account_create(
     *,
@@ -58,7 +49,7 @@ def account_create(
     settings: Mapping[str, object],
     secret: Mapping[str, object],
     max_machines: int,
-    budget: MonthlyBudget | None,
+    budget: Budget | None,
     actor: str,
 ) -> CloudAccount:
     """An account whose provider is asked at once who we are; raises InvalidValue with a pointer."""
@@ -83,7 +74,7 @@ def account_update(
     name: str,
     settings: Mapping[str, object],
     max_machines: int,
-    budget: MonthlyBudget | None,
+    budget: Budget | None,
     is_enabled: bool,
     actor: str,
 ) -> CloudAccount:
@@ -210,7 +201,7 @@ def _name(account: CloudAccount, name: str) -> None:
     account.name = name
 
 
-def _limit(account: CloudAccount, max_machines: int, budget: MonthlyBudget | None) -> None:
+def _limit(account: CloudAccount, max_machines: int, budget: Budget | None) -> None:
     if isinstance(max_machines, bool) or not 0 <= max_machines <= MAX_MACHINES:
         raise InvalidValue("/max_machines", f"a number from 0 to {MAX_MACHINES} is needed")
     if budget is not None and budget.amount <= 0:

@@ -33,7 +33,7 @@ class Ending:
 
 
 @transaction.atomic
-def look_failed(*, account: CloudAccount, error: str) -> None:
+def look_record_failure(*, account: CloudAccount, error: str) -> None:
     """The provider could not be asked; people are told of the third time in a row."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     account.failed_looks += 1
@@ -50,7 +50,7 @@ def look_failed(*, account: CloudAccount, error: str) -> None:
 
 
 @transaction.atomic
-def look_done(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, Ending]) -> None:
+def look_record(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, Ending]) -> None:
     """The account's machines were compared with ours; `ending` by the provider's id is what had to
     go and is not seen gone. People are told once of each that does not go away."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
@@ -79,7 +79,7 @@ def ending_of(account: CloudAccount) -> dict[str, Ending]:
     return {provider_id: Ending(**entry) for provider_id, entry in account.ending.items()}
 
 
-def ending_audited(*, account: CloudAccount, resource: Resource | None, **detail: object) -> None:
+def ending_audit(*, account: CloudAccount, resource: Resource | None, **detail: object) -> None:
     """Note that the reaper asks something to go: what, and why."""
     audit_record(
         workspace=account.workspace,

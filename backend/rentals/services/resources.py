@@ -51,7 +51,7 @@ def rented_host_pin(*, host: Host, address: str, port: int, username: str, host_
 
 
 @transaction.atomic
-def resource_called(*, resource: Resource, zone: str) -> None:
+def resource_mark_called(*, resource: Resource, zone: str) -> None:
     """To be saved before the provider is asked to launch it; its time begins with the first call
     that may have been heard."""
     _lock(resource)
@@ -66,7 +66,7 @@ def resource_called(*, resource: Resource, zone: str) -> None:
 
 
 @transaction.atomic
-def resource_refused(*, resource: Resource, error: str, is_certain: bool) -> None:
+def resource_mark_refused(*, resource: Resource, error: str, is_certain: bool) -> None:
     """The provider says no, and the zone counts as tried. When it is certain that no earlier call
     was heard either, no machine exists, at most parts of it."""
     _lock(resource)
@@ -78,7 +78,7 @@ def resource_refused(*, resource: Resource, error: str, is_certain: bool) -> Non
 
 
 @transaction.atomic
-def resource_created(
+def resource_mark_created(
     *, resource: Resource, provider_id: str, launched_at: dt.datetime | None, zone: str = ""
 ) -> None:
     """The provider named the machine. What it says first counts; one that is gone stays so."""
@@ -97,7 +97,7 @@ def resource_created(
 
 
 @transaction.atomic
-def resource_gone(*, resource: Resource, ended_at: dt.datetime | None) -> None:
+def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> None:
     """The provider says that nothing of it is left: the ledger is closed at `ended_at`, or now,
     and its key destroyed. Saying it twice changes nothing."""
     _lock(resource)

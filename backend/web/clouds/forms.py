@@ -9,10 +9,11 @@ from django import forms
 from django.utils.text import capfirst
 
 from backend.accounts.models import AccessKind, CloudAccount
+from backend.domain.rentals import Budget
 from backend.providers.accounts import COMMON
 from backend.providers.base import SecretField, Setting
 from backend.providers.registry import provider as provider_record
-from backend.rentals.services.cloud_accounts import MAX_MACHINES, MonthlyBudget
+from backend.rentals.services.cloud_accounts import MAX_MACHINES
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, text
 
@@ -189,7 +190,7 @@ class LimitsForm(_CloudForm):
         data = self.cleaned_data
         amount = data.get("budget_amount")
         currency = (data.get("budget_currency") or "USD").upper()
-        budget = None if amount is None else MonthlyBudget(amount, currency)
+        budget = None if amount is None else Budget(amount, currency)
         return {"max_machines": data.get("max_machines") or 0, "budget": budget}
 
 

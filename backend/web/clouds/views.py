@@ -18,10 +18,9 @@ from backend.domain.errors import InvalidValue
 from backend.providers.accounts import account_providers, is_static_key
 from backend.providers.registry import provider as provider_record
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
-from backend.rentals.selectors.spending import account_month, machines_rented
+from backend.rentals.selectors.spending import account_month, machines_rented, month_budget
 from backend.rentals.services.cloud_accounts import (
     AccountInUse,
-    MonthlyBudget,
     account_check,
     account_create,
     account_delete,
@@ -243,7 +242,6 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Rents nothing there from now on, or again; machines that live go on."""
     demand(request, Scope.ADMIN)
     account = _account(account_id)
-    amount = account.budget_amount
     is_enabled = request.POST.get("enabled") == "1"
     try:
         account_update(
@@ -251,7 +249,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             name=account.name,
             settings=account.settings,
             max_machines=account.max_machines,
-            budget=None if amount is None else MonthlyBudget(amount, account.budget_currency),
+            budget=month_budget(account),
             is_enabled=is_enabled,
             actor=request.user.get_username(),
         )
