@@ -68,7 +68,7 @@ def test_authentication_methods_are_those_of_the_model_when_compared():
     assert methods == set(AccessKind.values)
 
 
-# --- made, changed, given up ----------------------------------------------------------------------
+# --- made, changed, removed -----------------------------------------------------------------------
 
 
 def test_account_keeps_its_secret_sealed_and_asks_who_we_are_when_made(

@@ -180,7 +180,7 @@ def test_month_counts_what_is_reserved_or_spent_in_the_budget_s_currency(admin):
     assert shown["machines"] == 2
 
 
-# --- given up, and who may ------------------------------------------------------------------------
+# --- removed, and who may -------------------------------------------------------------------------
 
 
 def test_delete_disables_and_is_409_while_machines_may_exist(admin):

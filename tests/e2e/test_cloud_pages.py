@@ -82,7 +82,7 @@ def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser,
         expect(page.locator("#cloud-state")).to_contain_text("project 815", timeout=5_000)
         expect(page.locator("[hx-trigger]")).to_have_count(0)
         page.get_by_role("button", name="Remove account").click()
-        expect(page.locator(".notice").first).to_contain_text("given up")
+        expect(page.locator(".notice").first).to_contain_text("removed")
 
 
 def test_account_and_rental_work_without_scripts(browser, site, rows):

@@ -17,7 +17,7 @@ from workers.time_limits import step_seconds
 
 T = TypeVar("T")
 CALL_S = 30
-"""One call of a driver; drivers themselves give up after about 20 s."""
+"""One call of a driver; drivers themselves stop after about 20 s."""
 PATIENCE_S = 5.0
 
 

@@ -1,7 +1,7 @@
 """Compares what runs at the providers with what we know of, and ends what should not run.
 
 Needs PostgreSQL and the providers only. What the provider lists under our tag counts, not what was
-asked of it: something is gone when a later look does not find it. One reaper at a time looks at an
+asked of it: something is gone when a later look does not list it. One reaper at a time looks at an
 account; a second one passes it over.
 """
 
@@ -60,7 +60,7 @@ class TimeIsUp(DriverError):
 
 @dataclass
 class Look:
-    """What one look at an account found and did. Lists hold words for a person."""
+    """What one look at an account saw and did. Lists hold words for a person."""
 
     account: str
     provider: str
@@ -73,7 +73,7 @@ class Look:
     verified: list[str] = field(default_factory=list)
     """Asked to go earlier, and gone now."""
     closed: list[str] = field(default_factory=list)
-    """Launches of ended runs whose machine was found gone."""
+    """Launches of ended runs whose machine is gone."""
     error: str = ""
     is_skipped: bool = False
     """Another reaper is at it, or time was up."""
@@ -218,6 +218,7 @@ class _Reaping:
             self.ask(methodcaller("terminate", thing))
             entry = replace(entry, error="")
         except DriverError as error:
+            # Without time left nothing was asked: no failure of the provider, so no alarm.
             is_failure = not isinstance(error, TimeIsUp)
             entry = replace(entry, failed=entry.failed + is_failure, error=str(error))
             self.errors.append(f"{thing.id}: {error}")

@@ -2,10 +2,7 @@
 
 from django.db import models
 
-from backend.accounts.models import (
-    AuditEntry,
-    Workspace,
-)
+from backend.accounts.models import AuditEntry, Workspace
 
 
 def audit_record(

@@ -6,12 +6,7 @@ import secrets
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from backend.accounts.models import (
-    ROLES,
-    Scope,
-    SignInLink,
-    User,
-)
+from backend.accounts.models import ROLES, Scope, SignInLink, User
 from backend.accounts.selectors.people import sign_in_links
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record

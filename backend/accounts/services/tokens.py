@@ -5,11 +5,7 @@ import secrets
 
 from django.db import transaction
 
-from backend.accounts.models import (
-    ApiToken,
-    Scope,
-    Workspace,
-)
+from backend.accounts.models import ApiToken, Scope, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
@@ -18,9 +14,6 @@ from backend.domain.errors import InvalidValue
 DEFAULT_LIFE = dt.timedelta(days=90)
 SECRET_BYTES = 24
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
-
-
-# --- API tokens -----------------------------------------------------------------------------------
 
 
 @transaction.atomic

@@ -66,10 +66,10 @@ class Resource(Identified):
     """When it began, by the provider's word."""
     gone_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)
-    """When the provider last told of it."""
+    """When the provider last listed or described it."""
     last_error = models.TextField(blank=True)
     is_alarmed = models.BooleanField(default=False)
-    """Whether people were told that it does not go away."""
+    """Whether people were notified that it does not go away."""
 
     class Meta:
         ordering = ("-created_at",)

@@ -7,6 +7,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common.crypto import opened, sealed
+from backend.common.sealing import identity_of
 from backend.domain.errors import InvalidValue
 from backend.notifications.channels import channel_of
 from backend.notifications.models import NoticeKind, Subscription
@@ -85,11 +86,7 @@ def subscription_secret(*, subscription: Subscription) -> bytes:
     """The key of the signatures in the clear, for the worker that signs; empty without one."""
     if subscription.sealed_secret is None:
         return b""
-    return opened(bytes(subscription.sealed_secret), identity=_identity(subscription))
-
-
-def _identity(subscription: Subscription) -> str:
-    return f"subscription:{subscription.pk}"
+    return opened(bytes(subscription.sealed_secret), identity=identity_of(subscription))
 
 
 def _seal(subscription: Subscription, secret: str | None) -> None:
@@ -100,7 +97,7 @@ def _seal(subscription: Subscription, secret: str | None) -> None:
         raise InvalidValue(
             "/secret", f"{MIN_SECRET_CHARACTERS} to {MAX_SECRET_CHARACTERS} characters are needed"
         )
-    subscription.sealed_secret = sealed(secret.encode(), identity=_identity(subscription))
+    subscription.sealed_secret = sealed(secret.encode(), identity=identity_of(subscription))
 
 
 def _checked_kinds(kinds: Sequence[str]) -> list[str]:

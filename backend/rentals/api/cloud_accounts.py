@@ -1,4 +1,4 @@
-"""Accounts at clouds: make, look at, change, check and give up; for admins."""
+"""Accounts at clouds: make, look at, change, check and remove; for admins."""
 
 import time
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ class AccountDocument(Strict):
 
 
 class SecretDocument(Strict):
-    """Another secret, perhaps another way in; what is not given stays as it is."""
+    """Another secret, perhaps another authentication method; what is not given stays as it is."""
 
     access = TextField(max_length=20, required=False)
     settings = serializers.DictField(required=False)

@@ -24,6 +24,7 @@ def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
     recent = Q(resources__gone_at__gt=now - STILL_LOOKED_AT)
     alive = Q(resources__state__in=[*set(ResourceState) - {ResourceState.GONE}])
     is_open = Q(sealed_secret__isnull=False) | Q(access__in=KEYLESS)
+    # Joined with machines an account would come once for each of them; hence the inner query.
     due = CloudAccount.objects.filter(Q(is_enabled=True) | alive | (recent & is_open))
     return (
         CloudAccount.objects.filter(pk__in=due.values("pk"))
@@ -50,7 +51,8 @@ def resources_left(account: CloudAccount) -> QuerySet[Resource]:
 
 def teardowns_stuck(account: CloudAccount, now: dt.datetime) -> QuerySet[Step]:
     """Open teardowns of rented machines that failed ALARM_AFTER times in a row or take very long,
-    and of which nobody was told yet."""
+    and have not been a notice yet."""
+    # An attempt counts from its claim: the third one has failed when its lease is gone.
     has_failed = Q(attempt__gt=ALARM_AFTER) | Q(attempt=ALARM_AFTER, lease_until=None)
     settle = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
     return (

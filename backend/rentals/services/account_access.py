@@ -55,6 +55,8 @@ def account_mark_checked(*, account_id: UUID | str, identity: str, error: str) -
     account.save(update_fields=["check_requested_at", "checked_at", "check_error", "identity"])
 
 
+# The clock is read once, so that both columns hold the same instant; where it was set back, the
+# bucket does not empty.
 _TAKE_CALL = """
     UPDATE accounts_cloudaccount AS account
     SET calls_left = bucket.filled - (bucket.filled >= 1)::int, calls_at = bucket.at

@@ -27,12 +27,12 @@ class BudgetExceeded(DomainError):
 
 
 class QuotaReached(DomainError):
-    """As many machines live as the account allows; later there may be room."""
+    """As many machines exist as the account allows; it is worth trying again later."""
 
 
 @transaction.atomic
 def resource_reserve(*, run: Run) -> None:
-    """Reserve what the run's machine may cost at most, and its place in the account.
+    """Reserve what the run's machine may cost at most, and count it in the account.
 
     At the price in force now, which becomes the run's. What is reserved already stays. Raises
     BudgetExceeded, and QuotaReached where it is worth trying again.
@@ -63,6 +63,7 @@ def resource_reserve(*, run: Run) -> None:
 def _lock_budgets(workspace_id: UUID) -> None:
     """Until the end of the transaction nobody else reserves; each sees what the one before took."""
     with connection.cursor() as cursor:
+        # The second key of an advisory lock is a signed number of 32 bits.
         key = workspace_id.int & 0x7FFF_FFFF
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_CLASS, key])
 

@@ -31,7 +31,7 @@ MAX_MACHINES = 1000
 
 
 class AccountInUse(DomainError):
-    """Machines of the account are alive: it cannot be given up yet."""
+    """Machines of the account may exist: without access they could not be ended."""
 
     def __init__(self, machines: int) -> None:
         plural = "" if machines == 1 else "s"
@@ -119,7 +119,7 @@ def account_secret_replace(
     secret: Mapping[str, object],
     actor: str,
 ) -> CloudAccount:
-    """Another secret, perhaps another way in; raises InvalidValue with a pointer."""
+    """Another secret, perhaps another authentication method; raises InvalidValue with a pointer."""
     account = _locked(account)
     are_allowed = server.CLOUD_ENDPOINTS
     checked = checked_settings(
@@ -183,6 +183,7 @@ def _refuse_stranding(account: CloudAccount, requested: Mapping[str, object]) ->
     )
     if not alive:
         return
+    # Under another project or role the provider would list none of them, so none would be ended.
     for name in identity_settings(account.provider):
         if requested.get(name) != account.settings.get(name):
             raise InvalidValue(f"/settings/{name}", "machines of the account may still exist there")
@@ -202,6 +203,7 @@ def _name(account: CloudAccount, name: str) -> None:
 
 
 def _limit(account: CloudAccount, max_machines: int, budget: Budget | None) -> None:
+    # A JSON true is an int to Python.
     if isinstance(max_machines, bool) or not 0 <= max_machines <= MAX_MACHINES:
         raise InvalidValue("/max_machines", f"a number from 0 to {MAX_MACHINES} is needed")
     if budget is not None and budget.amount <= 0:

@@ -1,4 +1,4 @@
-"""What the reaper found at a provider, kept on the account, and who is told when it cannot help."""
+"""What the reaper saw at a provider, stored on the account, and the notices when it cannot help."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from django.conf import settings
 from django.db import transaction
 
-from backend.accounts.models import CloudAccount
+from backend.accounts.models import CloudAccount, Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Resource
 from backend.benchmarks.services.run_completion import page_url
@@ -34,15 +34,16 @@ class Ending:
 
 @transaction.atomic
 def look_record_failure(*, account: CloudAccount, error: str) -> None:
-    """The provider could not be asked; people are told of the third time in a row."""
+    """The provider could not be asked; the third failure in a row is a notice."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     account.failed_looks += 1
     account.reap_error = error[:2000]
     account.save(update_fields=["failed_looks", "reap_error"])
+    # Equal, not at least: one notice for each row of failures.
     if account.failed_looks == ALARM_AFTER:
         last = account.reaped_at.isoformat() if account.reaped_at else "never"
         _notify(
-            account,
+            account.workspace,
             key=f"leak:{account.pk}:{last}",
             title=f"The machines of {account.name} cannot be looked at",
             detail=f"{ALARM_AFTER} looks failed, the last good one was: {last}. {error}",
@@ -52,7 +53,7 @@ def look_record_failure(*, account: CloudAccount, error: str) -> None:
 @transaction.atomic
 def look_record(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, Ending]) -> None:
     """The account's machines were compared with ours; `ending` by the provider's id is what had to
-    go and is not seen gone. People are told once of each that does not go away."""
+    go and is not seen gone. Each that does not go away is one notice."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     settled = at - dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
     entries = {}
@@ -60,7 +61,7 @@ def look_record(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, 
         is_stuck = entry.failed >= ALARM_AFTER or dt.datetime.fromisoformat(entry.since) < settled
         if is_stuck and not entry.is_alarmed:
             _notify(
-                account,
+                account.workspace,
                 key=f"leak:{account.pk}:{provider_id[:80]}",
                 title=f"{account.name}: {provider_id[:100]} does not go away",
                 detail=f"Asked to go since {entry.since}: {entry.why}. {entry.error}".strip(),
@@ -90,37 +91,31 @@ def ending_audit(*, account: CloudAccount, resource: Resource | None, **detail: 
     )
 
 
-# --- alarms -----------------------------------------------------------------------------------------
-
-
 @transaction.atomic
 def resource_alarm(*, resource: Resource, detail: str) -> None:
-    """Tell people, once, that a machine does not go away."""
+    """Notify people, once, that a machine does not go away."""
     resource = Resource.objects.select_for_update(of=("self",)).get(pk=resource.pk)
     if resource.is_alarmed:
         return
     resource.is_alarmed = True
     resource.save(update_fields=["is_alarmed"])
-    notice_queue(
-        workspace=resource.workspace,
-        kind=NoticeKind.LEAK,
+    _notify(
+        resource.workspace,
         key=f"leak:{resource.pk}",
-        document={
-            "title": f"{resource.machine_type} in {resource.region} does not go away",
-            "detail": detail,
-            "url": page_url("runs", resource.run_id),
-        },
+        title=f"{resource.machine_type} in {resource.region} does not go away",
+        detail=detail,
+        url=page_url("runs", resource.run_id),
     )
 
 
-def _notify(account: CloudAccount, *, key: str, title: str, detail: str) -> None:
+def _notify(workspace: Workspace, *, key: str, title: str, detail: str, url: str = "") -> None:
     notice_queue(
-        workspace=account.workspace,
+        workspace=workspace,
         kind=NoticeKind.LEAK,
         key=key,
         document={
             "title": title,
             "detail": detail,
-            "url": f"{settings.PUBLIC_URL.rstrip('/')}/accounts/clouds/",
+            "url": url or f"{settings.PUBLIC_URL.rstrip('/')}/accounts/clouds/",
         },
     )

@@ -57,6 +57,7 @@ def resource_mark_called(*, resource: Resource, zone: str) -> None:
     _lock(resource)
     if resource.state not in (ResourceState.RESERVED, ResourceState.CALLED):
         return
+    # A retry is the same launch: its time is not extended.
     if resource.state == ResourceState.RESERVED:
         resource.called_at = clock.now()
         resource.expires_at = resource.called_at + dt.timedelta(seconds=resource.lifetime_s)
@@ -105,6 +106,7 @@ def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> N
         return
     resource.gone_at = ended_at or clock.now()
     if resource.provider_id:
+        # Where the provider never said when it began: rather an hour too much than one too few.
         resource.launched_at = resource.launched_at or resource.called_at
         _record(resource, resource.gone_at)
         _audit(resource, "resource_gone")
@@ -176,4 +178,5 @@ def _record(resource: Resource, until: dt.datetime) -> None:
         unique_fields=["resource", "period_start"],
         update_fields=["seconds", "amount", "currency"],
     )
+    # An earlier look was by a clock that ran ahead, or the provider dates the end before it.
     resource.ledger.filter(period_start__gte=until).delete()

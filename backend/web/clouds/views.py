@@ -177,7 +177,6 @@ def cloud_state(request: HttpRequest, account_id: UUID) -> HttpResponse:
 @readable
 @require_POST
 def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
-    """Other places and limits."""
     demand(request, Scope.ADMIN)
     account = _account(account_id)
     form = _limits_form(account, request.POST)
@@ -204,7 +203,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 @readable
 @require_POST
 def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
-    """Another secret, perhaps another way in."""
+    """Another secret, perhaps another authentication method."""
     demand(request, Scope.ADMIN)
     account = _account(account_id)
     form = _login_form(account, request.POST)
@@ -261,12 +260,12 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 @readable
 @require_POST
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
-    """Gives the account up: nothing is rented there, and its secret is forgotten."""
+    """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)
     try:
         account_delete(account=_account(account_id), actor=request.user.get_username())
     except AccountInUse as error:
         messages.error(request, f"Not done: {error}.")
     else:
-        messages.success(request, "The account is given up and its secret forgotten.")
+        messages.success(request, "The account is removed and its secret forgotten.")
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

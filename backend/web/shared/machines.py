@@ -26,7 +26,7 @@ class MachineLine:
     state: str
     tone: str
     purchase: str
-    place: str
+    location: str
     reserved: str
     cost: str
     lived_s: float | None
@@ -47,7 +47,7 @@ def line(resource: Resource) -> MachineLine:
         state="never made" if was_never else STATES[state],
         tone="bad" if resource.is_alarmed else TONES.get(state, ""),
         purchase=PURCHASES[ResourcePurchase(resource.purchase_model)],
-        place=" · ".join(part for part in (resource.region, resource.zone) if part),
+        location=" · ".join(part for part in (resource.region, resource.zone) if part),
         reserved=_amount(resource.reserved_amount, resource.currency),
         cost=_amount(cost, resource.currency),
         lived_s=_lived_s(resource),
