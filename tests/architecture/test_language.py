@@ -73,8 +73,6 @@ NOT_YET_TEXTS: tuple[str, ...] = (
     "workers/management",
     "workers/pricelists",
     "workers/remote",
-    "frontend/src",
-    "frontend/templates",
 )
 NOT_YET_CLASSES = {
     "Answer",

@@ -196,7 +196,7 @@ def test_operator_makes_a_campaign_and_starts_it(browser, site, rows):
         page.get_by_label("Profile").select_option("full")
         expect(seconds).to_have_attribute("placeholder", "15")
         seconds.fill("1.5")
-        page.get_by_role("button", name="Make the campaign").click()
+        page.get_by_role("button", name="Create the campaign").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("night runs")
         expect(page.get_by_text("Not started yet")).to_be_visible()
         page.get_by_role("button", name="Start the campaign").click()

@@ -184,7 +184,7 @@ def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
 
 
 def test_list_is_read_by_itself_once_an_admin_says_so(client, feed):
-    assert "Read this list by itself" not in text_of(client.get("/prices/"))
+    assert "Refresh this list automatically" not in text_of(client.get("/prices/"))
     admin = signed_in(client, "admin")
     refused = admin.post("/prices/lists/", {"list": "azure/on_demand", "region": ""})
     assert 'id="region_error"' in text_of(refused)

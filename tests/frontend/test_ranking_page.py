@@ -169,7 +169,7 @@ def test_heads_have_a_button_that_adds_their_column_to_the_order(client, few):
     buttons = {b["value"]: b for b in Tags(text).named("button") if b.get("name") == "also"}
     assert buttons["-score"]["form"] == "ranking-form"
     assert buttons["-score"]["aria-label"] == "Add Score to the order"
-    assert buttons["-price"]["aria-label"] == "Turn round Price among the keys"
+    assert buttons["-price"]["aria-label"] == "Reverse Price among the keys"
     answer = client.get("/?sort=price&also=-score&provider=")
     assert answer.headers["Location"] == "/?sort=price,-score"
 

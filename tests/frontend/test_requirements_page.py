@@ -64,7 +64,7 @@ def test_four_c1_stand_before_one_cc2(client: Client, demo: None) -> None:
 
 def test_failures_are_grouped_by_their_reason(client: Client, demo: None) -> None:
     html = page(client, f"{AMAZON}&max_servers=20&kinds=cloud")
-    groups = {row[0]: row[1:] for row in table(html, "What fails alone, and why")}
+    groups = {row[0]: row[1:] for row in table(html, "Excluded offers, and why")}
     assert groups["More than 20 servers would be needed"][0] == "2"
     assert (
         "aws-t1-micro-2013 : 205 servers are needed, 20 are allowed"
@@ -85,14 +85,14 @@ def test_one_type_is_not_known_by_reason_of_its_kind_or_price(client: Client, db
     factories.sample(offer, 5)
     html = page(client, f"{PAGE}?target=memory_latency_ns:80&kinds=cloud&disk_gb=1")
     assert "No fleet reaches it" in html
-    reasons = {row[0]: row[2] for row in table(html, "What fails alone, and why")}
+    reasons = {row[0]: row[2] for row in table(html, "Excluded offers, and why")}
     assert reasons.keys() == {"Its kind is dedicated", "Memory latency: too high"}
     assert (
         "slow : Memory latency is 900, at most 80 is asked for"
         in (reasons["Memory latency: too high"])
     )
     disk = page(client, f"{PAGE}?disk_gb=1&kinds=cloud")
-    assert table(disk, "What fails alone, and why")[1][0] == "Disk: not known"
+    assert table(disk, "Excluded offers, and why")[1][0] == "Disk: not known"
 
 
 def test_form_keeps_what_was_typed_with_the_error_beside_it(client: Client, demo: None) -> None:

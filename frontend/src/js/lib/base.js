@@ -2,12 +2,12 @@
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
-/** The theme in force: the one chosen here, else the system's. */
+/** The current theme: the one chosen here, else the system's. */
 export function theme() {
   return document.documentElement.dataset.theme || (prefersDark.matches ? "dark" : "light");
 }
 
-/** Calls back whenever the theme in force changes. */
+/** Calls back whenever the current theme changes. */
 export function onThemeChange(callback) {
   document.addEventListener("rackrate:theme", callback);
   prefersDark.addEventListener("change", callback);

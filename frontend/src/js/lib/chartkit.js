@@ -34,7 +34,7 @@ Chart.register(
   annotation,
 );
 
-/** Applies type and colours of the theme in force to charts made from now on. */
+/** Applies type and colours of the current theme to charts made from now on. */
 export function applyTheme() {
   Chart.defaults.animation = false;
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;

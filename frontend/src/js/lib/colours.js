@@ -1,6 +1,6 @@
 // Colours come from the style sheet, so that chart, legend and table agree in both themes.
 
-/** Value of a custom property in the theme in force. */
+/** Value of a custom property in the current theme. */
 export function token(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

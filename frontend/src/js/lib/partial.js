@@ -1,7 +1,7 @@
 // Parts of a page are replaced by htmx; its settings are in the page's meta element.
 import htmx from "htmx.org";
 
-/** Calls back with the element of this id now and each time a swap brings a new one. */
+/** Calls back with the element of this id now and each time a swap inserts a new one. */
 export function onEach(id, callback) {
   let current = null;
   const look = () => {
@@ -15,7 +15,7 @@ export function onEach(id, callback) {
   document.body.addEventListener("htmx:afterSwap", look);
 }
 
-/** Lets `<details id>` stay as a person left them when a swap brings their successors. */
+/** Lets `<details id>` stay as a person left them when a swap inserts their successors. */
 export function keepDetailsOpen() {
   const open = new Map();
   document.body.addEventListener("htmx:beforeSwap", () => {

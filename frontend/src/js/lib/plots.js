@@ -9,7 +9,7 @@ const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
 const GLYPHS = { line: ["●", "▲", "■", "◆", "✳", "✕"], dots: ["○", "△", "□", "◇", "✳", "✕"] };
 const MOST_DOTTED = 40; // longer lines are drawn without a dot at every value
 const DAY = 86_400_000;
-const FEW_DAYS = 8; // up to which the hour is told, too
+const FEW_DAYS = 8; // up to which the hour is shown, too
 
 const tone = (mark) => token(`--series-${mark.tone % SHAPES.length}`);
 const isDotted = (mark) => mark.values.filter((value) => value !== null).length <= MOST_DOTTED;
@@ -138,7 +138,7 @@ function xAxis(plot) {
   if (plot.x.kind === "time") return { ...common, ...timeRange(plot.x.values), type: "linear" };
   const ticks = { maxTicksLimit: 8, maxRotation: 0 };
   const last = plot.x.values.at(-1);
-  // Signs that stand at the end need room; a line ends there.
+  // Dots at the end need space; a line may end at the edge.
   const end = plot.marks.every((mark) => mark.kind === "dots") ? { suggestedMax: last * 1.05 } : { max: last };
   return { ...common, min: 0, ...end, type: "linear", ticks };
 }

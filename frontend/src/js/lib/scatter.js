@@ -6,7 +6,7 @@ import { isHollow, providerColour, providerEdge, providerShape, token } from "./
 Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
 
 // Of each shape that a provider's record may name: Chart.js's style, its rotation, and the signs of the legend, the
-// second of them for hollow points, which tell the second use of a colour.
+// second of them for hollow points, which mark the second use of a colour.
 const SHAPES = {
   circle: ["circle", 0, "●", "○"],
   square: ["rect", 0, "■", "□"],
@@ -170,7 +170,7 @@ function shortened(label, width) {
 const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 // Nothing lies above and to the left of the line, so that is where the names stand; one that has
-// no room there goes to where no point is, else it is left to the table.
+// no space there goes to where no point is, else it is left to the table.
 function placed(width, { x, y }, area, isFree) {
   const height = FONT_SIZE + 3;
   const left = Math.max(x - width - 9, area.left + 3);

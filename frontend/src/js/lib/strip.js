@@ -20,8 +20,8 @@ function range(strip) {
   const values = [...strip.points.map((p) => p.value), strip.low, strip.high].filter((v) => v !== null);
   const low = Math.min(...values);
   const high = Math.max(...values);
-  const room = (high - low || high * 0.02 || 1) * 0.12;
-  return { suggestedMin: Math.max(0, low - room), suggestedMax: high + room };
+  const margin = (high - low || high * 0.02 || 1) * 0.12;
+  return { suggestedMin: Math.max(0, low - margin), suggestedMax: high + margin };
 }
 
 /** Draws one strip: a row of dots for each run. */

@@ -5,7 +5,7 @@ import { dataTable, element, json } from "../lib/dom.js";
 
 const $ = (id) => document.getElementById(id);
 
-function told() {
+function showCount() {
   const count = $("picks").querySelectorAll("input[name=o]:checked").length;
   $("picked").textContent = count ? `${count} of at most 6 picked.` : "Pick two to six offers.";
 }
@@ -18,7 +18,7 @@ function pick({ offer, label }) {
     $("picked-beside").append(element("label", {}, box, label));
   }
   box.checked = !box.checked;
-  told();
+  showCount();
 }
 
 function showData(data, charts) {
@@ -42,7 +42,7 @@ function showData(data, charts) {
   $("chart-data").replaceChildren(dataTable(data.title, heads, rows));
 }
 
-// Returns what gives the keys the colours of the theme in force.
+// Returns what gives the keys the colours of the current theme.
 function legend(data, charts, hidden, redraw) {
   const keys = Object.entries(data.providers).map(([slug, name]) => {
     const key = element("span", { "aria-hidden": "true" }, charts.glyph(slug));
@@ -85,6 +85,6 @@ async function show() {
 
 if ($("frontier")) {
   show();
-  $("picks").addEventListener("change", told);
-  told();
+  $("picks").addEventListener("change", showCount);
+  showCount();
 }
