@@ -16,6 +16,7 @@ from backend.notifications.models import Subscription
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +35,7 @@ def operator(client):
 
 def text_of(answer, status=200) -> str:
     assert answer.status_code == status
-    return answer.content.decode()
+    return shown(answer)
 
 
 def fields(*hosts, **given) -> dict[str, object]:

@@ -346,7 +346,7 @@ def test_host_page_of_a_rented_machine_offers_nothing_to_do(operator, made, stat
     assert "rented for one run" in page
     assert 'id="run-form"' not in page
     assert 'id="scan"' not in page
-    assert ("ended with its run" in page) == (state == "gone")
+    assert ("deleted when its run ended" in page) == (state == "gone")
     assert host.name not in text_of(operator.get("/hosts/")).partition("Latest runs")[0]
 
 

@@ -14,6 +14,7 @@ from backend.web.frontier import page as frontier
 from backend.web.shared import figures
 from tests import factories
 from tests.frontend.rows import published
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def market():
 def html(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return shown(answer)
 
 
 def chart(text):

@@ -6,6 +6,7 @@ import pytest
 
 from backend.catalog.models import HardwareModel
 from tests import factories
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def fields(**given) -> dict[str, str]:
 
 def text_of(answer, status=200) -> str:
     assert answer.status_code == status
-    return answer.content.decode()
+    return shown(answer)
 
 
 def test_hardware_page_lists_assumptions_with_sources_without_a_model(client):
@@ -75,7 +76,7 @@ def test_hardware_form_stores_versions_when_saved_twice(analyst):
     assert "Version 1</a>" in text
     assert "stated by" in text
     old = text_of(analyst.get(f"/hardware/{model.pk}/"))
-    assert "version 2</a> is in force" in old
+    assert "version 2</a> is the current one" in old
     assert "plot-hardware-json" in text_of(analyst.get("/hardware/"))
 
 

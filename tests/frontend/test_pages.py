@@ -12,6 +12,7 @@ import pytest
 from backend.benchmarks.models import Run, RunState
 from tests import factories
 from tests.frontend.rows import Measured, evidence, published
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -80,7 +81,7 @@ PAGES = (
 def html(client, path, status=200, **headers):
     answer = client.get(path, headers=headers)
     assert answer.status_code == status
-    return answer.content.decode()
+    return shown(answer)
 
 
 @pytest.mark.parametrize("page", PAGES)

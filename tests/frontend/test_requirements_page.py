@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.benchmarks.services.demo import demo_load
 from tests import factories
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 PAGE = "/requirements/"
@@ -23,7 +24,7 @@ def demo(settings, db):  # type: ignore[no-untyped-def]
 def page(client: Client, url: str = PAGE) -> str:
     response = client.get(url)
     assert response.status_code == 200
-    return unescape(response.content.decode())
+    return unescape(shown(response))
 
 
 def table(html: str, name: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ from backend.web.shared.figures import figure
 from backend.web.shared.plots import Axis, Mark, Plot, Row
 from tests import factories
 from tests.frontend import engine_rows
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +31,7 @@ def full() -> Run:
 def text_of(client, path) -> str:
     answer = client.get(path)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return shown(answer)
 
 
 def documents(text: str) -> dict[str, dict]:

@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.web.storage.examples import EXAMPLES
+from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
 PAGE = "/storage/"
@@ -19,7 +20,7 @@ def page(client: Client, **params: object) -> str:
     query = urlencode(params, doseq=True)
     response = client.get(f"{PAGE}?{query}" if query else PAGE)
     assert response.status_code == 200
-    return unescape(response.content.decode())
+    return unescape(shown(response))
 
 
 def table(html: str, name: str) -> list[list[str]]:
@@ -198,7 +199,7 @@ def test_link_of_a_level_keeps_everything_else(client: Client) -> None:
                 rated=3200)  # fmt: skip
     url = re.search(r'href="([^"]*)#arrays">RAIDZ2</a>', html)
     assert url
-    other = unescape(client.get(url[1]).content.decode())
+    other = unescape(shown(client.get(url[1])))
     assert statuses(other)[1].startswith("RAIDZ2 of 8 disks")
     assert statuses(other)[2] == statuses(html)[2]
 
@@ -264,7 +265,7 @@ def test_every_example_works_and_carries_the_rest(client: Client) -> None:
             url = re.search(rf'href="([^"]+)">{label}</a>', html)
             assert url
             assert url[1] in urls
-            got = unescape(client.get(url[1].split("#")[0]).content.decode())
+            got = unescape(shown(client.get(url[1].split("#")[0])))
             assert len(statuses(got)) == 3
             assert "needs to be changed" not in got
             if "#arrays" not in url[1]:
