@@ -19,6 +19,7 @@ T = TypeVar("T")
 CALL_S = 30
 """One call of a driver; drivers themselves stop after about 20 s."""
 PATIENCE_S = 5.0
+"""A further call of the same step waits so long for the bucket."""
 
 
 class NoCallLeft(Exception):

@@ -98,7 +98,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
     for account in accounts_to_reap(_now()) if accounts is None else accounts:
         look = Look(account.name, account.provider)
         report.looks.append(look)
-        with _alone(account) as is_alone:
+        with _locked(account) as is_alone:
             if not is_alone or monotonic() > until:
                 look.is_skipped = True
                 continue
@@ -113,8 +113,9 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
 
 
 @contextmanager
-def _alone(account: CloudAccount) -> Iterator[bool]:
+def _locked(account: CloudAccount) -> Iterator[bool]:
     """Whether nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
+    # A lock of the session: a look is many transactions, and calls of the provider between them.
     key = int.from_bytes(account.pk.bytes[:4], signed=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, key])
@@ -148,36 +149,36 @@ class _Reaping:
 
     def work(self) -> None:
         if not self.is_dry:
-            self.alarm()
+            self.alarm_stuck()
         try:
             listed = self.ask(methodcaller("inventory", str(self.account.workspace_id)))
         except DriverError as error:
-            self.failed(error)
+            self.record_failure(error)
             return
         self.now = _now()  # after the provider's answer, as everything below
-        resources = self.resources(listed)
+        resources = self.rows_by_token(listed)
         self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in listed)
         due = orphans(listed, _launches(resources), now=self.now, settle=self.settle)
         for orphan in due:
             self.end(orphan, resources.get(orphan.thing.token))
         if not self.is_dry:
-            self.count(listed, resources)
-        self.close(listed)
-        self.done({thing.id for thing in listed})
+            self.record_costs(listed, resources)
+        self.close_launches(listed)
+        self.finish({thing.id for thing in listed})
 
-    def alarm(self) -> None:
+    def alarm_stuck(self) -> None:
         """Runs try for ever to end their machines; here people are notified that it takes too long."""
         for step in teardowns_stuck(self.account, _now()):
             detail = f"asked to go {step.attempt} times: {step.last_error}"
             resource_alarm(resource=step.run.resource, detail=detail)
 
-    def failed(self, error: DriverError) -> None:
+    def record_failure(self, error: DriverError) -> None:
         self.look.error = str(error)
         log.warning("%s cannot be looked at: %s", self.account, self.look.error)
         if not self.is_dry:
             look_record_failure(account=self.account, error=self.look.error)
 
-    def done(self, listed: Collection[str]) -> None:
+    def finish(self, listed: Collection[str]) -> None:
         self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
         gone = self.before.keys() - self.ending.keys() - set(listed)
         self.look.verified = [key for key in self.before if key in gone]
@@ -189,7 +190,7 @@ class _Reaping:
 
     # --- the parts of a look ------------------------------------------------------------------
 
-    def resources(self, listed: Sequence[machines.ProviderResource]) -> dict[str, Resource]:
+    def rows_by_token(self, listed: Sequence[machines.ProviderResource]) -> dict[str, Resource]:
         """Ours by token: of any account, two of them may lead into one cloud."""
         tokens = {thing.token for thing in listed if _is_uuid(thing.token)}
         return {str(row.pk): row for row in resources_of_tokens(self.account, tokens)}
@@ -224,7 +225,7 @@ class _Reaping:
             self.errors.append(f"{thing.id}: {error}")
         self.ending[thing.id] = entry
 
-    def count(
+    def record_costs(
         self, listed: Sequence[machines.ProviderResource], resources: dict[str, Resource]
     ) -> None:
         """Keep the ledger of living machines up to now."""
@@ -244,14 +245,14 @@ class _Reaping:
                 )
                 ledger_record(resource=resource, until=self.now)
 
-    def close(self, listed: Sequence[machines.ProviderResource]) -> None:
+    def close_launches(self, listed: Sequence[machines.ProviderResource]) -> None:
         """Launches of ended runs of which the provider lists nothing any more."""
         tokens = {thing.token for thing in listed}
         for resource in resources_left(self.account):
             if str(resource.pk) in tokens:
                 continue
             try:
-                machine = self.described(resource)
+                machine = self.describe(resource)
             except DriverError as error:
                 self.errors.append(f"{resource.provider_id}: {error}")
                 continue
@@ -262,7 +263,7 @@ class _Reaping:
                 if not self.is_dry:
                     resource_mark_gone(resource=resource, ended_at=machine.ended_at)
 
-    def described(self, resource: Resource) -> machines.ProviderResource:
+    def describe(self, resource: Resource) -> machines.ProviderResource:
         """ABSENT for one that the provider never named."""
         handle = machines.ProviderResource(
             id=resource.provider_id,

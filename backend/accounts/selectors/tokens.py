@@ -14,6 +14,7 @@ LOOKUP_LENGTH = 8
 
 def token_digest(plaintext: str) -> bytes:
     """HMAC-SHA256 of the whole token under TOKEN_PEPPER (32 bytes)."""
+    # A slow hash is for passwords: a token is random, so nobody guesses it from a digest.
     return hmac.digest(settings.TOKEN_PEPPER.encode(), plaintext.encode(), hashlib.sha256)
 
 

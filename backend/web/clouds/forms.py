@@ -45,6 +45,7 @@ class _CloudForm(WriteForm):
             for name in self.fields
             if name.startswith(SETTING)
         }
+        # An empty field is no setting: the provider's own choice holds.
         return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
     def setting_names(self) -> set[str]:

@@ -148,6 +148,13 @@ def _login_form(account: CloudAccount, data: Any = None) -> LoginForm:
     )
 
 
+def _merged_settings(account: CloudAccount, form: LimitsForm | LoginForm) -> dict[str, object]:
+    # The services store settings as a whole, and each form of the page has only some of them.
+    names = form.setting_names()
+    others = {name: value for name, value in account.settings.items() if name not in names}
+    return others | form.typed_settings()
+
+
 def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResponse:
     context = _state_context(account) | {
         "limits": _limits_form(account),
@@ -181,13 +188,11 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     account = _account(account_id)
     form = _limits_form(account, request.POST)
     if form.is_valid():
-        names = form.setting_names()
-        kept = {name: value for name, value in account.settings.items() if name not in names}
         try:
             account_update(
                 account=account,
                 name=form.cleaned_data["name"],
-                settings=kept | form.typed_settings(),
+                settings=_merged_settings(account, form),
                 **form.limits(),
                 is_enabled=account.is_enabled,
                 actor=request.user.get_username(),
@@ -208,13 +213,11 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     account = _account(account_id)
     form = _login_form(account, request.POST)
     if form.is_valid():
-        names = form.setting_names()
-        kept = {name: value for name, value in account.settings.items() if name not in names}
         try:
             account_secret_replace(
                 account=account,
                 access=form.cleaned_data["access"],
-                settings=_method_settings(form, kept | form.typed_settings()),
+                settings=_method_settings(form, _merged_settings(account, form)),
                 secret=form.secret(),
                 actor=request.user.get_username(),
             )
