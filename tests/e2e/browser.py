@@ -107,7 +107,8 @@ def opened(
 
 def violations(page: Page) -> list[str]:
     """Serious and critical findings of axe on the page as it stands."""
-    page.evaluate(AXE.read_text())
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{one['id']}: {node['target']} {node['failureSummary']}"

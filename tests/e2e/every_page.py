@@ -93,8 +93,16 @@ def everything(admin: User) -> dict[str, list[str]]:
     pages = {
         "ranking": ["/", "/?provider=aws&foo=1&hours_per_month=x", "/?metric=fsync_p99_ns"],
         "offers": ["/offers/?sort=offer&open=figures&open=columns&weights=cmips_score:1"],
-        "compare": ["/compare/", "/compare/?o=aws-0,aws-1,own-rack&base=aws-1"],
-        "frontier": ["/frontier/", "/frontier/?price__lte=0.5&score__gte=200"],
+        "compare": [
+            "/compare/",
+            "/compare/?o=aws-0,aws-1,own-rack&base=aws-1",
+            "/compare/?o=aws-0&add=nothing+like+it",
+        ],
+        "frontier": [
+            "/frontier/?price__lte=0.5&score__gte=200",
+            "/frontier/?metric=memory_latency_ns",
+            "/frontier/?metric=fsync_p99_ns",
+        ],
         "offer": [offer, f"/offers/{clouds.offer.slug}/", "/offers/aws-0/"],
         "runs": ["/runs/"],
         "run": [
@@ -232,9 +240,9 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
         "scenario": [f"/scenarios/{kept}/", f"/scenarios/{frozen}/"],
         "scenario-map": [f"/scenarios/{kept}/map/"],
         "scenario-trace": ["/scenarios/trace/"],
-        "scenario-new": ["/scenarios/new/"],
+        "scenario-new": ["/scenarios/new/", "/scenarios/new/?template=startup"],
         "scenario-edit": [f"/scenarios/{kept}/edit/"],
-        "scenarios-compare": [f"/scenarios/compare/?s={kept}&s={frozen}"],
+        "scenarios-compare": ["/scenarios/compare/", f"/scenarios/compare/?s={kept}&s={frozen}"],
     }
 
 

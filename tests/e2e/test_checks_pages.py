@@ -38,6 +38,8 @@ pytestmark = [
     # The browser's driver leaves an event loop running in the process.
     pytest.mark.django_db(transaction=True),
 ]
+PARTS = 3
+"""Tests that share the walk, so that no process ends long after the others."""
 QUIET = """() => {
   const asking = [...document.querySelectorAll("[hx-trigger*=every]")];
   asking.filter((one) => !one.matches(".htmx-request")).forEach((one) => one.remove());
@@ -71,20 +73,21 @@ def test_every_address_is_walked_or_is_no_page(pages):
     assert set(NO_PAGES) <= set(names())
 
 
-def walked(page: Page, pages: dict[str, list[str]]) -> Iterator[tuple[str, Response]]:
+def walked(page: Page, paths: list[str]) -> Iterator[tuple[str, Response]]:
     """Each page in turn, its charts drawn and its folded parts open.
 
     What asks for its successor is taken out first: a request that is cut off by leaving is an
     error on the console.
     """
-    for path in (path for paths in pages.values() for path in paths):
+    for path in paths:
         answer = page.goto(path)
         assert answer is not None
         page.evaluate(
             "for (const one of document.querySelectorAll('main details')) one.open = true"
         )
-        page.wait_for_load_state("networkidle")
-        expect(page.locator("figure[data-plot]:not([data-is-drawn])")).to_have_count(0)
+        expect(page.locator(".htmx-request, figure[data-plot]:not([data-is-drawn])")).to_have_count(
+            0
+        )
         yield path, answer
         assert becomes(page, QUIET), path
 
@@ -106,21 +109,25 @@ def faults(page: Page, answer: Response) -> Iterator[str]:
         yield f"{over} px too wide"
     if not becomes(page, f"() => !({CHARTS})().length"):  # its script fills the table
         yield f"without a role, label or table: canvas {page.evaluate(CHARTS)}"
-    yield from violations(page)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        becomes(page, "() => !document.getAnimations().length")  # colours change step by step
+        yield from (f"{theme}: {violation}" for violation in violations(page))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("width", [360, 1440])
-def test_all_that_every_page_must_keep_holds_on_every_page(browser, site, pages, width, theme):
-    found: list[str] = []
-    with opened(browser, site, width=width, theme=theme) as page:
+def test_all_that_every_page_must_keep_holds_on_every_page(browser, site, pages, width, part):
+    paths = [path for paths in pages.values() for path in paths][part::PARTS]
+    errors: list[str] = []
+    with opened(browser, site, width=width) as page:
         signed_in(page, site)
-        for path, answer in walked(page, pages):
-            found += [f"{path}: {fault}" for fault in faults(page, answer)]
-            if (width, theme) == (360, "light"):
-                found += [f"{path} at {px} px: too wide" for px in (320, 640) if is_wide(page, px)]
+        for path, answer in walked(page, paths):
+            errors += [f"{path}: {fault}" for fault in faults(page, answer)]
+            if width == 360:
+                errors += [f"{path} at {px} px: too wide" for px in (320, 640) if is_wide(page, px)]
                 page.set_viewport_size({"width": width, "height": 900})
-        assert not found, "\n".join(found)
+        assert not errors, "\n".join(errors)
 
 
 def is_wide(page: Page, px: int) -> bool:

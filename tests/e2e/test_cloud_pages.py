@@ -8,7 +8,7 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Run
 from backend.rentals.services.account_access import account_mark_checked
 from tests import factories
-from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.browser import opened
 from tests.frontend import cloud_rows
 from tests.frontend.cloud_rows import Clouds
 
@@ -17,7 +17,6 @@ pytestmark = [
     # The browser's driver leaves an event loop running in the process.
     pytest.mark.django_db(transaction=True),
 ]
-OPENED = "#login, #ledger"
 
 
 @pytest.fixture
@@ -31,40 +30,6 @@ def signed_in(page: Page, site: str) -> None:
     client.force_login(factories.user(role="admin"))
     cookie = client.cookies["sessionid"].value
     page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
-
-
-def pages(rows: Clouds) -> list[str]:
-    return [
-        "/accounts/clouds/",
-        "/accounts/clouds/new/aws/",
-        "/accounts/clouds/new/gcp/",
-        f"/accounts/clouds/{rows.hetzner.pk}/",
-        f"/accounts/clouds/{rows.aws.pk}/",
-        f"/offers/{rows.offer.slug}/",
-        f"/runs/{rows.alive.run_id}/",
-        f"/runs/{rows.gone.run_id}/",
-        "/campaigns/new/",
-    ]
-
-
-def visit(page: Page, path: str) -> None:
-    """Opens the page with its folded parts; what asks again and again is taken out."""
-    page.goto(path)
-    page.wait_for_load_state("networkidle")
-    page.evaluate(f"for (const one of document.querySelectorAll('{OPENED}')) one.open = true")
-    page.evaluate("for (const one of document.querySelectorAll('[hx-trigger*=every]')) htmxOff(one)"
-                  .replace("htmxOff(one)", "one.removeAttribute('hx-trigger')"))  # fmt: skip
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
-def test_no_page_of_the_clouds_has_a_serious_fault(browser, site, rows, width, theme):
-    with opened(browser, site, width=width, theme=theme) as page:
-        signed_in(page, site)
-        for path in pages(rows):
-            visit(page, path)
-            assert not violations(page), path
-            assert overflow_px(page) <= 0, path
 
 
 def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser, site, rows):

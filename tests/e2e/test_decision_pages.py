@@ -12,24 +12,13 @@ from playwright.sync_api import expect
 from backend.catalog.services.data_version import data_version_bump
 from backend.web.shared.figures import figure
 from tests import factories
-from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.browser import opened
 
 pytestmark = [
     pytest.mark.browser,
     # The browser's driver leaves an event loop running in the process.
     pytest.mark.django_db(transaction=True),
 ]
-PATHS = (
-    "/frontier/?price__lte=0.5&score__gte=200",
-    "/frontier/?metric=memory_latency_ns",
-    "/frontier/?metric=fsync_p99_ns",
-    "/compare/?o=cheap,middle,top&base=middle",
-    "/compare/?o=cheap&add=nothing+like+it",
-    "/compare/",
-    "/offers/middle/",
-    "/metrics/",
-    "/metrics/cmips_score/",
-)
 
 
 @pytest.fixture
@@ -47,23 +36,6 @@ def market(site):
         factories.sample(offer, score, **spread)
         factories.price(offer, price)
     data_version_bump()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
-def test_no_page_for_deciding_has_a_serious_fault(browser, site, market, width, theme):
-    with opened(browser, site, width=width, theme=theme) as page:
-        for path in PATHS:
-            page.goto(path, wait_until="networkidle")
-            assert not violations(page), path
-            assert overflow_px(page) <= 0, path
-
-
-def test_no_page_for_deciding_scrolls_sideways_at_320_px(browser, site, market):
-    with opened(browser, site, width=320) as page:
-        for path in PATHS:
-            page.goto(path, wait_until="networkidle")
-            assert overflow_px(page) <= 0, path
 
 
 def test_frontier_shows_the_data_that_it_draws(browser, site, market):

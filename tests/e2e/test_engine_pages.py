@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, expect
 from backend.benchmarks.models import Campaign, CampaignState, Host, HostState, Run, RunState
 from backend.web.shared.figures import figure
 from tests import factories
-from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.browser import opened
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine
 
@@ -37,70 +36,10 @@ def signed_in(page: Page, site: str) -> None:
     page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
 
 
-def pages(rows: Engine) -> list[str]:
-    full = f"/runs/{rows.full.pk}/"
-    seen = rows.full.evidence.filter(series__isnull=False).last()
-    assert seen is not None
-    return [
-        full,
-        f"/runs/{rows.going.pk}/",
-        f"/runs/{rows.failed.pk}/",
-        f"{full}evidence/{seen.n}/",
-        f"/offers/{rows.full.offer.slug}/",
-        "/runs/",
-        "/campaigns/",
-        "/campaigns/new/",
-        f"/campaigns/{rows.campaign.pk}/",
-        "/schedules/",
-        "/hosts/",
-        "/hosts/new/",
-        f"/hosts/{rows.full.host_id}/",
-        f"/hosts/{rows.untrusted.pk}/",
-        "/import/",
-    ]
-
-
-OPENED = "#advanced, #exclude, #plot-network-details, #live-data, #unavailable"
-
-
-def visited(page: Page, paths: list[str]) -> Iterator[str]:
-    """Each page in turn, its charts drawn and some of its folded parts open.
-
-    What asks for its successor is taken out before one goes on: a request that is cut off by
-    leaving is an error on the console.
-    """
-    for path in paths:
-        page.goto(path)
-        settled(page)
-        page.evaluate(f"for (const one of document.querySelectorAll('{OPENED}')) one.open = true")
-        yield path
-        asking = page.locator("[hx-trigger*=every]")
-        if asking.count():
-            asking.first.evaluate("element => element.remove()")
-            page.wait_for_load_state("networkidle")
-
-
 def settled(page: Page) -> None:
     """Waits until every chart of the page is drawn."""
     page.wait_for_load_state("load")
     expect(page.locator("figure[data-plot]:not([data-is-drawn])")).to_have_count(0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
-def test_no_page_of_the_engine_has_a_serious_fault(browser, site, rows, width, theme):
-    with opened(browser, site, width=width, theme=theme) as page:
-        signed_in(page, site)
-        for path in visited(page, pages(rows)):
-            assert not violations(page), path
-            assert overflow_px(page) <= 0, path
-
-
-def test_no_page_of_the_engine_scrolls_sideways_at_320_px(browser, site, rows):
-    with opened(browser, site, width=320) as page:
-        signed_in(page, site)
-        for path in visited(page, pages(rows)):
-            assert overflow_px(page) <= 0, path
 
 
 def test_run_page_follows_a_run_to_its_charts_without_a_reload(browser, site, rows):

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from backend.benchmarks.models import Run, RunState
 from tests import factories
-from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.browser import opened
 from tests.frontend.rows import Measured, evidence, measured_offer, published
 
 pytestmark = [
@@ -140,34 +140,6 @@ def test_run_page_follows_the_run_and_then_stops_asking(browser, site, rows):
         count = len(asked)
         page.wait_for_timeout(2_500)  # longer than the interval at which it asked
         assert len(asked) == count
-
-
-def pages(rows: Measured) -> list[str]:
-    run = f"/runs/{rows.run.pk}/"
-    own = ["/", "/?provider=aws&foo=1&hours_per_month=x", "/?metric=fsync_p99_ns"]
-    offer = f"/offers/{rows.offer.slug}/"
-    return [*own, offer, run, f"{run}evidence/0/", "/hosts/", "/metrics/cmips_score/"]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
-def test_no_page_has_a_serious_fault_for_assistive_technology(browser, site, rows, width, theme):
-    with opened(browser, site, width=width, theme=theme) as page:
-        for path in [*pages(rows), "/accounts/login/"]:
-            page.goto(path)
-            if path == "/":
-                drawn(page)
-                page.get_by_text("Show data").click()
-            page.wait_for_load_state("networkidle")
-            assert not violations(page), path
-
-
-def test_no_page_scrolls_sideways_at_320_px(browser, site, rows):
-    with opened(browser, site, width=320) as page:
-        for path in [*pages(rows), "/accounts/login/"]:
-            page.goto(path)
-            page.wait_for_load_state("networkidle")
-            assert overflow_px(page) <= 0, path
 
 
 def test_ranking_is_reached_by_keyboard_with_a_visible_focus(browser, site, rows):
