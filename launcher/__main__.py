@@ -4,9 +4,9 @@ import argparse
 import sys
 
 from launcher import checks, commands
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.paths import state_directory
-from launcher.state import State
+from launcher.state import StackState
 from launcher.supervisor import heed_interrupts
 
 INTERRUPTED = 130
@@ -70,14 +70,14 @@ def run(arguments: list[str]) -> int:
         case "stop":
             return commands.stop()
         case "check":
-            return checks.check(State(state_directory()))
+            return checks.check(StackState(state_directory()))
         case "test":
-            state = State(state_directory())
+            state = StackState(state_directory())
             return checks.test(state, rest, is_fast=options.fast, is_deep=options.deep)
         case "bench":
             return commands.bench(options.name)
         case "chaos":
-            return checks.chaos(State(state_directory()))
+            return checks.chaos(StackState(state_directory()))
         case _:
             return commands.screenshots()
 
@@ -87,7 +87,7 @@ def main() -> int:
     heed_interrupts()
     try:
         return run(sys.argv[1:])
-    except Problem as problem:
+    except LauncherError as problem:
         print(f"rackrate: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -56,12 +56,12 @@ def install() -> None:
 
 
 def _unpack(packed: Path) -> None:
-    for name, place in PARTS.items():
+    for name, folder in PARTS.items():
         node.run("browser", ["--eval", UNPACK_SCRIPT, str(packed / f"{name}.br"), str(OWN / name)])
-        if place is not None:
+        if folder is not None:
             with tarfile.open(OWN / name) as tar:
                 # The archive's hash is in package-lock.json. Python 3.11.2 has no `filter` to pass here.
-                tar.extractall(OWN / place)  # noqa: S202
+                tar.extractall(OWN / folder)  # noqa: S202
             (OWN / name).unlink()
     (OWN / "chromium").rename(PROGRAM)
     PROGRAM.chmod(0o755)
@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
 
 
 def _driver_environment() -> dict[str, str]:
-    """Playwright's own Node needs libatomic; where that is absent it is told to use ours."""
+    """Playwright's own Node needs libatomic; where that is absent it is set to use ours."""
     try:
         ctypes.CDLL("libatomic.so.1")
     except OSError:

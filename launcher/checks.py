@@ -18,7 +18,7 @@ from launcher.environment import (
 from launcher.paths import BIN, MANAGE, NATIVE, PYTHON, ROOT
 from launcher.setup import set_up
 from launcher.stack import Stack
-from launcher.state import State, throw_away
+from launcher.state import StackState, throw_away
 
 FLOOR_REST_PERCENT = 90
 BIOME = "node_modules/@biomejs/biome/bin/biome"
@@ -75,7 +75,7 @@ def _checks() -> list[Check]:
     ]  # fmt: skip
 
 
-def check(state: State) -> int:
+def check(state: StackState) -> int:
     """Run every check, two at a time; each one's time and outcome, and the output of failures."""
     set_up(for_development=True)
     environment = {
@@ -103,7 +103,7 @@ def check(state: State) -> int:
     return 1 if failed else 0
 
 
-def test(state: State, arguments: list[str], *, is_fast: bool, is_deep: bool) -> int:
+def test(state: StackState, arguments: list[str], *, is_fast: bool, is_deep: bool) -> int:
     """The whole suite with real services; with arguments only what they choose, without floors.
 
     Sets up and starts only what the chosen tests need.
@@ -182,7 +182,7 @@ def _whole_suite(stack: Stack) -> int:
     return next((status for status in statuses if status), 0)
 
 
-def chaos(state: State) -> int:
+def chaos(state: StackState) -> int:
     """Break things on purpose, at length: the chaos tests in their long form, and their table.
 
     They start and kill services of their own; those here only satisfy the settings.

@@ -5,19 +5,19 @@ import sys
 from collections.abc import Callable
 
 from launcher import checks
-from launcher.console import Problem, console, say
+from launcher.console import LauncherError, console, say
 from launcher.environment import application_environment, chosen
 from launcher.paths import MANAGE, PYTHON, ROOT, STATE_VARIABLE, state_directory
 from launcher.processes import has_ended, send, wait_until
 from launcher.setup import set_up
 from launcher.stack import Stack, claim_port
-from launcher.state import Busy, State, throw_away
+from launcher.state import Busy, StackState, throw_away
 
 SERVING = ("up", "demo")
 STOPPED_WITHIN_S = 60.0
 
 
-def _acquire(state: State, command: str) -> None:
+def _acquire(state: StackState, command: str) -> None:
     """Become this state's launcher; a `manage` that needs the database briefly is waited for."""
     said = False
 
@@ -27,7 +27,7 @@ def _acquire(state: State, command: str) -> None:
             state.acquire(command)
         except Busy as busy:
             if busy.command in SERVING:
-                raise Problem(
+                raise LauncherError(
                     f"A stack of this checkout runs already ({busy}); stop it with ./rackrate stop."
                 ) from None
             if not said:
@@ -37,14 +37,14 @@ def _acquire(state: State, command: str) -> None:
         return True
 
     if not wait_until(is_ours, 600, 0.2):
-        raise Problem(
+        raise LauncherError(
             "Another command of this checkout holds the database; try again when it is done."
         )
 
 
 def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
     """`up` and `demo`: everything set up and running until Ctrl-C."""
-    state = State(state_directory())
+    state = StackState(state_directory())
     _acquire(state, command)
     try:
         port = claim_port(port)
@@ -82,14 +82,14 @@ def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
 
 def stop() -> int:
     """Stop the live stack of this state, or what a killed one left."""
-    state = State(state_directory())
+    state = StackState(state_directory())
     busy = state.holder()
     if busy is not None:
         if busy.command not in SERVING:
-            raise Problem(f"No stack is up; {busy} uses the database and ends by itself.")
+            raise LauncherError(f"No stack is up; {busy} uses the database and ends by itself.")
         send(busy.pid, 15)
         if not wait_until(lambda: has_ended(busy.pid), STOPPED_WITHIN_S, 0.1):
-            raise Problem(f"{busy} does not stop; see {state.logs}.")
+            raise LauncherError(f"{busy} does not stop; see {state.logs}.")
         say("stopped")
         return 0
     _acquire(state, "stop")
@@ -107,7 +107,7 @@ def manage(arguments: list[str]) -> int:
     """manage.py with the database and broker of the running stack, or with own ones meanwhile."""
     console.stream = sys.stderr  # stdout is the command's
     set_up(only_packages=True)
-    state = State(state_directory())
+    state = StackState(state_directory())
     command = [str(PYTHON), str(MANAGE), *arguments]
     while True:
         try:
@@ -131,21 +131,23 @@ def manage(arguments: list[str]) -> int:
 
 def user(arguments: list[str]) -> int:
     """manage.py user, where its link leads somewhere: the stack that runs, or a named database."""
-    busy = State(state_directory()).holder()
+    busy = StackState(state_directory()).holder()
     is_serving = busy is not None and busy.command in SERVING
     if not is_serving and chosen("DATABASE_URL") is None:
-        raise Problem("Nothing is running; start it with ./rackrate up, then ask again beside it.")
+        raise LauncherError(
+            "Nothing is running; start it with ./rackrate up, then ask again beside it."
+        )
     return manage(arguments)
 
 
-def _join(state: State, busy: Busy, command: list[str]) -> int:
+def _join(state: StackState, busy: Busy, command: list[str]) -> int:
     """Become manage.py in the environment of the live stack, once that is ready."""
     if not wait_until(lambda: bool(state.published()) or state.holder() is None, 300, 0.1):
-        raise Problem(f"{busy} does not become ready; see {state.logs}.")
+        raise LauncherError(f"{busy} does not become ready; see {state.logs}.")
     environment = application_environment(state, state.published())
     environment[STATE_VARIABLE] = str(state.directory)
     if chosen("DATABASE_URL") is None and "DATABASE_URL" not in environment:
-        raise Problem(f"{busy} ended before it was ready; see {state.logs}.")
+        raise LauncherError(f"{busy} ended before it was ready; see {state.logs}.")
     os.execve(command[0], command, environment)
 
 
@@ -154,7 +156,7 @@ def _in_throw_away_stack(
 ) -> int:
     """Run a job against a complete stack that is thrown away afterwards."""
     set_up(for_development=True, with_browser=with_browser)
-    with throw_away(State(state_directory()), purpose) as state:
+    with throw_away(StackState(state_directory()), purpose) as state:
         stack = Stack(state, is_throw_away=True, is_isolated=True)
         try:
             stack.start_services()
@@ -172,7 +174,7 @@ def bench(name: str) -> int:
     console.stream = sys.stderr
     known = sorted(path.stem for path in (ROOT / "tests/bench").glob("[!_]*.py"))
     if name not in known:
-        raise Problem(f"There is no bench {name!r}; there are: {', '.join(known) or 'none'}.")
+        raise LauncherError(f"There is no bench {name!r}; there are: {', '.join(known) or 'none'}.")
     return _in_throw_away_stack(
         "bench",
         lambda stack: stack.run([str(PYTHON), "-m", f"tests.bench.{name}"]),

@@ -4,7 +4,7 @@ import sys
 from typing import TextIO
 
 
-class Problem(Exception):
+class LauncherError(Exception):
     """One sentence for the person at the terminal; the launcher ends with status 1."""
 
 

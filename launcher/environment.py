@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.paths import BIN, ROOT, TOOLS
-from launcher.state import State
+from launcher.state import StackState
 
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
@@ -16,15 +16,15 @@ def dotenv(path: Path) -> dict[str, str]:
     """NAME=value lines; blank lines and comments are left out, quotes around a value removed."""
     if not path.is_file():
         return {}
-    found = {}
+    values = {}
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         name, equals, value = line.strip().partition("=")
         if not name or name.startswith("#"):
             continue
         if not equals or not name.isidentifier():
-            raise Problem(f"{path}, line {number}: expected NAME=value.")
-        found[name] = value.strip().strip("\"'")
-    return found
+            raise LauncherError(f"{path}, line {number}: expected NAME=value.")
+        values[name] = value.strip().strip("\"'")
+    return values
 
 
 def plain_environment() -> dict[str, str]:
@@ -45,7 +45,7 @@ def chosen(name: str) -> str | None:
     return known.get(name) or known.get(f"{name}_FILE") or None
 
 
-def application_environment(state: State, defaults: Mapping[str, str]) -> dict[str, str]:
+def application_environment(state: StackState, defaults: Mapping[str, str]) -> dict[str, str]:
     """Environment of everything that loads the settings; defaults are those of the embedded stack."""
     known = state.secrets()
     generated = {

@@ -32,8 +32,8 @@ def from_path() -> tuple[str, str] | None:
 
 def node() -> str:
     """Path of the Node to use."""
-    found = from_path()
-    return found[0] if found else str(OWN_NODE)
+    installed = from_path()
+    return installed[0] if installed else str(OWN_NODE)
 
 
 def _environment() -> dict[str, str]:
@@ -43,8 +43,8 @@ def _environment() -> dict[str, str]:
 
 def npm_ci(name: str, folder: Path, *, for_development: bool = False) -> None:
     """Install a folder's package-lock.json; no package's script runs."""
-    found = from_path()
-    npm = [found[1]] if found else [str(OWN_NODE), str(OWN_NPM)]
+    installed = from_path()
+    npm = [installed[1]] if installed else [str(OWN_NODE), str(OWN_NPM)]
     # Its own pauses between retries add up to more than a minute when there is no network.
     patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
     arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]

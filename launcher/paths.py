@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from launcher.console import Problem
+from launcher.console import LauncherError
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -25,10 +25,10 @@ def state_directory() -> Path:
 
 def installed(pattern: str) -> Path:
     """The one path below site-packages that matches; Problem when the package is absent."""
-    found = sorted(VENV.glob(f"lib/python3*/site-packages/{pattern}"))
-    if not found:
-        raise Problem(f"{pattern} is missing in {VENV}; remove that folder and start again.")
-    return found[0]
+    matches = sorted(VENV.glob(f"lib/python3*/site-packages/{pattern}"))
+    if not matches:
+        raise LauncherError(f"{pattern} is missing in {VENV}; remove that folder and start again.")
+    return matches[0]
 
 
 def digest(paths: Iterable[Path], *words: str) -> str:

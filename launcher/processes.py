@@ -51,7 +51,7 @@ def start_ticks(pid: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class Record:
+class ProcessRecord:
     """A process known beyond the life of its parent: the pid alone may be another process by then."""
 
     name: str
@@ -60,7 +60,7 @@ class Record:
     boot: str
 
     @classmethod
-    def of(cls, name: str, pid: int) -> "Record":
+    def of(cls, name: str, pid: int) -> "ProcessRecord":
         """Record of a process that was just started."""
         return cls(name, pid, start_ticks(pid) or 0, boot_id())
 
@@ -113,7 +113,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, pause_s: float =
     return True
 
 
-def stop_left_over(record: Record, marker: str, stop_signal: int, grace_s: float) -> bool:
+def stop_left_over(record: ProcessRecord, marker: str, stop_signal: int, grace_s: float) -> bool:
     """End what a dead launcher left of this record, kindly first; True when there was something."""
     pids = list(record.members(marker))
     if not pids:

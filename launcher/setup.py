@@ -11,16 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from launcher import browser, node
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.environment import plain_environment, production_environment
 from launcher.paths import LOCKS, MANAGE, NATIVE, PYTHON, ROOT, TOOLS, VENV, digest
-from launcher.steps import Step, run_steps, tool
+from launcher.steps import SetupStep, run_steps, tool
 
 NEEDED_BYTES = 2_500_000_000
 OWN_UV = TOOLS / "uv/bin/uv"
 ZIG = TOOLS / "zig"
 PROVIDERS = ROOT / "backend/providers"  # their records make a style sheet
-STATIC = ROOT / ".state/static"  # where the settings collect the pages unless told otherwise
+STATIC = ROOT / ".state/static"  # where the settings collect the pages unless set otherwise
 
 
 def uv() -> str:
@@ -31,7 +31,7 @@ def uv() -> str:
 def check_machine() -> None:
     """Problem when this machine cannot run the stack at all."""
     if sys.platform != "linux":
-        raise Problem(
+        raise LauncherError(
             f"./rackrate needs Linux, this is {sys.platform}; see docker-compose.yml instead."
         )
     try:
@@ -40,7 +40,7 @@ def check_machine() -> None:
         libc = ""
     version = tuple(int(part) for part in libc.removeprefix("glibc ").split(".") if part.isdigit())
     if version < (2, 28):
-        raise Problem(
+        raise LauncherError(
             f"glibc 2.28 or newer is needed, this system has {libc or 'another C library'}."
         )
 
@@ -49,7 +49,7 @@ def check_space() -> None:
     """Problem when the disk is too full for a first set-up."""
     free = shutil.disk_usage(ROOT).free
     if free < NEEDED_BYTES:
-        raise Problem(
+        raise LauncherError(
             f"{ROOT} has {free / 1e9:.1f} GB of free space, {NEEDED_BYTES / 1e9:.1f} GB are needed."
         )
 
@@ -65,7 +65,7 @@ def _install_uv() -> None:
             [sys.executable, "-m", "venv", str(helper)], capture_output=True, check=False
         )
         if made.returncode:
-            raise Problem(
+            raise LauncherError(
                 f"Neither pip nor venv works with {sys.executable}; install python3-pip (or put uv on PATH)."
             )
         pip = [str(helper / "bin/python"), "-m", "pip"]
@@ -99,13 +99,13 @@ def _index_settings() -> dict[str, str]:
     for line in listing.splitlines():
         name, _, value = line.partition("=")
         known[name.rpartition(".")[2]] = value.strip("'\"")
-    wanted = {
+    settings = {
         "UV_DEFAULT_INDEX": known.get("index-url"),
         "UV_INDEX": known.get("extra-index-url"),
         "SSL_CERT_FILE": known.get("cert"),
         "UV_HTTP_TIMEOUT": known.get("default-timeout") or known.get("timeout") or "120",
     }
-    return {key: value for key, value in wanted.items() if value and key not in environment}
+    return {key: value for key, value in settings.items() if value and key not in environment}
 
 
 def _sync_packages(lock: Path) -> None:
@@ -137,7 +137,7 @@ def _packages_mark(lock: Path) -> str:
     return mark if mark in json.loads((VENV / "rackrate.json").read_text())["locks"] else "outdated"
 
 
-class _Packages(Step):
+class _Packages(SetupStep):
     """Done when the environment's own note says so: the note dies with the environment."""
 
     def is_done(self) -> bool:
@@ -197,10 +197,10 @@ def set_up(
             run_steps(steps)
 
 
-def _package_steps(for_development: bool) -> list[Step]:
+def _package_steps(for_development: bool) -> list[SetupStep]:
     lock = LOCKS / ("dev.txt" if for_development else "runtime.txt")
     return [
-        Step("installer", _install_uv, lambda: digest([LOCKS / "uv.txt"]), (Path(uv()),)),
+        SetupStep("installer", _install_uv, lambda: digest([LOCKS / "uv.txt"]), (Path(uv()),)),
         _Packages(
             "packages",
             lambda: _sync_packages(lock),
@@ -210,19 +210,19 @@ def _package_steps(for_development: bool) -> list[Step]:
     ]
 
 
-def _probe_steps() -> list[Step]:
+def _probe_steps() -> list[SetupStep]:
     own = platform.machine()
     sources = [path for path in NATIVE.iterdir() if path.is_file()]
     inputs = [*sorted(sources), NATIVE.parent / "build.py", LOCKS / "build.txt"]
     return [
-        Step(
+        SetupStep(
             "compiler",
             lambda: install_wheel("compiler", ZIG, LOCKS / "build.txt"),
             lambda: digest([LOCKS / "build.txt"]),
             (ZIG / "ziglang/zig",),
             ("installer",),
         ),
-        Step(
+        SetupStep(
             f"probes {own}",
             partial(_build_probes, own),
             lambda: digest(inputs),
@@ -237,25 +237,25 @@ def _build_probes(architecture: str) -> None:
     tool(f"probes {architecture}", build)
 
 
-def _page_steps(for_development: bool) -> list[Step]:
+def _page_steps(for_development: bool) -> list[SetupStep]:
     lock, packages = ROOT / "package-lock.json", ROOT / "node_modules"
     sources = [ROOT / "frontend/src", ROOT / "frontend/build.mjs", lock]
     steps = [
-        Step(
+        SetupStep(
             "web packages",
             lambda: node.npm_ci("web packages", ROOT, for_development=for_development),
             lambda: digest([lock]),
             (packages / ("@biomejs/biome" if for_development else "esbuild"),),
             ("node",),
         ),
-        Step(
+        SetupStep(
             "pages",
             lambda: node.run("pages", ["frontend/build.mjs"]),
             lambda: digest(sources),
             (ROOT / "frontend/static",),
             ("web packages",),
         ),
-        Step(
+        SetupStep(
             "static files",
             _collect_static,
             lambda: digest(
@@ -268,8 +268,8 @@ def _page_steps(for_development: bool) -> list[Step]:
     return steps if node.from_path() else [_node_step(), *steps]
 
 
-def _node_step() -> Step:
-    return Step(
+def _node_step() -> SetupStep:
+    return SetupStep(
         "node",
         lambda: install_wheel("node", node.OWN, LOCKS / "node.txt"),
         lambda: digest([LOCKS / "node.txt"]),
@@ -278,8 +278,8 @@ def _node_step() -> Step:
     )
 
 
-def _browser_step() -> Step:
-    return Step(
+def _browser_step() -> SetupStep:
+    return SetupStep(
         "browser",
         browser.install,
         lambda: digest([LOCKS / "browser/package-lock.json"]),

@@ -9,12 +9,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from launcher.console import Problem, say
+from launcher.console import LauncherError, say
 from launcher.environment import application_environment, chosen
 from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
 from launcher.postgres import Postgres
 from launcher.processes import die_with_launcher
-from launcher.state import State
+from launcher.state import StackState
 from launcher.supervisor import APPLICATION_TIER, Program, Supervisor, ignore_interrupts
 from launcher.valkey import Valkey
 
@@ -42,7 +42,7 @@ def claim_port(port: int) -> int:
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
-            raise Problem(
+            raise LauncherError(
                 f"Port {port} cannot be used ({error.strerror}); choose another one with --port N."
             ) from None
     return port
@@ -52,7 +52,7 @@ class Stack:
     """The services of one state; the caller holds the state's lock and always calls `stop`."""
 
     def __init__(
-        self, state: State, *, is_throw_away: bool = False, is_isolated: bool = False
+        self, state: StackState, *, is_throw_away: bool = False, is_isolated: bool = False
     ) -> None:
         """An isolated stack takes no database or broker from the environment: what is written
         for a bench or a picture must never reach a database that people rely on."""
@@ -103,11 +103,11 @@ class Stack:
                 break
             self.supervisor.forget(name)
         last = (self.state.log(name).read_text(errors="replace").splitlines() or ["no output"])[-1]
-        raise Problem(f"{name} does not start ({last.strip()}); see {self.state.log(name)}.")
+        raise LauncherError(f"{name} does not start ({last.strip()}); see {self.state.log(name)}.")
 
     # --- data -----------------------------------------------------------------------------------
     def migrate(self) -> None:
-        """Bring the database to this version; skipped when this state's own one is there already."""
+        """Migrate the database to this version; skipped when this state's own one is there already."""
         self._once("migrated", [ROOT / "backend", ROOT / "workers"], "migrate", "--no-input")
 
     def load_fixtures(self) -> None:
@@ -143,7 +143,7 @@ class Stack:
                 for line in log.read_text(errors="replace").splitlines()
                 if line.strip() == line != ""
             ]
-            raise Problem(
+            raise LauncherError(
                 f"manage.py {command[0]} failed: {(lines or ['no output'])[-1]} (see {log})"
             )
 
@@ -210,7 +210,7 @@ class Stack:
         deadline = time.monotonic() + READY_WITHIN_S
         self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
         if not answers(url):
-            raise Problem(f"The web server does not answer; see {self.state.log('web')}.")
+            raise LauncherError(f"The web server does not answer; see {self.state.log('web')}.")
         self.publish(url)
         return url
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.paths import STATE_VARIABLE
-from launcher.processes import Record, stop_left_over
+from launcher.processes import ProcessRecord, stop_left_over
 
 SECRETS = ("SECRET_KEY", "CREDENTIAL_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD", "BROKER_PASSWORD")
 
@@ -28,7 +28,7 @@ class Busy(Exception):
         self.pid, self.command = pid, command
 
 
-class State:
+class StackState:
     """One folder, mode 0700; every file in it is for this user only."""
 
     def __init__(self, directory: Path) -> None:
@@ -38,7 +38,7 @@ class State:
             self.logs = directory / "log"
             self.logs.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise Problem(
+            raise LauncherError(
                 f"The state folder {directory} cannot be used: {error.strerror}."
             ) from None
         self.directory = directory
@@ -120,7 +120,7 @@ class State:
         """What stands in the environment of every process of this state."""
         return f"{STATE_VARIABLE}={self.directory}"
 
-    def save_processes(self, records: Mapping[str, Record]) -> None:
+    def save_processes(self, records: Mapping[str, ProcessRecord]) -> None:
         """Remember the running children for a launcher that comes after a killed one."""
         self.write("processes.json", json.dumps([asdict(record) for record in records.values()]))
 
@@ -128,7 +128,7 @@ class State:
         """End what a killed launcher of this state left behind; needs the lock. Names, last first."""
         stopped = []
         for entry in reversed(json.loads(self.read("processes.json") or "[]")):
-            record = Record(**entry)
+            record = ProcessRecord(**entry)
             # PostgreSQL has data to write; a worker without its broker would only try to reach it for minutes.
             kind, grace_s = (
                 (signal.SIGINT, 15.0) if record.name == "postgres" else (signal.SIGTERM, 2.0)
@@ -141,22 +141,22 @@ class State:
 
     # --- the live stack -------------------------------------------------------------------------
     def publish(self, environment: Mapping[str, str]) -> None:
-        """Tell other commands how to reach the stack."""
+        """Write how other commands reach the stack."""
         self.write("stack.json", json.dumps(dict(environment)))
 
     def published(self) -> dict[str, str]:
-        """What the live stack told; empty until it is ready."""
+        """What the live stack wrote; empty until it is ready."""
         known: dict[str, str] = json.loads(self.read("stack.json") or "{}")
         return known
 
 
 @contextmanager
-def throw_away(beside: State, purpose: str) -> Iterator[State]:
+def throw_away(beside: StackState, purpose: str) -> Iterator[StackState]:
     """A fresh state in a folder of its own, removed afterwards; those of killed launchers too."""
     parent = beside.directory / "throw-away"
     parent.mkdir(mode=0o700, exist_ok=True)
     for old in parent.iterdir():
-        abandoned = State(old)
+        abandoned = StackState(old)
         try:
             abandoned.acquire("clean-up")
         except Busy:
@@ -164,7 +164,7 @@ def throw_away(beside: State, purpose: str) -> Iterator[State]:
         abandoned.stop_left_overs()
         abandoned.release()
         shutil.rmtree(old, ignore_errors=True)
-    state = State(Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent)))
+    state = StackState(Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent)))
     state.acquire(purpose)
     try:
         yield state

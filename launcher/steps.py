@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.console import Problem, say
+from launcher.console import LauncherError, say
 from launcher.environment import plain_environment
 from launcher.paths import ROOT, TOOLS
 
@@ -37,7 +37,7 @@ MEANINGS = (
 
 
 @dataclass(frozen=True)
-class Step:
+class SetupStep:
     """One step: `action` runs unless `mark` is that of the last success and every output is there."""
 
     name: str
@@ -63,14 +63,14 @@ class Step:
         say(f"  {self.name:<20} {time.monotonic() - started:5.1f} s")
 
 
-def run_steps(steps: Iterable[Step]) -> None:
+def run_steps(steps: Iterable[SetupStep]) -> None:
     """Run steps in threads, each after those it names (listed before it); the first Problem wins."""
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     todo = list(steps)
     futures: dict[str, Future[None]] = {}
 
-    def one(step: Step, before: list[Future[None]]) -> None:
+    def one(step: SetupStep, before: list[Future[None]]) -> None:
         for future in before:
             future.result()
         if not step.is_done():
@@ -103,10 +103,10 @@ def tool(
             check=False,
         )
     except OSError as error:
-        raise Problem(f"{name}: {argv[0]} cannot be run ({error.strerror}).") from None
+        raise LauncherError(f"{name}: {argv[0]} cannot be run ({error.strerror}).") from None
     log.write_text(done.stdout)
     if done.returncode:
-        raise Problem(f"{name}: {meaning(done.stdout)} (see {log}).")
+        raise LauncherError(f"{name}: {meaning(done.stdout)} (see {log}).")
     return done.stdout
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from launcher.console import Problem, say
+from launcher.console import LauncherError, say
 from launcher.paths import ROOT, STATE_VARIABLE
-from launcher.processes import Record, die_with_launcher, send, wait_until
-from launcher.state import State
+from launcher.processes import ProcessRecord, die_with_launcher, send, wait_until
+from launcher.state import StackState
 
 DEATHS_ALLOWED = 5
 DEATHS_WITHIN_S = 60.0
@@ -46,10 +46,10 @@ class Child:
 class Supervisor:
     """Keeps programs running; used from the main thread only."""
 
-    state: State
+    state: StackState
     clock: Callable[[], float] = time.monotonic
     children: dict[str, Child] = field(default_factory=dict)
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, ProcessRecord] = field(default_factory=dict)
     deaths: deque[float] = field(default_factory=lambda: deque(maxlen=DEATHS_ALLOWED))
 
     def start(self, program: Program) -> None:
@@ -77,8 +77,10 @@ class Supervisor:
                     preexec_fn=die_with_launcher(program.stop_signal),  # noqa: PLW1509 - main thread only
                 )
             except OSError as error:
-                raise Problem(f"{program.argv[0]} cannot be started: {error.strerror}.") from None
-        self.records[program.name] = Record.of(program.name, child.process.pid)
+                raise LauncherError(
+                    f"{program.argv[0]} cannot be started: {error.strerror}."
+                ) from None
+        self.records[program.name] = ProcessRecord.of(program.name, child.process.pid)
         self.state.save_processes(self.records)
 
     def is_running(self, name: str) -> bool:
@@ -108,7 +110,7 @@ class Supervisor:
         child.process = None
         self.deaths.append(now)
         if len(self.deaths) == DEATHS_ALLOWED and now - self.deaths[0] <= DEATHS_WITHIN_S:
-            raise Problem(
+            raise LauncherError(
                 f"{name} ended ({_ending(status)}), the fifth death in a minute; see "
                 f"{self.state.log(name)}."
             )

@@ -4,14 +4,14 @@ import os
 import socket
 
 from launcher.paths import installed
-from launcher.state import State
+from launcher.state import StackState
 from launcher.supervisor import Program
 
 
 class Valkey:
     """One broker below a state folder; the password is in a file, never an argument."""
 
-    def __init__(self, state: State, password: str, *, is_durable: bool) -> None:
+    def __init__(self, state: StackState, password: str, *, is_durable: bool) -> None:
         self.state, self.password, self.is_durable = state, password, is_durable
 
     def program(self, port: int) -> Program:

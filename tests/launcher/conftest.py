@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher.state import State
+from launcher.state import StackState
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = (
@@ -47,4 +47,4 @@ def sleeper(**options) -> subprocess.Popen[bytes]:
 @pytest.fixture
 def state(tmp_path):
     """A fresh state."""
-    return State(tmp_path / "state")
+    return StackState(tmp_path / "state")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from launcher import node, setup, steps
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.environment import dotenv
 from launcher.paths import digest
 from launcher.stack import claim_port
@@ -46,9 +46,9 @@ def test_failure_of_a_tool_is_explained_when_known(output, words):
 
 def test_steps_run_after_those_they_need_when_side_by_side(ran):
     chain = [
-        steps.Step("a", lambda: ran.append("a"), lambda: "1"),
-        steps.Step("b", lambda: ran.append("b"), lambda: "1", after=("a",)),
-        steps.Step("c", lambda: ran.append("c"), lambda: "1", after=("a", "b")),
+        steps.SetupStep("a", lambda: ran.append("a"), lambda: "1"),
+        steps.SetupStep("b", lambda: ran.append("b"), lambda: "1", after=("a",)),
+        steps.SetupStep("c", lambda: ran.append("c"), lambda: "1", after=("a", "b")),
     ]
     steps.run_steps(chain)
     assert ran == ["a", "b", "c"]
@@ -56,7 +56,7 @@ def test_steps_run_after_those_they_need_when_side_by_side(ran):
 
 def test_step_is_skipped_when_its_inputs_are_those_of_the_last_success(ran):
     marks = iter(["1", "1", "1", "2", "2"])
-    step = steps.Step("a", lambda: ran.append("a"), lambda: next(marks))
+    step = steps.SetupStep("a", lambda: ran.append("a"), lambda: next(marks))
     steps.run_steps([step])  # marks 1: not done, then stamped
     steps.run_steps([step])
     assert ran == ["a"]
@@ -66,7 +66,7 @@ def test_step_is_skipped_when_its_inputs_are_those_of_the_last_success(ran):
 
 def test_step_runs_again_when_its_output_is_gone(ran, tmp_path):
     output = tmp_path / "output"
-    step = steps.Step("a", lambda: (ran.append("a"), output.touch()), lambda: "1", (output,))
+    step = steps.SetupStep("a", lambda: (ran.append("a"), output.touch()), lambda: "1", (output,))
     steps.run_steps([step])
     output.unlink()
     steps.run_steps([step])
@@ -75,13 +75,13 @@ def test_step_runs_again_when_its_output_is_gone(ran, tmp_path):
 
 def test_later_steps_do_not_run_when_an_earlier_one_fails(ran):
     def fails():
-        raise Problem("no network")
+        raise LauncherError("no network")
 
     chain = [
-        steps.Step("a", fails, lambda: "1"),
-        steps.Step("b", lambda: ran.append("b"), lambda: "1", after=("a",)),
+        steps.SetupStep("a", fails, lambda: "1"),
+        steps.SetupStep("b", lambda: ran.append("b"), lambda: "1", after=("a",)),
     ]
-    with pytest.raises(Problem, match="no network"):
+    with pytest.raises(LauncherError, match="no network"):
         steps.run_steps(chain)
     assert ran == []
 
@@ -106,14 +106,14 @@ def test_digest_differs_when_a_file_changes_its_content_or_name(tmp_path):
 
 def test_full_disk_is_one_sentence_when_set_up_begins(monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1_200_000_000))
-    with pytest.raises(Problem, match=r"has 1\.2 GB of free space, 2\.5 GB are needed"):
+    with pytest.raises(LauncherError, match=r"has 1\.2 GB of free space, 2\.5 GB are needed"):
         setup.check_space()
 
 
 @pytest.mark.parametrize("libc", ["glibc 2.27", "", None])
 def test_other_c_library_is_one_sentence_when_the_machine_is_checked(monkeypatch, libc):
     monkeypatch.setattr(setup.os, "confstr", lambda _name: libc)
-    with pytest.raises(Problem, match=r"glibc 2\.28 or newer is needed"):
+    with pytest.raises(LauncherError, match=r"glibc 2\.28 or newer is needed"):
         setup.check_machine()
 
 
@@ -168,7 +168,7 @@ def test_dotenv_reads_values_and_skips_comments_when_present(tmp_path):
 def test_dotenv_names_the_line_when_it_is_no_assignment(tmp_path):
     file = tmp_path / ".env"
     file.write_text("A=1\nexport B=2\n")
-    with pytest.raises(Problem, match="line 2"):
+    with pytest.raises(LauncherError, match="line 2"):
         dotenv(file)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher.processes import PROC, Record, has_ended, wait_until
+from launcher.processes import PROC, ProcessRecord, has_ended, wait_until
 from launcher.stack import Stack
 from tests.launcher.conftest import ROOT, clean_environment, rackrate
 
@@ -18,10 +18,10 @@ NAMES = {"postgres", "valkey", "web", "worker", "beat"}
 pytestmark = pytest.mark.serial  # one stack for the module, and times that another test would spoil
 
 
-def records(state: Path) -> dict[str, Record]:
+def records(state: Path) -> dict[str, ProcessRecord]:
     file = state / "processes.json"
     found = json.loads(file.read_text()) if file.is_file() else []
-    return {entry["name"]: Record(**entry) for entry in found}
+    return {entry["name"]: ProcessRecord(**entry) for entry in found}
 
 
 class Launched:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from launcher.console import Problem
-from launcher.processes import PROC, Record, has_ended, wait_until
-from launcher.state import Busy, State, throw_away
+from launcher.console import LauncherError
+from launcher.processes import PROC, ProcessRecord, has_ended, wait_until
+from launcher.state import Busy, StackState, throw_away
 from tests.launcher.conftest import ROOT, sleeper
 
 HOLD_LOCK = """
 import sys, time
 from pathlib import Path
-from launcher.state import State
-State(Path(sys.argv[1])).acquire(sys.argv[2])
+from launcher.state import StackState
+StackState(Path(sys.argv[1])).acquire(sys.argv[2])
 print("held", flush=True)
 time.sleep(600)
 """
@@ -42,13 +42,13 @@ def test_state_is_for_this_user_only_when_made(state):
 
 def test_state_is_a_problem_when_its_path_is_a_file(tmp_path):
     (tmp_path / "state").write_text("")
-    with pytest.raises(Problem, match="state folder"):
-        State(tmp_path / "state")
+    with pytest.raises(LauncherError, match="state folder"):
+        StackState(tmp_path / "state")
 
 
 def test_secrets_stay_the_same_when_read_again(state):
     first = state.secrets()
-    assert State(state.directory).secrets() == first
+    assert StackState(state.directory).secrets() == first
     assert len(set(first.values())) == len(first) == 5
 
 
@@ -69,20 +69,20 @@ def test_lock_refuses_a_second_launcher_when_the_first_lives(state):
 
 
 def test_left_over_is_stopped_when_pid_and_start_time_match(state, process):
-    state.save_processes({"worker": Record.of("worker", process.pid)})
+    state.save_processes({"worker": ProcessRecord.of("worker", process.pid)})
     assert state.stop_left_overs() == ["worker"]
     assert process.wait(5) == -signal.SIGTERM
 
 
 def test_stranger_is_left_alone_when_it_has_the_number_of_a_left_over(state, process):
-    stranger = replace(Record.of("worker", process.pid), started=1)
+    stranger = replace(ProcessRecord.of("worker", process.pid), started=1)
     state.save_processes({"worker": stranger})
     assert state.stop_left_overs() == []
     assert process.poll() is None
 
 
 def test_process_of_an_earlier_boot_is_left_alone(state, process):
-    state.save_processes({"worker": replace(Record.of("worker", process.pid), boot="another")})
+    state.save_processes({"worker": replace(ProcessRecord.of("worker", process.pid), boot="another")})
     assert state.stop_left_overs() == []
     assert process.poll() is None
 
@@ -100,7 +100,7 @@ def test_pool_process_is_stopped_when_its_leader_is_dead(state, tmp_path):
     )
     with leader:
         child = int(leader.stdout.readline())
-        record = Record.of("worker", leader.pid)
+        record = ProcessRecord.of("worker", leader.pid)
         assert wait_until((PROC / str(child) / "environ").read_bytes, 5)  # empty while it starts
         leader.kill()
     assert has_ended(leader.pid)
@@ -118,8 +118,8 @@ def test_throw_away_state_is_gone_when_its_purpose_ends(state):
 
 
 def test_throw_away_state_of_a_killed_launcher_is_cleaned_by_the_next(state, process):
-    old = State(state.directory / "throw-away" / "test-old")
-    record = Record.of("worker", process.pid)
+    old = StackState(state.directory / "throw-away" / "test-old")
+    record = ProcessRecord.of("worker", process.pid)
     old.save_processes({"worker": record})
     with throw_away(state, "test"):
         assert not old.directory.exists()

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.processes import has_ended
 from launcher.supervisor import Program, Supervisor
 
@@ -72,7 +72,9 @@ def test_launcher_gives_up_when_a_child_dies_five_times_in_a_minute(supervisor):
     supervisor.start(program(argv=("false",)))
     for _round in range(4):
         die_once(supervisor, 5)
-    with pytest.raises(Problem, match=r"worker ended \(status 1\), the fifth death in a minute"):
+    with pytest.raises(
+        LauncherError, match=r"worker ended \(status 1\), the fifth death in a minute"
+    ):
         die_once(supervisor, 5)
 
 
@@ -105,7 +107,7 @@ def test_child_is_killed_when_it_ignores_its_stop_signal(supervisor, tmp_path):
 
 
 def test_missing_program_is_one_sentence_when_started(supervisor):
-    with pytest.raises(Problem, match="cannot be started: No such file"):
+    with pytest.raises(LauncherError, match="cannot be started: No such file"):
         supervisor.start(program(argv=("/nonexistent/program",)))
 
 
