@@ -16,54 +16,56 @@ PEPPER_CHARACTERS = 32
 @checks.register(checks.Tags.security)
 def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """The pepper of the tokens is long, and is not another secret used twice."""
-    found: list[checks.CheckMessage] = []
+    messages: list[checks.CheckMessage] = []
     if len(settings.TOKEN_PEPPER) < PEPPER_CHARACTERS:
         hint = f"Use at least {PEPPER_CHARACTERS} random characters."
-        found.append(checks.Error("TOKEN_PEPPER is too short", hint, id="rackrate.E001"))
+        messages.append(checks.Error("TOKEN_PEPPER is too short", hint, id="rackrate.E001"))
     if settings.TOKEN_PEPPER == settings.SECRET_KEY:
-        found.append(checks.Error("TOKEN_PEPPER and SECRET_KEY are the same", id="rackrate.E002"))
-    return found
+        messages.append(
+            checks.Error("TOKEN_PEPPER and SECRET_KEY are the same", id="rackrate.E002")
+        )
+    return messages
 
 
 @checks.register()
 def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """Rates can be read, and a lease outlives several ticks."""
-    found: list[checks.CheckMessage] = []
+    messages: list[checks.CheckMessage] = []
     for name in ("THROTTLE_TOKEN", "THROTTLE_ANONYMOUS", "WORK_RATE_TOKEN", "WORK_RATE_ANONYMOUS"):
         try:
             parsed_rate(getattr(settings, name))
         except ImproperlyConfigured as error:
-            found.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
+            messages.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
     if settings.LEASE_S < 2 * settings.TICK_S:
-        found.append(checks.Error("LEASE_S must be at least twice TICK_S", id="rackrate.E004"))
-    return found
+        messages.append(checks.Error("LEASE_S must be at least twice TICK_S", id="rackrate.E004"))
+    return messages
 
 
 @checks.register(checks.Tags.security, deploy=True)
 def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """What is right for the demo and has to be meant on a server."""
-    found: list[checks.CheckMessage] = []
+    messages: list[checks.CheckMessage] = []
     if settings.PUBLIC_READ:
         hint = "Everybody who reaches the server can read prices, results and raw evidence."
-        found.append(checks.Warning("PUBLIC_READ is on", hint, id="rackrate.W001"))
+        messages.append(checks.Warning("PUBLIC_READ is on", hint, id="rackrate.W001"))
     if settings.SSH_ALLOW_PRIVATE:
         hint = "People with the scope run can point the worker at machines in its own network."
-        found.append(checks.Warning("SSH_ALLOW_PRIVATE is on", hint, id="rackrate.W002"))
+        messages.append(checks.Warning("SSH_ALLOW_PRIVATE is on", hint, id="rackrate.W002"))
     if settings.WEBHOOK_ALLOW_PRIVATE:
         hint = "People with the scope admin can make the worker call addresses of its own network."
-        found.append(checks.Warning("WEBHOOK_ALLOW_PRIVATE is on", hint, id="rackrate.W005"))
+        messages.append(checks.Warning("WEBHOOK_ALLOW_PRIVATE is on", hint, id="rackrate.W005"))
     if settings.CLOUD_ENDPOINTS:
         hint = "People with the scope admin can make the worker call addresses of its own network."
-        found.append(checks.Warning("CLOUD_ENDPOINTS is on", hint, id="rackrate.W006"))
+        messages.append(checks.Warning("CLOUD_ENDPOINTS is on", hint, id="rackrate.W006"))
     if settings.CREDENTIAL_KEYS_PREVIOUS:
         hint = "After manage.py rotate_keys they open nothing that the current key does not open."
-        found.append(
+        messages.append(
             checks.Warning("CREDENTIAL_KEYS_PREVIOUS is not empty", hint, id="rackrate.W007")
         )
     if not settings.HTTPS_ONLY:
         hint = "Tokens and sessions travel in the clear."
-        found.append(checks.Warning("HTTPS_ONLY is off", hint, id="rackrate.W003"))
+        messages.append(checks.Warning("HTTPS_ONLY is off", hint, id="rackrate.W003"))
     elif urlsplit(settings.PUBLIC_URL).scheme != "https":
         hint = "Links in results and exports would lead to an address that only redirects."
-        found.append(checks.Warning("PUBLIC_URL is not https", hint, id="rackrate.W004"))
-    return found
+        messages.append(checks.Warning("PUBLIC_URL is not https", hint, id="rackrate.W004"))
+    return messages

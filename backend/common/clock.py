@@ -1,4 +1,4 @@
-"""The only place that reads the wall clock."""
+"""The only module that reads the wall clock."""
 
 import datetime as dt
 

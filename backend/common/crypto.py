@@ -37,7 +37,7 @@ class _Envelope:
 
 
 def key_id(key: bytes) -> bytes:
-    """Four bytes that name a key and tell nothing of it."""
+    """Four bytes that name a key and reveal nothing of it."""
     return hashlib.sha256(b"rackrate credential key\0" + key).digest()[:KEY_ID_BYTES]
 
 

@@ -70,15 +70,15 @@ def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Ro
 
 def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
     name = rotated.column.column
-    while (found := row.only("pk", name).first()) is not None:
-        value = bytes(getattr(found, name))
+    while (stored := row.only("pk", name).first()) is not None:
+        value = bytes(getattr(stored, name))
         try:
             if is_current(value):
                 rotated.current += 1
                 return
-            wrapped = rewrapped(value, identity=identity_of(found))
+            wrapped = rewrapped(value, identity=identity_of(stored))
         except SealBroken:
-            rotated.broken.append(str(found.pk))
+            rotated.broken.append(str(stored.pk))
             return
         if row.filter(**{name: value}).update(**{name: wrapped}):
             rotated.rewrapped += 1

@@ -40,7 +40,7 @@ class WorkRefused(APIException):
         self.wait = wait_s
 
 
-class _Room:
+class _Capacity:
     """Few calculate at once and as few wait; whoever comes then is sent away without waiting, so
     that the other threads of the process go on serving pages."""
 
@@ -63,7 +63,7 @@ class _Room:
             self._door.release()
 
 
-_rooms = {is_known: _Room(settings.WORK_AT_ONCE) for is_known in (False, True)}
+_capacities = {is_known: _Capacity(settings.WORK_AT_ONCE) for is_known in (False, True)}
 """Strangers do not keep those who have signed in waiting."""
 
 
@@ -77,7 +77,7 @@ def most_steps(most: int) -> int:
 
 @contextmanager
 def calculation(steps: int, *, advice: str) -> Iterator[Check]:
-    """Room and time for so many steps, a step being what the simulation of one takes (about 50 ns).
+    """Capacity and time for so many steps, a step being what the simulation of one takes (about 50 ns).
 
     `advice` says what to ask less of. Raises WorkRefused: 429 for a caller whose minute is used up,
     503 where others calculate, 422 from the check when it takes too long. Inside another one it is
@@ -90,7 +90,7 @@ def calculation(steps: int, *, advice: str) -> Iterator[Check]:
     is_known = bool(request.user.is_authenticated)
     _count(request, steps, is_known=is_known)
     limit_s = settings.WORK_SIGNED_IN_S if is_known else settings.WORK_ANONYMOUS_S
-    with _rooms[is_known].seat():
+    with _capacities[is_known].seat():
         check = _deadline(limit_s, advice)
         token = _check.set(check)
         try:

@@ -93,13 +93,13 @@ def words(name: str, default: str) -> list[str]:
 
 def pairs(name: str) -> dict[str, str]:
     """Comma-separated words of the form key=value; none by default."""
-    found = {}
+    values = {}
     for word in words(name, ""):
         key, sign, value = word.partition("=")
         if not (key and sign and value):
             raise ImproperlyConfigured(f"{name} must be key=value,…, not {word!r}")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def key_bytes(name: str) -> bytes:

@@ -244,7 +244,7 @@ LOGGING = {
         "level": env.text("LOG_LEVEL", "INFO"),
     },
     "loggers": {
-        # They tell every address that is called, and that of a webhook may hold a token.
+        # They print every address that is called, and that of a webhook may contain a token.
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.

@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 application = get_wsgi_application()
 # Every view now, and not when the first reader waits.
 import_module(settings.ROOT_URLCONF)
-# Rankings of thousands of rows are held; the collector would walk them again with every new one.
+# Rankings of thousands of rows are cached; the collector would walk them again with every new one.
 gc.collect()
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)

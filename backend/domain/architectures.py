@@ -9,5 +9,5 @@ NAMES = MappingProxyType(
 
 def architecture(name: str) -> str:
     """`x86_64` and `arm64` for their other names; anything else in small letters."""
-    found = name.strip().lower()
-    return NAMES.get(found, found)
+    spelled = name.strip().lower()
+    return NAMES.get(spelled, spelled)

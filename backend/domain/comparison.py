@@ -12,7 +12,7 @@ UNKNOWN_DISTANCE = math.log(2)
 
 
 @dataclass(frozen=True)
-class Figure:
+class IntervalFigure:
     """A number with the ends of its 95 % interval, where it has one."""
 
     value: Decimal
@@ -20,14 +20,14 @@ class Figure:
     ci95_high: Decimal | None = None
 
 
-def delta_ratio(figure: Figure, base: Figure) -> Decimal | None:
+def delta_ratio(figure: IntervalFigure, base: IntervalFigure) -> Decimal | None:
     """value / base − 1, 34 digits (0.25 is a quarter more); None for a base of zero."""
     if not base.value:
         return None
     return EXACT.subtract(EXACT.divide(figure.value, base.value), Decimal(1))
 
 
-def is_distinguishable(figure: Figure, base: Figure) -> bool | None:
+def is_distinguishable(figure: IntervalFigure, base: IntervalFigure) -> bool | None:
     """Whether the two intervals are apart; None where an interval is not known."""
     ends = (figure.ci95_low, figure.ci95_high, base.ci95_low, base.ci95_high)
     if any(end is None for end in ends):

@@ -65,7 +65,7 @@ def shares(
     """Rates of all flows and use of all links, in the order given.
 
     `transfer_s` is the time of `transfer_bytes` at a flow's rate, None at rate 0. Raises
-    InvalidValue with the place as a JSON pointer. What `check` raises ends it; it is called in each
+    InvalidValue with the JSON pointer. What `check` raises ends it; it is called in each
     round.
     """
     capacities = _checked_links(links)
@@ -98,19 +98,19 @@ def _checked_links(links: Sequence[Link]) -> dict[str, Fraction]:
 
 def _check_flows(flows: Sequence[Flow], capacities: dict[str, Fraction]) -> None:
     for index, flow in enumerate(flows):
-        place = f"/flows/{index}"
+        pointer = f"/flows/{index}"
         if flow.count < 1:
-            raise InvalidValue(f"{place}/count", f"{flow.count} is below 1")
+            raise InvalidValue(f"{pointer}/count", f"{flow.count} is below 1")
         demand = flow.demand_bytes_per_s
         if demand is not None and not 0 <= demand < float("inf"):
-            raise InvalidValue(f"{place}/demand_bytes_per_s", "null or a number from 0 is needed")
+            raise InvalidValue(f"{pointer}/demand_bytes_per_s", "null or a number from 0 is needed")
         if demand is None and not flow.path:
-            raise InvalidValue(f"{place}/path", "a flow without a demand needs a link")
+            raise InvalidValue(f"{pointer}/path", "a flow without a demand needs a link")
         for step, name in enumerate(flow.path):
             if name not in capacities:
-                raise InvalidValue(f"{place}/path/{step}", f"no link is called {name!r}")
+                raise InvalidValue(f"{pointer}/path/{step}", f"no link is called {name!r}")
             if name in flow.path[:step]:
-                raise InvalidValue(f"{place}/path/{step}", f"{name!r} occurs twice")
+                raise InvalidValue(f"{pointer}/path/{step}", f"{name!r} occurs twice")
 
 
 def _filled(

@@ -53,10 +53,10 @@ class InvalidDocument(DomainError):
 class InsufficientSamples(DomainError):
     """A statistic was asked of fewer values than it needs."""
 
-    def __init__(self, needed: int, found: int) -> None:
-        super().__init__(f"{needed} or more samples are needed, {found} found")
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__(f"{needed} or more samples are needed, {available} found")
         self.needed = needed
-        self.found = found
+        self.available = available
 
 
 class UnknownRate(DomainError):
@@ -71,8 +71,8 @@ class ProbeError(DomainError):
     """The output of `tool` is truncated, unknown or impossible; `line` counts from 1."""
 
     def __init__(self, tool: str, detail: str, line: int | None = None) -> None:
-        place = "" if line is None else f" (line {line})"
-        super().__init__(f"{tool}: {detail}{place}")
+        position = "" if line is None else f" (line {line})"
+        super().__init__(f"{tool}: {detail}{position}")
         self.tool = tool
         self.detail = detail
         self.line = line

@@ -16,7 +16,7 @@ NOTHING = Decimal(0)
 
 
 class Rule(StrEnum):
-    """How the figures of servers meet a demand."""
+    """How the figures of servers meet a target."""
 
     TOTAL = "total"
     AT_LEAST = "each_at_least"
@@ -24,7 +24,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class FleetTarget:
     """An amount above zero, and how it is met."""
 
     name: str
@@ -33,7 +33,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ServerFigure:
     """What one server gives; `worst` is the worse end of its interval, None where it has none."""
 
     value: Decimal
@@ -41,47 +41,47 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerType:
     """A type of server. The price is that of one for a month, above zero.
 
-    `figures` holds what is known, by name of the demand. `refusal` says why it is out of question
+    `figures` holds what is known, by name of the target. `refusal` says why it is out of question
     whatever it gives. `tiers` are the prices of traffic beyond what all servers of the fleet
     include, None where they are not known.
     """
 
     offer_id: str
     provider: str
-    place: str
+    location: str
     price: Decimal
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, ServerFigure]
     refusal: str = ""
     included_gb: Decimal = NOTHING
     tiers: Tiers | None = None
 
 
-Parts = Sequence[tuple[Server, int]]
+Parts = Sequence[tuple[ServerType, int]]
 """Servers with their counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a fleet must reach; amounts of zero are no demand and left out."""
+    """What a fleet must reach; amounts of zero are no target and left out."""
 
-    demands: tuple[Demand, ...]
+    targets: tuple[FleetTarget, ...]
     egress_gb: Decimal = NOTHING
     max_servers: int | None = None
 
     @property
-    def totals(self) -> tuple[Demand, ...]:
-        """The demands that all servers meet together."""
-        return tuple(demand for demand in self.demands if demand.rule is Rule.TOTAL)
+    def totals(self) -> tuple[FleetTarget, ...]:
+        """The targets that all servers meet together."""
+        return tuple(target for target in self.targets if target.rule is Rule.TOTAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """Servers with their counts, and what they cost in a month, traffic included.
 
-    `given` is what they give of each demand. `holds_at_worst` says whether the demands are met
+    `given` is what they give of each target. `holds_at_worst` says whether the targets are met
     where every figure is at the worse end of its interval, None where an interval is not known;
     `count_at_worst` is how many servers of the one type that would take.
     """
@@ -99,7 +99,7 @@ class Fleet:
         return sum(count for _, count in self.servers)
 
     @property
-    def place(self) -> tuple[Decimal, int, tuple[tuple[str, int], ...]]:
+    def sort_key(self) -> tuple[Decimal, int, tuple[tuple[str, int], ...]]:
         """What fleets are sorted by: cost, then the fewer servers, then names."""
         return self.cost, self.count, self.servers
 
@@ -112,9 +112,9 @@ def rule_of(metric: Metric) -> Rule:
     return Rule.AT_LEAST if is_of_one or metric.unit == "ratio" else Rule.TOTAL
 
 
-def is_met(value: Decimal, demand: Demand) -> bool:
-    """Whether a fleet or server that gives so much meets the demand."""
-    return value <= demand.amount if demand.rule is Rule.AT_MOST else value >= demand.amount
+def is_met(value: Decimal, target: FleetTarget) -> bool:
+    """Whether a fleet or server that gives so much meets the target."""
+    return value <= target.amount if target.rule is Rule.AT_MOST else value >= target.amount
 
 
 def units_for(amount: Decimal, unit: Decimal) -> int:
@@ -126,13 +126,13 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
     """The fleet of servers with their counts; all figures asked for are known."""
     holds: bool | None = True
     given: dict[str, Decimal] = {}
-    for demand in requirement.demands:
-        given[demand.name] = _given(demand, [(s.figures[demand.name].value, n) for s, n in parts])
-        worst = [(s.figures[demand.name].worst, n) for s, n in parts]
+    for target in requirement.targets:
+        given[target.name] = _given(target, [(s.figures[target.name].value, n) for s, n in parts])
+        worst = [(s.figures[target.name].worst, n) for s, n in parts]
         known = [(value, n) for value, n in worst if value is not None]
         if len(known) < len(worst):
             holds = holds and None
-        elif not is_met(_given(demand, known), demand):
+        elif not is_met(_given(target, known), target):
             holds = False
     return Fleet(
         servers=tuple(sorted((server.offer_id, count) for server, count in parts)),
@@ -144,10 +144,10 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
     )
 
 
-def _given(demand: Demand, values: Sequence[tuple[Decimal, int]]) -> Decimal:
-    """What servers give together, or the worst of them where each must meet the demand."""
-    if demand.rule is not Rule.TOTAL:
-        return (max if demand.rule is Rule.AT_MOST else min)(value for value, _ in values)
+def _given(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decimal:
+    """What servers give together, or the worst of them where each must meet the target."""
+    if target.rule is not Rule.TOTAL:
+        return (max if target.rule is Rule.AT_MOST else min)(value for value, _ in values)
     total = NOTHING
     for value, count in values:
         total = EXACT.add(total, EXACT.multiply(value, count))
@@ -158,14 +158,14 @@ def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
     if len(parts) > 1:
         return None
     [(server, count)] = parts
-    for demand in requirement.demands:
-        worst = server.figures[demand.name].worst
-        if worst is None or (demand.rule is not Rule.TOTAL and not is_met(worst, demand)):
+    for target in requirement.targets:
+        worst = server.figures[target.name].worst
+        if worst is None or (target.rule is not Rule.TOTAL and not is_met(worst, target)):
             return None
-        if demand.rule is Rule.TOTAL:
+        if target.rule is Rule.TOTAL:
             if not worst > 0:
                 return None
-            count = max(count, units_for(demand.amount, worst))
+            count = max(count, units_for(target.amount, worst))
     return count
 
 

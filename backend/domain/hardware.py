@@ -45,7 +45,7 @@ MAX_WATTS = Decimal(1_000_000)
 
 
 @dataclass(frozen=True)
-class Item:
+class HardwareItem:
     """A line of the bill of materials: `count` pieces in the whole set, mean watts of one."""
 
     name: str
@@ -64,7 +64,7 @@ class Hardware:
     name: str
     currency: str
     servers: int
-    items: tuple[Item, ...]
+    items: tuple[HardwareItem, ...]
     life_months: int = int(ASSUMPTIONS["life_months"].default)
     residual_ratio: Decimal = ASSUMPTIONS["residual_ratio"].default
     discount_rate_per_year: Decimal = ASSUMPTIONS["discount_rate_per_year"].default
@@ -81,7 +81,7 @@ class Hardware:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class CostBreakdown:
     """Cost per month by its parts; the residual value is what comes back, so never above 0."""
 
     capital: Decimal
@@ -103,9 +103,9 @@ class Breakdown:
         """Amount by name, in the order of a stack."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
-    def divided(self, divisor: int) -> "Breakdown":
+    def divided(self, divisor: int) -> "CostBreakdown":
         with localcontext(EXACT):
-            return Breakdown(**{name: part / divisor for name, part in self.amounts.items()})
+            return CostBreakdown(**{name: part / divisor for name, part in self.amounts.items()})
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class HardwareCost:
     currency: str
     price_per_month: Decimal
     price_per_hour: Decimal
-    breakdown: Breakdown
+    breakdown: CostBreakdown
     set_price_per_month: Decimal
     set_price_per_hour: Decimal
-    set_breakdown: Breakdown
+    set_breakdown: CostBreakdown
     spares: int
     capital_total: Decimal
     residual_total: Decimal
@@ -166,11 +166,11 @@ def monthly_cost(
 
 def _set_breakdown(
     hardware: Hardware, bought: Decimal, shelved: Decimal, residual: Decimal, energy_kwh: Decimal
-) -> Breakdown:
+) -> CostBreakdown:
     """To be called in the context EXACT."""
     worth = annuity(hardware.discount_rate_per_year, hardware.life_months)
     today = _monthly_discount(hardware.discount_rate_per_year) ** hardware.life_months
-    return Breakdown(
+    return CostBreakdown(
         capital=bought / worth,
         spares=shelved / worth,
         residual=-residual * today / worth,
@@ -248,24 +248,24 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
             yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
 
 
-def _items(items: tuple[Item, ...]) -> Iterator[InvalidValue]:
+def _items(items: tuple[HardwareItem, ...]) -> Iterator[InvalidValue]:
     if not 1 <= len(items) <= MAX_ITEMS:
         yield InvalidValue("/items", f"1 to {MAX_ITEMS} items are needed, not {len(items)}")
     for index, item in enumerate(items):
-        place = f"/items/{index}"
+        pointer = f"/items/{index}"
         if not item.name.strip():
-            yield InvalidValue(f"{place}/name", "a name is needed")
-        yield from _whole(f"{place}/count", item.count, 1, MAX_COUNT)
-        yield from _decimal(f"{place}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
-        yield from _decimal(f"{place}/watts", item.watts, Decimal(0), MAX_WATTS)
+            yield InvalidValue(f"{pointer}/name", "a name is needed")
+        yield from _whole(f"{pointer}/count", item.count, 1, MAX_COUNT)
+        yield from _decimal(f"{pointer}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
+        yield from _decimal(f"{pointer}/watts", item.watts, Decimal(0), MAX_WATTS)
 
 
-def _whole(place: str, value: object, low: int, high: int) -> Iterator[InvalidValue]:
+def _whole(pointer: str, value: object, low: int, high: int) -> Iterator[InvalidValue]:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        yield InvalidValue(place, f"{value} is not a whole number from {low} to {high}")
+        yield InvalidValue(pointer, f"{value} is not a whole number from {low} to {high}")
 
 
-def _decimal(place: str, value: object, low: Decimal, high: Decimal) -> Iterator[InvalidValue]:
+def _decimal(pointer: str, value: object, low: Decimal, high: Decimal) -> Iterator[InvalidValue]:
     # A float would carry its binary error into every sum.
     if not isinstance(value, Decimal) or not value.is_finite() or not low <= value <= high:
-        yield InvalidValue(place, f"{value} is not a decimal number from {low:f} to {high:f}")
+        yield InvalidValue(pointer, f"{value} is not a decimal number from {low:f} to {high:f}")

@@ -14,7 +14,7 @@ OWN = "our own assumption"
 
 
 @dataclass(frozen=True)
-class Assumption:
+class HardwareAssumption:
     """A field of the document: its default, and the range [low, high] that is accepted.
 
     `currency` in a unit is that of the document.
@@ -39,63 +39,63 @@ class Published:
 
 
 _TABLE = (
-    Assumption(
+    HardwareAssumption(
         "life_months", D(60), "months", D(1), D(240), "37signals: five years"
     ),
-    Assumption(
+    HardwareAssumption(
         "residual_ratio", D(0), "ratio of the purchase price", D(0), D(1),
         f"{OWN}: old servers are given away",
     ),
-    Assumption(
+    HardwareAssumption(
         "discount_rate_per_year", D("0.05"), "ratio per year, a twelfth each month", D(0), D(1),
         f"{OWN}: what money costs a company",
     ),
-    Assumption(
+    HardwareAssumption(
         "pue", D("1.56"), "power drawn by the site / by the machines", D(1), D(5),
         "mean of the Uptime Institute's survey of data centres, 2024",
     ),
-    Assumption(
+    HardwareAssumption(
         "energy_price_per_kwh", D("0.20"), "currency per kWh", D(0), D(1_000_000),
         "Eurostat: mean of the EU for users other than households, second half of 2023, in EUR "
         "without VAT (countries: 0.089 to 0.276)",
     ),
-    Assumption(
+    HardwareAssumption(
         "rack_units", D(1), "rack units of the whole set", D(0), D(1_000_000),
         f"{OWN}: one flat server",
     ),
-    Assumption(
+    HardwareAssumption(
         "rack_price_per_unit_month", D(30), "currency per rack unit and month",
         D(0), D(1_000_000_000),
         f"{OWN}: the middle of 500 to 2,000 USD a month asked for cabinets of 42 units",
     ),
-    Assumption(
+    HardwareAssumption(
         "support_ratio_per_year", D("0.05"), "ratio of the purchase price per year", D(0), D(1),
         f"{OWN}: parts on the next working day",
     ),
-    Assumption(
+    HardwareAssumption(
         "staff_hours_per_month", D(2), "hours per month for the whole set", D(0), D(1_000_000),
         f"{OWN}: time that a rented server would not take",
     ),
-    Assumption(
+    HardwareAssumption(
         "staff_price_per_hour", D(60), "currency per hour", D(0), D(1_000_000_000),
         f"{OWN}: wage with everything that comes on top",
     ),
-    Assumption(
+    HardwareAssumption(
         "network_price_per_month", D(0), "currency per month for the whole set",
         D(0), D(9_999_999_999), f"{OWN}: the port comes with the rack",
     ),
-    Assumption(
+    HardwareAssumption(
         "annual_failure_rate", D("0.024"), "failures per server and year", D(0), D(1),
         "OSDI 2023, quoted by GreenSKU (ISCA 2024): a server without its memory and disks; "
         "each DIMM adds 0.001 and each SSD 0.002",
     ),
-    Assumption(
+    HardwareAssumption(
         "repair_days", D(7), "days from a failure to the server's return", D(0), D(365),
         f"{OWN}: found, ordered and fitted within a week",
     ),
 )  # fmt: skip
 
-ASSUMPTIONS: Mapping[str, Assumption] = MappingProxyType({one.name: one for one in _TABLE})
+ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType({one.name: one for one in _TABLE})
 
 PUBLISHED = (
     Published("pue", D("1.56"), "ratio", "survey mean 2024 (Uptime Institute)"),

@@ -30,7 +30,7 @@ from backend.domain.hardware import (
     MAX_WATTS,
     Hardware,
     HardwareCost,
-    Item,
+    HardwareItem,
 )
 from backend.domain.hardware_assumptions import ASSUMPTIONS
 from backend.domain.pricing.quoted import MOST_DECIMALS
@@ -148,7 +148,9 @@ class HardwareDocument(Document):
     def hardware(self) -> Hardware:
         """What the cost is calculated from."""
         values = {name: getattr(self, name) for name in FIELDS if name != "items"}
-        items = (Item(item.name, item.count, item.unit_price, item.watts) for item in self.items)
+        items = (
+            HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
+        )
         return Hardware(**values, items=tuple(items))
 
 

@@ -36,14 +36,14 @@ MIX = Metric(
 
 
 @dataclass(frozen=True)
-class Part:
+class MixPart:
     """One metric of a mix and its weight, above zero."""
 
     metric: Metric
     weight: Decimal
 
 
-def mix_log(parts: Sequence[Part], values: Sequence[float]) -> float:
+def mix_log(parts: Sequence[MixPart], values: Sequence[float]) -> float:
     """Σ wᵢ/W · sᵢ · ln xᵢ: the logarithm of a score whose baseline is 1 in every metric.
 
     Values are in the order of the parts. Raises InvalidValue for no part, a weight or a value that
@@ -55,7 +55,7 @@ def mix_log(parts: Sequence[Part], values: Sequence[float]) -> float:
     )
 
 
-def mixed(parts: Sequence[Part], summaries: Sequence[Summary], baseline_log: float) -> Summary:
+def mixed(parts: Sequence[MixPart], summaries: Sequence[Summary], baseline_log: float) -> Summary:
     """The mix of an offer relative to a baseline, whose `mix_log` is given.
 
     Half-widths are combined on the logarithm as the root of the sum of their weighted squares, up
@@ -76,7 +76,7 @@ def mixed(parts: Sequence[Part], summaries: Sequence[Summary], baseline_log: flo
     )
 
 
-def _shares(parts: Sequence[Part]) -> list[float]:
+def _shares(parts: Sequence[MixPart]) -> list[float]:
     """Signed shares of the weights: their absolute values add up to 1."""
     if not parts or not all(part.weight > 0 for part in parts):
         raise InvalidValue("weights", "one or more weights above zero are needed")
@@ -92,7 +92,7 @@ def _checked(value: float) -> float:
     return value
 
 
-def _bounds(parts: Sequence[Part], summaries: Sequence[Summary]) -> tuple[float, float] | None:
+def _bounds(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tuple[float, float] | None:
     """Half-widths of the logarithm down and up."""
     down, up = [], []
     for share, summary in zip(_shares(parts), summaries, strict=True):

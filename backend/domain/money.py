@@ -37,7 +37,7 @@ class Money:
 
 
 @dataclass(frozen=True)
-class ExchangeRate:
+class EuroRate:
     """How many units of `currency` one euro bought on `date`."""
 
     date: dt.date
@@ -54,7 +54,7 @@ class ExchangeRate:
 class RateTable:
     """One rate per currency code, each with its own date; the euro needs no entry."""
 
-    rates: Mapping[str, ExchangeRate]
+    rates: Mapping[str, EuroRate]
     _known: dict[tuple[str, str], tuple[Decimal, dt.date | None]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -81,7 +81,7 @@ class RateTable:
         factor, _ = self.rate(money.currency, currency)
         return Money(EXACT.multiply(money.amount, factor), currency)
 
-    def _stored(self, currency: str) -> ExchangeRate:
+    def _stored(self, currency: str) -> EuroRate:
         try:
             return self.rates[currency]
         except KeyError:

@@ -57,7 +57,7 @@ def next_due(
 ) -> dt.datetime:
     """When the list is read again after a reading now; `share` (0 to 1) places it in the spread.
 
-    `every_s` takes the place of the kind's own interval.
+    `every_s` replaces the kind's own interval.
     """
     if kind.at is None:
         interval_s = kind.every_s if every_s is None else every_s

@@ -39,7 +39,7 @@ MATRIX_JOBS = (1, 4)
 
 
 @dataclass(frozen=True)
-class Parameter:
+class RunParameter:
     """A number within [low, high] that a run may set in place of its profile's."""
 
     label: str
@@ -51,30 +51,38 @@ class Parameter:
     is_whole: bool = True
 
 
-PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
+PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
     {
-        "repeats": Parameter("Repeats of each series", "", 1, 50),
-        "quiet_budget_s": Parameter("All waiting for a quiet host", "s", 0, 3600, (15, 120, 300)),
-        "seconds": Parameter("One CPU repeat", "s", 0.2, 120, (3, 8, 15), is_whole=False),
-        "sustained_s": Parameter("Sustained CPU test", "s", 2, 86_400, (60, 600, 900)),
-        "sustained_window_s": Parameter("Window of the sustained test", "s", 1, 600, (5, 30, 30)),
-        "file_bytes": Parameter(
+        "repeats": RunParameter("Repeats of each series", "", 1, 50),
+        "quiet_budget_s": RunParameter(
+            "All waiting for a quiet host", "s", 0, 3600, (15, 120, 300)
+        ),
+        "seconds": RunParameter("One CPU repeat", "s", 0.2, 120, (3, 8, 15), is_whole=False),
+        "sustained_s": RunParameter("Sustained CPU test", "s", 2, 86_400, (60, 600, 900)),
+        "sustained_window_s": RunParameter(
+            "Window of the sustained test", "s", 1, 600, (5, 30, 30)
+        ),
+        "file_bytes": RunParameter(
             "File of dd", "bytes", MIB, 2**40, (1024 * MIB, 1024 * MIB, 4096 * MIB)
         ),
-        "disk_s": Parameter("One copy of dd at most", "s", 1, 3600, (3, 30, 60)),
-        "small_files": Parameter("Small files", "files", 10, 1_000_000, (500, 3000, 3000)),
-        "fio_file_bytes": Parameter(
+        "disk_s": RunParameter("One copy of dd at most", "s", 1, 3600, (3, 30, 60)),
+        "small_files": RunParameter("Small files", "files", 10, 1_000_000, (500, 3000, 3000)),
+        "fio_file_bytes": RunParameter(
             "File of fio", "bytes", 16 * MIB, 2**40, (256 * MIB, 2048 * MIB, 8192 * MIB)
         ),
-        "fio_s": Parameter("One fio test", "s", 0.5, 3600, (1.5, 8, 20), is_whole=False),
-        "fio_ramp_s": Parameter("Ramp before a fio test", "s", 0, 600, (0.5, 2, 5), is_whole=False),
-        "matrix_s": Parameter(
+        "fio_s": RunParameter("One fio test", "s", 0.5, 3600, (1.5, 8, 20), is_whole=False),
+        "fio_ramp_s": RunParameter(
+            "Ramp before a fio test", "s", 0, 600, (0.5, 2, 5), is_whole=False
+        ),
+        "matrix_s": RunParameter(
             "One cell of the fio matrix", "s", 0.5, 600, (2, 4, 8), is_whole=False
         ),
-        "network_s": Parameter("One network test", "s", 1, 600, (2, 10, 10)),
-        "network_streams": Parameter("Parallel TCP streams", "streams", 2, 128, (8,)),
-        "udp_bits_per_s": Parameter("UDP rate", "bits/s", 100_000, 100_000_000_000, (100_000_000,)),
-        "ping_count": Parameter("Round trips", "requests", 2, 10_000, (50,)),
+        "network_s": RunParameter("One network test", "s", 1, 600, (2, 10, 10)),
+        "network_streams": RunParameter("Parallel TCP streams", "streams", 2, 128, (8,)),
+        "udp_bits_per_s": RunParameter(
+            "UDP rate", "bits/s", 100_000, 100_000_000_000, (100_000_000,)
+        ),
+        "ping_count": RunParameter("Round trips", "requests", 2, 10_000, (50,)),
     }
 )
 
@@ -82,7 +90,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
 def _profile(
     index: int, name: str, *, min_repeats: int, max_repeats: int, time_cap_s: int
 ) -> Profile:
-    """The profile at the index of Parameter.values, with the series that name it."""
+    """The profile at the index of RunParameter.values, with the series that name it."""
     series = {
         probe: tuple(one.variant for one in PROBES[probe].series if name in one.profiles)
         for probe in CHOICES
@@ -154,7 +162,7 @@ def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
     return checked
 
 
-def _number(field: str, value: object, parameter: Parameter) -> float | int:
+def _number(field: str, value: object, parameter: RunParameter) -> float | int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidValue(field, f"{value!r} is not a number")
     if not parameter.low <= value <= parameter.high:
@@ -227,14 +235,14 @@ def _purchase_model(field: str, value: object) -> str:
 
 def _lifetime_s(field: str, value: object) -> int:
     """Seconds after which a rented machine ends itself, whatever becomes of us."""
-    return int(_number(field, value, Parameter("", "s", 60, 604_800)))
+    return int(_number(field, value, RunParameter("", "s", 60, 604_800)))
 
 
 def _counts(field: str, value: object) -> list[int]:
     """Queue depths or numbers of jobs of the matrix, ascending."""
     if not isinstance(value, list) or not 1 <= len(value) <= 12:
         raise InvalidValue(field, "a list of 1 to 12 numbers is needed")
-    limits = Parameter("", "", 1, 1024)
+    limits = RunParameter("", "", 1, 1024)
     return sorted({int(_number(f"{field}/{i}", n, limits)) for i, n in enumerate(value)})
 
 

@@ -108,17 +108,10 @@ def _cup(candidate: Candidate, metric: Metric) -> Decimal | None:
     return cup(candidate.price_per_hour, candidate.score.value)
 
 
-def ranked(
-    candidates: Iterable[Candidate], metric: Metric, *, seed: int = stats.SEED
-) -> list[RankedRow]:
-    """The candidates in the order described above, each with its place; see worth and placed."""
-    return placed([(one, worth(one, metric)) for one in candidates], metric, seed=seed)
-
-
-def placed(
+def ranked_rows(
     everyone: Sequence[tuple[Candidate, Worth | None]], metric: Metric, *, seed: int = stats.SEED
 ) -> list[RankedRow]:
-    """Candidates, whose worth is known already, in that order, each with its place.
+    """Candidates, whose worth is known already, in that order, each with its rank.
 
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
     common draws of the score intervals. Raises InvalidValue for an offer listed twice.
@@ -131,9 +124,9 @@ def placed(
     unfit = [one for one, _ in everyone if one.is_unfit]
     unpriced = [one for one, its in everyone if its is None and not one.is_unfit]
     return [
-        *_placed([(one, its) for one, its in everyone if its is not None], metric, seed),
-        *(_unplaced(one) for one in _by_score(unpriced, metric)),
-        *(_unplaced(one) for one in _by_score(unfit, metric)),
+        *_priced_rows([(one, its) for one, its in everyone if its is not None], metric, seed),
+        *(_unranked_row(one) for one in _by_score(unpriced, metric)),
+        *(_unranked_row(one) for one in _by_score(unfit, metric)),
     ]
 
 
@@ -142,31 +135,33 @@ def _in_order(
 ) -> list[tuple[int, Candidate, Worth]]:
     """Rows with their competition rank, best value first; rows of one value by offer id."""
     same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
-    places: list[tuple[int, Candidate, Worth]] = []
+    ranked: list[tuple[int, Candidate, Worth]] = []
     leader = Decimal(0)
     by_value = sorted(rows, key=lambda row: -row[1].value_per_cost)
     for position, (one, its) in enumerate(by_value, start=1):
-        if places and leader - its.value_per_cost <= leader * same:
-            places.append((places[-1][0], one, its))
+        if ranked and leader - its.value_per_cost <= leader * same:
+            ranked.append((ranked[-1][0], one, its))
         else:
-            places.append((position, one, its))
+            ranked.append((position, one, its))
             leader = its.value_per_cost
-    return sorted(places, key=lambda place: (place[0], place[1].offer_id))
+    return sorted(ranked, key=lambda row: (row[0], row[1].offer_id))
 
 
-def _placed(rows: Iterable[tuple[Candidate, Worth]], metric: Metric, seed: int) -> list[RankedRow]:
-    places = _in_order(rows, metric)
+def _priced_rows(
+    rows: Iterable[tuple[Candidate, Worth]], metric: Metric, seed: int
+) -> list[RankedRow]:
+    ordered = _in_order(rows, metric)
     draws = stats.common_draws(
-        [float(its.value_per_cost) for _, _, its in places],
+        [float(its.value_per_cost) for _, _, its in ordered],
         [
             None if its.low is None or its.high is None else (float(its.low), float(its.high))
-            for _, _, its in places
+            for _, _, its in ordered
         ],
         seed=seed,
     )
-    bounds = stats.rank_bounds(draws, [rank for rank, _, _ in places])
+    bounds = stats.rank_bounds(draws, [rank for rank, _, _ in ordered])
     groups = stats.tie_groups(draws)
-    frontier = _pareto([one for _, one, _ in places], metric)
+    frontier = _pareto([one for _, one, _ in ordered], metric)
     return [
         RankedRow(
             candidate=one,
@@ -181,11 +176,11 @@ def _placed(rows: Iterable[tuple[Candidate, Worth]], metric: Metric, seed: int) 
             is_pareto=one.offer_id in frontier,
             missing=one.missing,
         )
-        for (rank, one, its), (low, high), group in zip(places, bounds, groups, strict=True)
+        for (rank, one, its), (low, high), group in zip(ordered, bounds, groups, strict=True)
     ]
 
 
-def _unplaced(candidate: Candidate) -> RankedRow:
+def _unranked_row(candidate: Candidate) -> RankedRow:
     missing = candidate.missing
     if candidate.price is None and "price" not in missing:
         missing = (*missing, "price")

@@ -7,11 +7,11 @@ median absolute deviation; times 1.4826 it estimates the standard deviation of a
 mean and standard deviation, both stay where they are while fewer than half of the runs went wrong.
 The floor of 5 % is the smallest effect worth telling: a quiet machine repeats within a fraction of
 a percent, and a note for each such fraction would not be read. A test of two samples (Mann-Whitney)
-would need several new runs before it may speak; instead a value is told at once and marked as the
+would need several new runs before it may speak; instead a value is reported at once and marked as the
 first of its kind, which may be an outlier, or as one more in a row, which is a step.
 
 Runs are compared on the same hardware only. A new kernel or microcode is what a history is there
-to show, so it does not end the comparison; it is told as a note of its own.
+to show, so it does not end the comparison; it is reported as a note of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ class Departure:
 def band(values: Sequence[float]) -> Band | None:
     """The band of earlier runs' medians, oldest first; None for fewer than five of them.
 
-    Also None around a median that is not above zero: no share of it can be told.
+    Also None around a median that is not above zero: no share of it can be stated.
     """
     if len(values) < MIN_RUNS:
         return None
@@ -96,12 +96,12 @@ def environment(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def is_same_hardware(one: Environment, other: Environment) -> bool:
-    """Whether results may be compared; what one of them does not tell is no difference."""
+    """Whether results may be compared; what one of them does not state is no difference."""
     return not changes(one, other, HARDWARE)
 
 
 def changes(before: Environment, after: Environment, names: Sequence[str]) -> list[str]:
-    """`name: before → after` of each fact that both tell differently."""
+    """`name: before → after` of each fact that both state differently."""
     return [
         f"{name}: {before[name]} → {after[name]}"
         for name in names

@@ -28,9 +28,9 @@ class Increment:
 BY_SECOND = Increment(60, 1)
 BY_HOUR = Increment(3600, 3600)
 TIDY_UP_S = 600
-"""For bringing the probes and their packages, collecting, and the end of the machine."""
+"""For copying the probes and installing their packages, collecting, and the end of the machine."""
 STORED = Decimal(1).scaleb(-18)
-TOLD = Decimal(1).scaleb(-10)
+SHOWN = Decimal(1).scaleb(-10)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def reserved_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Dec
 
 
 def stored(amount: Decimal) -> Decimal:
-    """A reckoned amount with the 18 decimals of its column."""
+    """A calculated amount with the 18 decimals of its column."""
     return amount.quantize(STORED, ROUND_HALF_EVEN)
 
 
@@ -111,20 +111,20 @@ def refusal(cap: Cap, cost: Money, rates: RateTable) -> str | None:
     if EXACT.add(taken, needed) <= cap.budget.amount:
         return None
     return (
-        f"{_told(needed)} {currency} do not fit into the {cap.name} of {_told(cap.budget.amount)}: "
-        f"{_told(taken)} are spent or reserved"
+        f"{_shown(needed)} {currency} do not fit into the {cap.name} of {_shown(cap.budget.amount)}: "
+        f"{_shown(taken)} are spent or reserved"
     )
 
 
-def _told(amount: Decimal) -> str:
-    text = format(amount.quantize(TOLD, ROUND_HALF_EVEN), "f")
+def _shown(amount: Decimal) -> str:
+    text = format(amount.quantize(SHOWN, ROUND_HALF_EVEN), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def lifetime_s(time_cap_s: int, boot_limit_s: int) -> int:
     """Seconds that a machine may live whose profile measures for `time_cap_s`.
 
-    Twice that, since a repeat under way at the cap is finished; beside it the boot and the rest.
+    Twice that, since a repeat that runs at the cap is finished; beside it the boot and the rest.
     """
     return boot_limit_s + 2 * time_cap_s + TIDY_UP_S
 

@@ -3,7 +3,7 @@
 A fleet of one type has k servers, k the greatest of ceil(demand / what one server gives). More of
 them are taken only where the traffic that they include costs less than traffic itself. A mixed
 fleet is the cheapest of two or more types: of all, and of each provider; with a demand of traffic
-only of one place, whose servers share one bill of traffic.
+only of one location, whose servers share one bill of traffic.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -21,7 +21,7 @@ from backend.domain.fleets import (
     Fleet,
     Requirement,
     Rule,
-    Server,
+    ServerType,
     fleet_of,
     is_met,
     units_for,
@@ -51,7 +51,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class InfeasibleOffer:
     """A type of which no fleet meets the requirement; `demand` is what it fails."""
 
     offer_id: str
@@ -66,12 +66,12 @@ class Solution:
     where the first fleet is proven to be the cheapest."""
 
     fleets: tuple[Fleet, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[InfeasibleOffer, ...]
     floor: Decimal | None = None
 
 
 def solved(
-    servers: Iterable[Server],
+    servers: Iterable[ServerType],
     requirement: Requirement,
     *,
     is_mixed: bool,
@@ -81,16 +81,16 @@ def solved(
     are cheaper than all of one type of the same choice. Offers are named once. What `check` raises ends
     it; it is called for each offer and each choice of offers."""
     fleets: list[Fleet] = []
-    failures: list[Failure] = []
-    usable: list[Server] = []
+    failures: list[InfeasibleOffer] = []
+    usable: list[ServerType] = []
     for server in servers:
         check()
         failure = _unusable(server, requirement)
         if failure is None:
             usable.append(server)
-            found = _alone(server, requirement)
-            failures += [found] if isinstance(found, Failure) else []
-            fleets += [found] if isinstance(found, Fleet) else []
+            single = _alone(server, requirement)
+            failures += [single] if isinstance(single, InfeasibleOffer) else []
+            fleets += [single] if isinstance(single, Fleet) else []
         else:
             failures.append(failure)
     floor = None
@@ -99,31 +99,31 @@ def solved(
         fleets += mixed
         members = {offer_id for fleet in mixed for offer_id, _ in fleet.servers}
         failures = [failure for failure in failures if failure.offer_id not in members]
-    ordered = sorted(fleets, key=attrgetter("place"))
+    ordered = sorted(fleets, key=lambda fleet: fleet.sort_key)
     return Solution(tuple(ordered), tuple(sorted(failures, key=attrgetter("offer_id"))), floor)
 
 
 # --- one type -------------------------------------------------------------------------------------
 
 
-def _unusable(server: Server, requirement: Requirement) -> Failure | None:
+def _unusable(server: ServerType, requirement: Requirement) -> InfeasibleOffer | None:
     """Why the type can be in no fleet at all."""
     if server.refusal:
-        return Failure(server.offer_id, Fault.REFUSED, server.refusal)
-    for demand in requirement.demands:
-        figure = server.figures.get(demand.name)
+        return InfeasibleOffer(server.offer_id, Fault.REFUSED, server.refusal)
+    for target in requirement.targets:
+        figure = server.figures.get(target.name)
         if figure is None:
-            return Failure(
-                server.offer_id, Fault.UNKNOWN, f"{demand.name} is not known", demand.name
+            return InfeasibleOffer(
+                server.offer_id, Fault.UNKNOWN, f"{target.name} is not known", target.name
             )
-        if demand.rule is not Rule.TOTAL and not is_met(figure.value, demand):
-            word = "most" if demand.rule is Rule.AT_MOST else "least"
-            shown, asked = _plain(figure.value), _plain(demand.amount)
-            reason = f"{demand.name} is {shown}, at {word} {asked} is asked for"
-            return Failure(server.offer_id, Fault.BOUND, reason, demand.name)
+        if target.rule is not Rule.TOTAL and not is_met(figure.value, target):
+            word = "most" if target.rule is Rule.AT_MOST else "least"
+            shown, asked = _plain(figure.value), _plain(target.amount)
+            reason = f"{target.name} is {shown}, at {word} {asked} is asked for"
+            return InfeasibleOffer(server.offer_id, Fault.BOUND, reason, target.name)
     if requirement.egress_gb and server.tiers is None and not server.included_gb:
         reason = "the price of its traffic is not known"
-        return Failure(server.offer_id, Fault.TRAFFIC, reason, TRAFFIC)
+        return InfeasibleOffer(server.offer_id, Fault.TRAFFIC, reason, TRAFFIC)
     return None
 
 
@@ -131,28 +131,28 @@ def _plain(value: Decimal) -> str:
     return format(value.normalize(EXACT), "f")
 
 
-def _alone(server: Server, requirement: Requirement) -> Fleet | Failure:
+def _alone(server: ServerType, requirement: Requirement) -> Fleet | InfeasibleOffer:
     """The cheapest fleet of one type, which is usable."""
     count = 1
-    for demand in requirement.totals:
-        value = server.figures[demand.name].value
+    for target in requirement.totals:
+        value = server.figures[target.name].value
         if not value > 0:
-            return Failure(
-                server.offer_id, Fault.NOTHING, f"it gives no {demand.name}", demand.name
+            return InfeasibleOffer(
+                server.offer_id, Fault.NOTHING, f"it gives no {target.name}", target.name
             )
-        count = max(count, units_for(demand.amount, value))
+        count = max(count, units_for(target.amount, value))
     if requirement.egress_gb and server.tiers is None:
         count = max(count, units_for(requirement.egress_gb, server.included_gb))
     most = requirement.max_servers
     if most is not None and count > most:
         reason = f"{count} servers are needed, {most} {'is' if most == 1 else 'are'} allowed"
-        return Failure(server.offer_id, Fault.SERVERS, reason)
+        return InfeasibleOffer(server.offer_id, Fault.SERVERS, reason)
     counts = _counts_worth_a_look(server, requirement, count)
     fleets = (fleet_of(((server, n),), requirement) for n in counts)
-    return min(fleets, key=attrgetter("place"))
+    return min(fleets, key=lambda fleet: fleet.sort_key)
 
 
-def _counts_worth_a_look(server: Server, requirement: Requirement, least: int) -> set[int]:
+def _counts_worth_a_look(server: ServerType, requirement: Requirement, least: int) -> set[int]:
     """The least and the largest count, and those around which the traffic left to pay changes its
     price: between them the cost is a straight line."""
     counts = {least}
@@ -170,7 +170,7 @@ def _counts_worth_a_look(server: Server, requirement: Requirement, least: int) -
 
 
 def _mixed(
-    usable: Sequence[Server],
+    usable: Sequence[ServerType],
     singles: Iterable[Fleet],
     requirement: Requirement,
     check: Callable[[], None],
@@ -190,25 +190,25 @@ def _mixed(
             floors.append(floor)
         if fleet is not None:
             fleets[fleet.servers] = fleet
-    found = list(fleets.values())
-    cheapest = min((*costs.values(), *(fleet.cost for fleet in found)), default=None)
+    mixed = list(fleets.values())
+    cheapest = min((*costs.values(), *(fleet.cost for fleet in mixed)), default=None)
     floor = min(floors, default=None)
     is_open = floor is not None and (cheapest is None or floor < cheapest)
-    return found, floor if is_open else None
+    return mixed, floor if is_open else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
     """Types that may be mixed; whole unless another choice holds them all."""
 
-    servers: list[Server]
+    servers: list[ServerType]
     nodes: int
     is_whole: bool
 
 
-def _choices(usable: Sequence[Server], requirement: Requirement) -> list[_Choice]:
+def _choices(usable: Sequence[ServerType], requirement: Requirement) -> list[_Choice]:
     if requirement.egress_gb:
-        bills = _groups(usable, lambda s: (s.provider, s.place, s.tiers))
+        bills = _groups(usable, lambda s: (s.provider, s.location, s.tiers))
         return [_Choice(group, max(LEAST_NODES, NODES // len(bills)), True) for group in bills]
     providers = _groups(usable, lambda s: s.provider)
     if len(providers) == 1:
@@ -217,8 +217,10 @@ def _choices(usable: Sequence[Server], requirement: Requirement) -> list[_Choice
     return [_Choice(list(usable), NODES, True), *parts]
 
 
-def _groups(servers: Iterable[Server], key: Callable[[Server], Hashable]) -> list[list[Server]]:
-    groups: dict[Hashable, list[Server]] = {}
+def _groups(
+    servers: Iterable[ServerType], key: Callable[[ServerType], Hashable]
+) -> list[list[ServerType]]:
+    groups: dict[Hashable, list[ServerType]] = {}
     for server in servers:
         groups.setdefault(key(server), []).append(server)
     return list(groups.values())
@@ -231,8 +233,8 @@ def _cheapest_mix(
     None where that is proven to be the fleet's or the ceiling."""
     tiers = choice.servers[0].tiers
     columns = [
-        [demand.amount, *(server.figures[demand.name].value for server in choice.servers)]
-        for demand in requirement.totals
+        [target.amount, *(server.figures[target.name].value for server in choice.servers)]
+        for target in requirement.totals
     ]
     if requirement.egress_gb:
         columns.append([requirement.egress_gb, *(server.included_gb for server in choice.servers)])
@@ -262,8 +264,8 @@ def _cheapest_mix(
 def _whole(amounts: Sequence[Decimal]) -> list[int]:
     """The amounts as whole numbers of one common, small enough unit."""
     exponents = (amount.as_tuple().exponent for amount in amounts)
-    places = max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
-    return [int(Fraction(amount) * 10**places) for amount in amounts]
+    decimals = max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
+    return [int(Fraction(amount) * 10**decimals) for amount in amounts]
 
 
 def _pieces(egress_gb: Decimal, tiers: Tiers) -> tuple[TierPiece, ...]:

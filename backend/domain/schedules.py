@@ -87,7 +87,7 @@ def next_times(
 ) -> list[dt.datetime]:
     """The next starts after a moment, ascending, in the timetable's zone.
 
-    Starts outside the window do not take place and are not told. Fewer than `count` come back
+    Starts outside the window do not happen and are not listed. Fewer than `count` come back
     where there are no more within the next CANDIDATES starts.
     """
     return list(islice(filter(planned.is_open, islice(_starts(planned, after), CANDIDATES)), count))
@@ -97,9 +97,9 @@ def _starts(planned: Timetable, after: dt.datetime) -> Iterator[dt.datetime]:
     if planned.cron is None:
         return _interval_starts(planned, after)
     after = after.astimezone(dt.UTC)
-    found = CronSim(planned.cron, after.astimezone(planned.zone))
+    starts = CronSim(planned.cron, after.astimezone(planned.zone))
     # Seen from the second pass of a repeated hour, the times of the first one are over.
-    coming = dropwhile(lambda at: at <= after, found)
+    coming = dropwhile(lambda at: at <= after, starts)
     # Times that a clock change moves to one moment are one start.
     return (next(same) for _, same in groupby(coming, lambda at: at.astimezone(dt.UTC)))
 

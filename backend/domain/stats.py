@@ -254,7 +254,7 @@ def bca_share(probability: float, bias: float, acceleration: float) -> float:
 
 
 def has_interval(sd_ratio: float | None) -> bool:
-    """Whether value ± 1.96 · sd lies above zero; a wider spread tells nothing of a score."""
+    """Whether value ± 1.96 · sd lies above zero; a wider spread says nothing about a score."""
     return sd_ratio is not None and 0 <= sd_ratio < 1 / Z_95
 
 

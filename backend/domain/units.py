@@ -24,7 +24,7 @@ EXACT = Context(prec=34)
 def exact_decimal(value: float) -> Decimal:
     """The Decimal that prints like the float: the shortest text that reads back to it.
 
-    The only place where a measured float enters decimal arithmetic.
+    The only function where a measured float enters decimal arithmetic.
     Raises InvalidValue for infinities and NaN.
     """
     if not math.isfinite(value):

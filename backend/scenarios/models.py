@@ -20,7 +20,7 @@ class Scenario(Identified):
     created_by = models.CharField(max_length=150)
     frozen_at = models.DateTimeField(null=True)
     resolved = models.JSONField(null=True)
-    """Frozen: the document with prices and scores in the place of offers."""
+    """Frozen: the document with prices and scores instead of offers."""
     result = models.JSONField(null=True)
     """Frozen: the result document."""
     data_version = models.BigIntegerField(null=True)

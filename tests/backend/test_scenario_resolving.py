@@ -163,7 +163,7 @@ def test_price_observation_must_be_a_published_price_of_a_machine() -> None:
     told = faults(*options)
     assert [told[f"/options/{n}/parts/0/price/price_observation"] for n in range(5)] == [
         f"no published price has the id {waiting.pk}",
-        "the price holds more than the machine: +egress",
+        "the price includes more than the machine: +egress",
         *["the id of a price is needed"] * 3,
     ]
     both = {"offer": offer.slug, "price_observation": str(waiting.pk)}
@@ -194,7 +194,7 @@ def test_anomalies_of_a_price_are_among_the_assumptions() -> None:
     (assumed,) = resolved_startup(all_of("one", {"offer": offer.slug})).assumptions
     assert assumed["source"] == (
         "read on 2026-11-01, 20 days ago; test; its list does not contain it any more; "
-        "holds tax at a rate that is not known"
+        "includes tax at a rate that is not known"
     )
 
 

@@ -310,11 +310,11 @@ def test_slug_that_was_taken_meanwhile_is_a_conflict(monkeypatch: pytest.MonkeyP
 def test_cached_results_are_bounded_and_calculated_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selectors, "MOST_HELD", 1)
-    monkeypatch.setattr(selectors, "_held", selectors._Held())
+    monkeypatch.setattr(selectors, "MOST_STORED", 1)
+    monkeypatch.setattr(selectors, "_stored_results", selectors._StoredResults())
     first = selectors.simulated(document()).result
     selectors.simulated(document(name="Other"))
-    assert len(selectors._held._texts) == 1
+    assert len(selectors._stored_results._texts) == 1
     assert selectors.simulated(document()).result == first
 
 

@@ -22,7 +22,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer
-from backend.common.rest.table import FORMULA_STARTS, Column, Kind, Table, json_cell, text_cell
+from backend.common.rest.table import (
+    FORMULA_STARTS,
+    Column,
+    ColumnType,
+    Table,
+    json_cell,
+    text_cell,
+)
 from backend.common.rest.workbook import MOST_CHARACTERS, NOTES, workbook
 from backend.domain.parsing.tables import Record
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
@@ -45,7 +52,7 @@ UTF8_CSV = "csv:Text - txt - csv (StarCalc):44,34,76"
 BOUNDS = [2**53 + 1, 0.1 + 0.2, 1e-300, -3.5, Decimal("0.1234567890123456789012345678901234")]
 
 
-def table(cells: list[Any], kind: Kind = Kind.NUMBER) -> Table:
+def table(cells: list[Any], kind: ColumnType = ColumnType.NUMBER) -> Table:
     """One column of cells."""
     return Table((Column("cell", kind, "A cell"),), [{"cell": one} for one in cells], "cells", {})
 
@@ -142,7 +149,7 @@ def unguarded(text: str) -> str:
 def test_xlsx_cells_have_their_types() -> None:
     moment = dt.datetime(2026, 11, 1, 12, 30, 15, tzinfo=dt.UTC)
     cells = [True, False, 7, 7.5, Decimal("7.25"), moment.date(), moment, "7", None]
-    content = workbook(table(cells, Kind.TEXT))
+    content = workbook(table(cells, ColumnType.TEXT))
     read = [row[0] for row in opened(content)["cells"].iter_rows(min_row=2, max_row=10)]
     assert [cell.data_type for cell in read] == ["b", "b", "n", "n", "n", "d", "d", "s", "n"]
     assert [cell.value for cell in read] == [
@@ -161,7 +168,10 @@ def test_day_before_the_calendars_of_spreadsheets_agree_is_text() -> None:
 
 
 def test_workbook_has_a_frozen_header_a_filter_a_name_and_words() -> None:
-    columns = (Column("price", Kind.DECIMAL, "What it costs", "USD/h"), Column("x", Kind.TEXT, "X"))
+    columns = (
+        Column("price", ColumnType.DECIMAL, "What it costs", "USD/h"),
+        Column("x", ColumnType.TEXT, "X"),
+    )
     content = workbook(
         Table(columns, [{"price": Decimal(1), "x": "a"}], "fx-rates", {"address": "http://here"})
     )
@@ -247,7 +257,7 @@ def test_excel_eu_reads_under_de_de_as_the_plain_one_reads(client: Client, demo:
             if column.kind.is_numeric and wanted:
                 assert "." not in told
                 assert math.isclose(float(told.replace(",", ".")), float(wanted), rel_tol=0)
-            elif column.kind is not Kind.TIME:
+            elif column.kind is not ColumnType.TIME:
                 assert told == wanted
 
 

@@ -1,4 +1,4 @@
-"""What strangers may have calculated ends in time, and leaves room for everybody else."""
+"""What strangers may have calculated ends in time, and leaves capacity for everybody else."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from django.test import Client
 
 from backend.common import work
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.selectors.scenarios import _held, simulated
+from backend.scenarios.selectors.scenarios import _stored_results, simulated
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend.conftest import API, fields
@@ -39,14 +39,14 @@ def _public(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     monkeypatch.setattr(work, "WAIT_S", 0)
     # What another test has calculated takes no work.
-    _held._texts.clear()
+    _stored_results._texts.clear()
 
 
 @pytest.fixture
 def kept() -> None:
     document = startup(all_of("cloud", price("0.4"))) | {"name": "kept"}
     scenario_create(workspace=factories.workspace(), document=document, actor="test")
-    _held._texts.clear()
+    _stored_results._texts.clear()
     factories.offer("box", memory_bytes=2**33)
 
 
@@ -88,7 +88,7 @@ def test_calculation_ends_at_its_deadline(
 def test_stranger_is_sent_away_when_others_calculate(
     client: Client, caller: Callable[..., Client], kept: None, name: str
 ) -> None:
-    with work._rooms[False].seat():
+    with work._capacities[False].seat():
         refused = posted(client, name)
         assert posted(caller("read"), name).status_code == 200
     assert (refused.status_code, refused["Retry-After"]) == (503, "5")
@@ -97,13 +97,13 @@ def test_stranger_is_sent_away_when_others_calculate(
 
 def test_only_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "WAIT_S", 60)
-    room = work._Room(1)
-    with room.seat():
-        assert room._door.acquire(blocking=False)  # one waits
-        with pytest.raises(work.WorkRefused), room.seat():
+    capacity = work._Capacity(1)
+    with capacity.seat():
+        assert capacity._door.acquire(blocking=False)  # one waits
+        with pytest.raises(work.WorkRefused), capacity.seat():
             pass
-        room._door.release()
-    with room.seat():
+        capacity._door.release()
+    with capacity.seat():
         pass
 
 
@@ -120,7 +120,7 @@ def test_minute_of_a_stranger_is_used_up(
 
 @pytest.mark.parametrize("address", PAGES)
 def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address: str) -> None:
-    with work._rooms[False].seat():
+    with work._capacities[False].seat():
         refused = client.get(address)
     assert (refused.status_code, refused["Retry-After"]) == (503, "5")
     assert b"others are calculating" in refused.content
@@ -128,7 +128,7 @@ def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address
 
 
 def test_preview_says_so_instead_of_a_result(client: Client) -> None:
-    with work._rooms[False].seat():
+    with work._capacities[False].seat():
         shown = client.get("/scenarios/new/")
     assert shown.status_code == 200
     assert b"others are calculating" in shown.content
@@ -136,7 +136,7 @@ def test_preview_says_so_instead_of_a_result(client: Client) -> None:
 
 def test_result_that_is_stored_takes_no_work(client: Client) -> None:
     assert posted(client, "simulate").status_code == 200
-    with work._rooms[False].seat():
+    with work._capacities[False].seat():
         assert posted(client, "simulate").status_code == 200
 
 

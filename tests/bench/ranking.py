@@ -42,9 +42,10 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
 from backend.domain.metrics import METRICS
-from backend.domain.ranking import Candidate, ranked
+from backend.domain.ranking import Candidate
 from backend.domain.stats import published_summary
 from tests.bench import _ranking_data
+from tests.domain.rankings import ranked
 
 OFFERS = 6000
 RUNS = 5

@@ -29,7 +29,7 @@ import numpy as np
 
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Demand, Scenario
+from backend.domain.scenarios.model import Demand, ScenarioInput
 from backend.domain.scenarios.results import outcome
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.trajectories import alone
@@ -81,7 +81,7 @@ def load(minutes: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.clip(found, 150.0, 2100.0)
 
 
-def scenario(policy: str, minutes: int = YEAR_MINUTES, *options: Document) -> Scenario:
+def scenario(policy: str, minutes: int = YEAR_MINUTES, *options: Document) -> ScenarioInput:
     given = POLICIES[policy] | {"min": 3, "max": 30, "warmup_s": 180}
     document = startup(
         *(options or (all_of("o", price("0.4")),)),
@@ -102,7 +102,7 @@ def least_s(do: Callable[[], object], runs: int = RUNS) -> float:
     return min(found)
 
 
-def looped(given: Scenario) -> list[int]:
+def looped(given: ScenarioInput) -> list[int]:
     """The same servers step by step, on plain lists."""
     policy, each = given.policy, float(UNITS * given.target_utilisation)
     low, high = policy.min_servers, policy.max_servers or 10**9
@@ -133,7 +133,7 @@ def looped(given: Scenario) -> list[int]:
     return found
 
 
-def whole(given: Scenario) -> object:
+def whole(given: ScenarioInput) -> object:
     """The first option, from nothing."""
     given.kept.clear()
     return outcome(given, given.options[0])
@@ -202,7 +202,7 @@ def draws() -> float:
     return least_s(lambda: judged(given, [one]), 3)
 
 
-def linear(year: Scenario) -> dict[str, float]:
+def linear(year: ScenarioInput) -> dict[str, float]:
     half = scenario("window", YEAR_MINUTES // 2)
     few = offers(50)
     return {

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.comparison import Figure, delta_ratio, distance, is_distinguishable
+from backend.domain.comparison import IntervalFigure, delta_ratio, distance, is_distinguishable
 
 
-def figure(value: str, low: str | None = None, high: str | None = None) -> Figure:
-    return Figure(Decimal(value), low and Decimal(low), high and Decimal(high))
+def figure(value: str, low: str | None = None, high: str | None = None) -> IntervalFigure:
+    return IntervalFigure(Decimal(value), low and Decimal(low), high and Decimal(high))
 
 
 def test_delta_is_what_the_value_has_more_than_the_base():

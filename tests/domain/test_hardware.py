@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import (
     Hardware,
-    Item,
+    HardwareItem,
     annuity,
     monthly_cost,
     spares_needed,
@@ -22,7 +22,7 @@ D = Decimal
 
 # Everything but capital at nothing, so that one part can be looked at.
 BARE = Hardware(
-    name="bare", currency="EUR", servers=1, items=(Item("server", 1, D(8000)),),
+    name="bare", currency="EUR", servers=1, items=(HardwareItem("server", 1, D(8000)),),
     life_months=60, residual_ratio=D(0), discount_rate_per_year=D(0), pue=D(1),
     energy_price_per_kwh=D(0), rack_units=D(0), rack_price_per_unit_month=D(0),
     support_ratio_per_year=D(0), staff_hours_per_month=D(0), staff_price_per_hour=D(0),
@@ -59,7 +59,7 @@ def test_annuity_equals_its_closed_form_and_the_months_at_no_interest():
 
 def test_energy_is_the_mean_draw_times_the_sites_overhead():
     rack = replace(
-        BARE, items=(Item("server", 1, D(0), D(350)),), pue=D("1.56"),
+        BARE, items=(HardwareItem("server", 1, D(0), D(350)),), pue=D("1.56"),
         energy_price_per_kwh=D("0.2"),
     )  # fmt: skip
     cost = monthly_cost(rack)
@@ -81,7 +81,7 @@ def test_residual_value_comes_back_at_the_end_of_the_life():
 def test_whole_sum_is_divided_among_the_servers_and_the_hours():
     rack = Hardware(
         name="rack", currency="USD", servers=10,
-        items=(Item("server", 10, D(8000), D(300)), Item("switch", 1, D(2000), D(150))),
+        items=(HardwareItem("server", 10, D(8000), D(300)), HardwareItem("switch", 1, D(2000), D(150))),
         life_months=60, residual_ratio=D("0.1"), discount_rate_per_year=D(0), pue=D("1.5"),
         energy_price_per_kwh=D("0.2"), rack_units=D(21), rack_price_per_unit_month=D(30),
         support_ratio_per_year=D("0.06"), staff_hours_per_month=D(5), staff_price_per_hour=D(60),
@@ -128,7 +128,7 @@ def test_spares_cover_the_servers_under_repair(servers, rate, days, spares):
 
 
 def test_default_hardware_is_made_of_the_listed_assumptions():
-    cost = monthly_cost(Hardware("one", "EUR", 1, (Item("server", 1, D(8000), D(350)),)))
+    cost = monthly_cost(Hardware("one", "EUR", 1, (HardwareItem("server", 1, D(8000), D(350)),)))
     assert cents(cost.breakdown.capital) == D("150.97")  # 5 %, 60 months
     assert cost.breakdown.energy == D("79.716")  # PUE 1.56, 0.20 a kWh
     assert cents(cost.price_per_month) == D("414.02")
@@ -155,11 +155,11 @@ def test_every_assumption_has_a_default_in_its_range_and_a_source():
         ({"servers": True}, "/servers"),
         ({"servers": D("1.5")}, "/servers"),
         ({"items": ()}, "/items"),
-        ({"items": (Item("a", 1, D(1)), Item("", 1, D(1)))}, "/items/1/name"),
-        ({"items": (Item("a", 0, D(1)),)}, "/items/0/count"),
-        ({"items": (Item("a", 1, D(-1)),)}, "/items/0/unit_price"),
-        ({"items": (Item("a", 1, 8000.0),)}, "/items/0/unit_price"),
-        ({"items": (Item("a", 1, D(1), D("NaN")),)}, "/items/0/watts"),
+        ({"items": (HardwareItem("a", 1, D(1)), HardwareItem("", 1, D(1)))}, "/items/1/name"),
+        ({"items": (HardwareItem("a", 0, D(1)),)}, "/items/0/count"),
+        ({"items": (HardwareItem("a", 1, D(-1)),)}, "/items/0/unit_price"),
+        ({"items": (HardwareItem("a", 1, 8000.0),)}, "/items/0/unit_price"),
+        ({"items": (HardwareItem("a", 1, D(1), D("NaN")),)}, "/items/0/watts"),
         ({"life_months": 0}, "/life_months"),
         ({"life_months": 241}, "/life_months"),
         ({"residual_ratio": D("1.1")}, "/residual_ratio"),
@@ -186,7 +186,7 @@ def thousandths(low, high):
 
 SETS = st.builds(
     lambda servers, rates, items: replace(
-        BARE, servers=servers, items=tuple(Item("part", *item) for item in items), **rates
+        BARE, servers=servers, items=tuple(HardwareItem("part", *item) for item in items), **rates
     ),
     st.integers(1, 40),
     st.fixed_dictionaries(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import Hardware, Item, monthly_cost
+from backend.domain.hardware import Hardware, HardwareItem, monthly_cost
 from backend.domain.hardware_assumptions import ASSUMPTIONS
 from backend.domain.hardware_document import (
     FIELDS,
@@ -35,7 +35,7 @@ def faults(**changes):
 
 def test_document_is_read_with_defaults_for_what_it_leaves_out():
     read = hardware_from(GOOD | {"pue": None, "discount_rate_per_year": D("0.08")})
-    item = Item("server", 2, D(8000), D(350))
+    item = HardwareItem("server", 2, D(8000), D(350))
     assert read == Hardware("rack", "EUR", 2, (item,), discount_rate_per_year=D("0.08"))
     assert read.pue == ASSUMPTIONS["pue"].default
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
-from backend.domain.mix import MIX, Part, mix_log, mixed
-from backend.domain.ranking import Candidate, ranked
+from backend.domain.mix import MIX, MixPart, mix_log, mixed
+from backend.domain.ranking import Candidate
 from backend.domain.stats import IntervalBasis, Summary, published_summary
+from tests.domain.rankings import ranked
 
 SCORE = metric("cmips_score")
 BANDWIDTH = metric("memory_bandwidth_bytes_per_s")
@@ -24,7 +25,7 @@ def summary(value, low=None, high=None, n_instances=None, n_repeats=None, **more
 
 
 def parts(*pairs):
-    return [Part(one, Decimal(weight)) for one, weight in pairs]
+    return [MixPart(one, Decimal(weight)) for one, weight in pairs]
 
 
 def mix(of, summaries, baseline):

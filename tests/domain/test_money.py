@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue, UnknownRate
-from backend.domain.money import ExchangeRate, Money, RateTable
+from backend.domain.money import EuroRate, Money, RateTable
 
 FRIDAY = dt.date(2026, 10, 30)
 THURSDAY = dt.date(2026, 10, 29)
 TABLE = RateTable(
     {
-        "USD": ExchangeRate(FRIDAY, "USD", Decimal("1.1172")),
-        "GBP": ExchangeRate(THURSDAY, "GBP", Decimal("0.8338")),
+        "USD": EuroRate(FRIDAY, "USD", Decimal("1.1172")),
+        "GBP": EuroRate(THURSDAY, "GBP", Decimal("0.8338")),
     }
 )
 
@@ -76,4 +76,4 @@ def test_money_refuses_a_code_that_is_not_three_capitals(currency):
 @pytest.mark.parametrize("rate", ["0", "-1", "NaN"])
 def test_exchange_rate_refuses_a_rate_that_is_not_above_zero(rate):
     with pytest.raises(InvalidValue):
-        ExchangeRate(FRIDAY, "USD", Decimal(rate))
+        EuroRate(FRIDAY, "USD", Decimal(rate))

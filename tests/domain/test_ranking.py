@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain import ranking
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.ranking import Candidate, sorted_none_last
 from backend.domain.stats import published_summary
 from backend.domain.units import EXACT
+from tests.domain import rankings
 
 CMIPS = metric("cmips_score")
 LATENCY = metric("memory_latency_ns")
@@ -24,7 +24,7 @@ def offer(offer_id, score, price, sd=None, **more):
 
 def ranked(offers, measured):
     """Untyped on purpose: a test knows which cells are empty."""
-    return ranking.ranked(offers, measured)
+    return rankings.ranked(offers, measured)
 
 
 def ids(rows):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.money import ExchangeRate, Money, RateTable
+from backend.domain.money import EuroRate, Money, RateTable
 from backend.domain.rentals import (
     BY_HOUR,
     BY_SECOND,
@@ -23,7 +23,7 @@ from backend.domain.rentals import (
 )
 
 AT = dt.datetime(2026, 11, 1, 12, 20, tzinfo=dt.UTC)
-RATES = RateTable({"USD": ExchangeRate(dt.date(2026, 11, 1), "USD", Decimal("1.25"))})
+RATES = RateTable({"USD": EuroRate(dt.date(2026, 11, 1), "USD", Decimal("1.25"))})
 
 
 def after(seconds):

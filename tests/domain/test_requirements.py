@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain import requirements
-from backend.domain.fleets import Demand, Figure, Requirement, Rule, Server, rule_of, units_for
+from backend.domain.fleets import (
+    FleetTarget,
+    Requirement,
+    Rule,
+    ServerFigure,
+    ServerType,
+    rule_of,
+    units_for,
+)
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.billing.traffic import tiered
 from backend.domain.requirements import Fault, solved
@@ -28,17 +36,17 @@ PUBLISHED = {
 
 
 def exact(value):
-    return Figure(Decimal(value), Decimal(value))
+    return ServerFigure(Decimal(value), Decimal(value))
 
 
-def server(offer_id, price, place="aws/us", *, included=0, tiers=None, refusal="", **figures):
-    return Server(
+def server(offer_id, price, location="aws/us", *, included=0, tiers=None, refusal="", **figures):
+    return ServerType(
         offer_id=offer_id,
-        provider=place.split("/")[0],
-        place=place,
+        provider=location.split("/")[0],
+        location=location,
         price=Decimal(price),
         figures={
-            name: figure if isinstance(figure, Figure) else exact(figure)
+            name: figure if isinstance(figure, ServerFigure) else exact(figure)
             for name, figure in figures.items()
         },
         refusal=refusal,
@@ -49,7 +57,7 @@ def server(offer_id, price, place="aws/us", *, included=0, tiers=None, refusal="
 
 def totals(egress=0, most=None, **demands):
     return Requirement(
-        tuple(Demand(name, Decimal(amount)) for name, amount in demands.items()),
+        tuple(FleetTarget(name, Decimal(amount)) for name, amount in demands.items()),
         Decimal(egress),
         most,
     )
@@ -138,9 +146,9 @@ def test_failure_names_what_is_missing(given, demand, fault, reason):
 
 def test_each_server_meets_a_latency_by_itself():
     demands = (
-        Demand("cmips", Decimal(100)),
-        Demand("latency_ns", Decimal("90.5"), Rule.AT_MOST),
-        Demand("single", Decimal(10), Rule.AT_LEAST),
+        FleetTarget("cmips", Decimal(100)),
+        FleetTarget("latency_ns", Decimal("90.5"), Rule.AT_MOST),
+        FleetTarget("single", Decimal(10), Rule.AT_LEAST),
     )
     servers = [
         server("good", 10, cmips=60, latency_ns=90, single=10),
@@ -172,21 +180,23 @@ def test_rates_add_up_and_latencies_do_not():
     [("34", True, 3), ("33", False, 4), (None, None, None), ("0", False, None)],
 )
 def test_fleet_says_whether_it_holds_at_the_lower_ends(worst, holds, count):
-    figure = Figure(Decimal(40), None if worst is None else Decimal(worst))
+    figure = ServerFigure(Decimal(40), None if worst is None else Decimal(worst))
     fleet = only(solved([server("box", 10, cmips=figure)], totals(cmips=100), is_mixed=False))
     assert (fleet.holds_at_worst, fleet.count_at_worst) == (holds, count)
 
 
 def test_latency_holds_when_its_upper_end_does():
-    demand = (Demand("latency_ns", Decimal(100), Rule.AT_MOST),)
+    demand = (FleetTarget("latency_ns", Decimal(100), Rule.AT_MOST),)
     for upper, holds, count in ((99, True, 1), (101, False, None)):
-        box = server("box", 10, latency_ns=Figure(Decimal(90), Decimal(upper)))
+        box = server("box", 10, latency_ns=ServerFigure(Decimal(90), Decimal(upper)))
         fleet = only(solved([box], Requirement(demand), is_mixed=False))
         assert (fleet.holds_at_worst, fleet.count_at_worst) == (holds, count)
 
 
 def test_fleet_that_fails_at_one_lower_end_fails_whatever_else_is_unknown():
-    box = server("box", 10, cmips=Figure(Decimal(10), Decimal(9)), iops=Figure(Decimal(10), None))
+    box = server(
+        "box", 10, cmips=ServerFigure(Decimal(10), Decimal(9)), iops=ServerFigure(Decimal(10), None)
+    )
     for demands in ({"cmips": 10, "iops": 10}, {"iops": 10, "cmips": 10}):
         fleet = only(solved([box], totals(**demands), is_mixed=False))
         assert fleet.holds_at_worst is False
@@ -330,7 +340,7 @@ def every_fleet(servers, requirement, most):
         if not 0 < sum(numbers) <= most:
             continue
         if requirement.egress_gb and (
-            len({(s.place, s.tiers) for s, _ in parts}) > 1
+            len({(s.location, s.tiers) for s, _ in parts}) > 1
             or any(s.tiers is None and not s.included_gb for s, _ in parts)
         ):
             continue
@@ -341,7 +351,7 @@ def every_fleet(servers, requirement, most):
                 continue
             cost += tiered(rest, parts[0][0].tiers)
         if all(sum(s.figures[d.name].value * n for s, n in parts) >= d.amount
-               for d in requirement.demands):  # fmt: skip
+               for d in requirement.targets):  # fmt: skip
             found.append((cost, tuple((s.offer_id, n) for s, n in parts)))
     return sorted(found)
 
@@ -400,7 +410,7 @@ def test_fleets_are_the_cheapest_of_all_that_exist(world):
     # The cheapest of all mixes, in order, each at its true cost
     assert mixed.floor is None
     assert [fleet.cost for fleet in mixed.fleets[:1]] == [cost for cost, _ in everything[:1]]
-    assert list(mixed.fleets) == sorted(mixed.fleets, key=lambda fleet: fleet.place)
+    assert list(mixed.fleets) == sorted(mixed.fleets, key=lambda fleet: fleet.sort_key)
     for fleet in mixed.fleets:
         assert costs[fleet.servers] == fleet.cost
     if not requirement.egress_gb:
@@ -415,7 +425,7 @@ def test_fleets_are_the_cheapest_of_all_that_exist(world):
 def test_fleets_stay_the_same_when_all_prices_scale(world, factor):
     servers, requirement = world
     dearer = [
-        server(s.offer_id, s.price * factor, s.place, included=s.included_gb,
+        server(s.offer_id, s.price * factor, s.location, included=s.included_gb,
                tiers=s.tiers and tuple((bound, price * factor) for bound, price in s.tiers),
                **s.figures)
         for s in servers

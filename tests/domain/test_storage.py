@@ -13,7 +13,7 @@ from backend.domain.storage import (
     LEVELS,
     PRESETS,
     Array,
-    Disk,
+    ArrayDisk,
     PoolRules,
     aggregate,
     draid_allocation,
@@ -28,7 +28,7 @@ TB = 10**12
 KIB = 2**10
 GIB = 2**30
 TIB = 2**40
-DISK = Disk(4 * TB, 160 * MB, 160 * MB, 100, 100)
+DISK = ArrayDisk(4 * TB, 160 * MB, 160 * MB, 100, 100)
 OLD_ZFS = PoolRules(max_metaslab_shift=63, slop_shift=6, max_slop_bytes=2**63)
 
 

@@ -20,7 +20,7 @@ from backend.config import environment
 from launcher.paths import MANAGE
 from launcher.postgres import Postgres
 from launcher.stack import free_port
-from launcher.state import State
+from launcher.state import StackState
 
 READY_WITHIN_S = 60
 WITHIN_S = 120
@@ -92,7 +92,7 @@ class Database:
 
     def __init__(self, directory: Path) -> None:
         self._postgres = Postgres(
-            State(directory / "state"), secrets.token_hex(16), is_durable=True
+            StackState(directory / "state"), secrets.token_hex(16), is_durable=True
         )
         self._port = free_port()
         self._processes = Processes(directory)

@@ -11,7 +11,7 @@ import pytest
 
 from backend.accounts.models import ApiToken, AuditEntry
 from backend.accounts.selectors.tokens import token_in_force
-from backend.common.rest.table import Column, Kind
+from backend.common.rest.table import Column, ColumnType
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.services.feeds import feed_key_create, feed_key_found
@@ -87,7 +87,7 @@ def test_formulas_of_curl_and_python_read_the_rows_when_run(live_server, tmp_pat
     factories.sample(offer, 10.0)
     query = "provider=aws&q=O%27Hara+%22x%22+%24HOME+%60id%60&cols=offer_id,offer"
     csv_url = f"{live_server.url}/api/v1/rankings.csv?{query}"
-    source = Source(csv_url=csv_url, columns=[Column("offer_id", Kind.TEXT, "")])
+    source = Source(csv_url=csv_url, columns=[Column("offer_id", ColumnType.TEXT, "")])
     by_key = {one.key: one.text for one in formulas(source)}
     ran = subprocess.run(
         [sys.executable, "-c", by_key["python"]], capture_output=True, text=True, check=True

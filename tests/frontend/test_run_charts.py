@@ -15,7 +15,7 @@ from backend.web.runs.plots import run_plots, run_strips
 from backend.web.runs.spreads import spreads
 from backend.web.shared import plots
 from backend.web.shared.figures import figure
-from backend.web.shared.plots import Axis, Mark, Plot, Row
+from backend.web.shared.plots import Axis, Mark, Plot, PlotRow
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.spacing import shown
@@ -330,7 +330,7 @@ def test_plot_table_adds_columns_and_rows_that_are_not_drawn():
         marks=[Mark("disk", [1.0, None], kind="bar", lows=[0.5, None], highs=[2.0, None])],
         summary="",
         extra={"note": ["one", ""]},
-        more_rows=[Row("c", None, ["", "", "", "two"])],
+        more_rows=[PlotRow("c", None, ["", "", "", "two"])],
     )
     assert plot.heads == ["disk, MB/s", "disk, lowest", "disk, highest", "note"]
     assert [(row.head, list(row.cells)) for row in plot.rows] == [

@@ -11,7 +11,7 @@ from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.web.scenarios.document_values import told, typed
+from backend.web.scenarios.document_values import entry_text, typed
 from backend.web.scenarios.form_layout import EVERY
 from backend.web.scenarios.forms import ScenarioForm, is_editable
 
@@ -72,7 +72,7 @@ def test_form_skips_empty_lines_and_still_finds_their_neighbours() -> None:
     assert [one["name"] for one in document["options"]] == ["all dedicated", "hybrid"]
     with pytest.raises(InvalidDocument) as caught:
         scenario_from(document)
-    said = form.tell(caught.value)
+    said = form.report(caught.value)
     assert [name for name, _ in said] == ["options.1.parts.0.price.amount"]
     assert said[0][1] == "option 2, part 1, Price: -1 is below 0"
     assert form.errors["options.1.parts.0.price.amount"] == ["-1 is below 0"]
@@ -171,10 +171,10 @@ def test_help_has_unit_range_default_and_source() -> None:
 )
 def test_values_are_typed_and_explained(kind: str, text: str, value: Any, back: str) -> None:
     assert typed(text, kind) == value
-    assert told(value, kind) == back
+    assert entry_text(value, kind) == back
 
 
 def test_values_that_no_form_would_give_are_shown_unchanged() -> None:
-    assert told([9, "x"], "days") == '[9, "x"]'
-    assert told(None, "days") == ""
-    assert told([["2026-01-01T00:00:00Z", 2]], "points") == "2026-01-01T00:00:00Z,2"
+    assert entry_text([9, "x"], "days") == '[9, "x"]'
+    assert entry_text(None, "days") == ""
+    assert entry_text([["2026-01-01T00:00:00Z", 2]], "points") == "2026-01-01T00:00:00Z,2"

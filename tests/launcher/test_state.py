@@ -82,7 +82,9 @@ def test_stranger_is_left_alone_when_it_has_the_number_of_a_left_over(state, pro
 
 
 def test_process_of_an_earlier_boot_is_left_alone(state, process):
-    state.save_processes({"worker": replace(ProcessRecord.of("worker", process.pid), boot="another")})
+    state.save_processes(
+        {"worker": replace(ProcessRecord.of("worker", process.pid), boot="another")}
+    )
     assert state.stop_left_overs() == []
     assert process.poll() is None
 

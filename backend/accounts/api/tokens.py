@@ -18,17 +18,17 @@ from backend.common import clock
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 
 TOKEN_COLUMNS = (
-    Column("id", Kind.TEXT, "Identifier"),
-    Column("name", Kind.TEXT, "Name as given"),
-    Column("scope", Kind.TEXT, "read, write, run or admin"),
-    Column("created_at", Kind.TIME, "When it was made"),
-    Column("expires_at", Kind.TIME, "When it ends by itself"),
-    Column("revoked_at", Kind.TIME, "When it was ended"),
-    Column("last_used_at", Kind.TIME, "Last use, to the minute"),
+    Column("id", ColumnType.TEXT, "Identifier"),
+    Column("name", ColumnType.TEXT, "Name as given"),
+    Column("scope", ColumnType.TEXT, "read, write, run or admin"),
+    Column("created_at", ColumnType.TIME, "When it was made"),
+    Column("expires_at", ColumnType.TIME, "When it ends by itself"),
+    Column("revoked_at", ColumnType.TIME, "When it was ended"),
+    Column("last_used_at", ColumnType.TIME, "Last use, to the minute"),
 )
 
 
@@ -57,11 +57,11 @@ class TokensView(ListView):
     columns = TOKEN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
         tokens = ApiToken.objects.filter(workspace=workspace_of(request)).order_by("created_at")
-        return Listing(TOKEN_COLUMNS, tokens, tokens.count(), warnings=warnings, **paging)
+        return ListAnswer(TOKEN_COLUMNS, tokens, tokens.count(), warnings=warnings, **paging)
 
     @extend_schema(request=TokenDocument, responses={201: TokenMade})
     def post(self, request: Request, **_: Any) -> Response:

@@ -34,8 +34,8 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import one_of
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import FilteredListView, Listing, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.domain.rentals import Budget
 
 
@@ -49,30 +49,30 @@ class CampaignsView(FilteredListView):
         "profile": ("profile", one_of(documents.PROFILES)),
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier"),
-        Column("name", Kind.TEXT, "Name as given"),
-        Column("state", Kind.TEXT, "draft, running, done or cancelled"),
-        Column("round", Kind.INTEGER, "Number of the newest round"),
-        Column("profile", Kind.TEXT, "quick, standard or full"),
-        Column("hosts", Kind.INTEGER, "Hosts"),
-        Column("offers", Kind.INTEGER, "Offers to rent a machine of"),
-        Column("repeats", Kind.INTEGER, "Runs of each host in a round"),
-        Column("concurrency", Kind.INTEGER, "Runs that may be active at once"),
-        Column("network_pairs", Kind.TEXT, "none, ring or all"),
-        Column("budget_amount", Kind.DECIMAL, "The most that a round may cost"),
-        Column("budget_currency", Kind.TEXT, "Its currency"),
-        Column("runs", Kind.INTEGER, "Runs of the newest round"),
-        Column("runs_done", Kind.INTEGER, "Of these, done"),
-        Column("runs_failed", Kind.INTEGER, "Of these, failed or lost"),
-        Column("runs_cancelled", Kind.INTEGER, "Of these, cancelled"),
-        Column("created_at", Kind.TIME, "When it was made"),
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("name", ColumnType.TEXT, "Name as given"),
+        Column("state", ColumnType.TEXT, "draft, running, done or cancelled"),
+        Column("round", ColumnType.INTEGER, "Number of the newest round"),
+        Column("profile", ColumnType.TEXT, "quick, standard or full"),
+        Column("hosts", ColumnType.INTEGER, "Hosts"),
+        Column("offers", ColumnType.INTEGER, "Offers to rent a machine of"),
+        Column("repeats", ColumnType.INTEGER, "Runs of each host in a round"),
+        Column("concurrency", ColumnType.INTEGER, "Runs that may be active at once"),
+        Column("network_pairs", ColumnType.TEXT, "none, ring or all"),
+        Column("budget_amount", ColumnType.DECIMAL, "The most that a round may cost"),
+        Column("budget_currency", ColumnType.TEXT, "Its currency"),
+        Column("runs", ColumnType.INTEGER, "Runs of the newest round"),
+        Column("runs_done", ColumnType.INTEGER, "Of these, done"),
+        Column("runs_failed", ColumnType.INTEGER, "Of these, failed or lost"),
+        Column("runs_cancelled", ColumnType.INTEGER, "Of these, cancelled"),
+        Column("created_at", ColumnType.TIME, "When it was made"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, paging = self.asked(request)
         campaigns = campaigns_visible(workspace_of(request)).filter(**conditions)
         campaigns = campaigns.order_by("-created_at", "id")
-        return Listing(self.columns, campaigns, campaigns.count(), cells=_cells, **paging)
+        return ListAnswer(self.columns, campaigns, campaigns.count(), cells=_cells, **paging)
 
     @extend_schema(request=CampaignDocument, responses={201: CampaignState})
     def post(self, request: Request, **_: Any) -> Response:

@@ -25,29 +25,29 @@ from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
-from backend.common.rest.table import Column, Kind, json_rows
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.table import Column, ColumnType, json_rows
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 
 SCAN_WAIT_S = 10.0
 SCAN_POLL_S = 0.1
 HOST_COLUMNS = (
-    Column("id", Kind.TEXT, "Identifier"),
-    Column("name", Kind.TEXT, "Name as given"),
-    Column("offer", Kind.TEXT, "Slug of the offer that it is an instance of"),
-    Column("driver", Kind.TEXT, "local or static"),
-    Column("state", Kind.TEXT, "unverified, trusted or key_changed"),
-    Column("fingerprint_sha256", Kind.TEXT, "Key scanned last"),
-    Column("approved_sha256", Kind.TEXT, "Key approved"),
-    Column("scanned_at", Kind.TIME, "Time of the last scan"),
-    Column("scan_error", Kind.TEXT, "Why the last scan failed"),
-    Column("created_at", Kind.TIME, "When it was added"),
+    Column("id", ColumnType.TEXT, "Identifier"),
+    Column("name", ColumnType.TEXT, "Name as given"),
+    Column("offer", ColumnType.TEXT, "Slug of the offer that it is an instance of"),
+    Column("driver", ColumnType.TEXT, "local or static"),
+    Column("state", ColumnType.TEXT, "unverified, trusted or key_changed"),
+    Column("fingerprint_sha256", ColumnType.TEXT, "Key scanned last"),
+    Column("approved_sha256", ColumnType.TEXT, "Key approved"),
+    Column("scanned_at", ColumnType.TIME, "Time of the last scan"),
+    Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
+    Column("created_at", ColumnType.TIME, "When it was added"),
 )
 # Where to log in is shown to callers who are known, never to the public.
 LOGIN_COLUMNS = (
-    Column("address", Kind.TEXT, "Name or IP address"),
-    Column("port", Kind.INTEGER, "SSH port"),
-    Column("username", Kind.TEXT, "User to log in as"),
+    Column("address", ColumnType.TEXT, "Name or IP address"),
+    Column("port", ColumnType.INTEGER, "SSH port"),
+    Column("username", ColumnType.TEXT, "User to log in as"),
 )
 HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
 
@@ -82,11 +82,11 @@ class HostsView(ListView):
     columns = HOST_COLUMNS + LOGIN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
         hosts = hosts_visible(workspace_of(request)).order_by("name")
-        return Listing(
+        return ListAnswer(
             _columns(request),
             hosts,
             hosts.count(),

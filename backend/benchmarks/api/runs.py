@@ -35,8 +35,8 @@ from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import FilteredListView, Listing, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
 from backend.domain.rentals import Budget
@@ -54,24 +54,24 @@ class RunsView(FilteredListView):
         "profile": ("profile", one_of(documents.PROFILES)),
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier"),
-        Column("host", Kind.TEXT, "Identifier of the host"),
-        Column("offer", Kind.TEXT, "Slug of the offer"),
-        Column("profile", Kind.TEXT, "quick, standard or full"),
-        Column("state", Kind.TEXT, "State; done, failed, cancelled and lost are final"),
-        Column("progress", Kind.NUMBER, "0 to 1"),
-        Column("created_at", Kind.TIME, "When it was asked for"),
-        Column("started_at", Kind.TIME, "When a worker took it up"),
-        Column("finished_at", Kind.TIME, "When it ended"),
-        Column("overhead_s", Kind.NUMBER, "Wall time that was not the measuring itself", "s"),
-        Column("failure_reason", Kind.TEXT, "Why it failed"),
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("host", ColumnType.TEXT, "Identifier of the host"),
+        Column("offer", ColumnType.TEXT, "Slug of the offer"),
+        Column("profile", ColumnType.TEXT, "quick, standard or full"),
+        Column("state", ColumnType.TEXT, "State; done, failed, cancelled and lost are final"),
+        Column("progress", ColumnType.NUMBER, "0 to 1"),
+        Column("created_at", ColumnType.TIME, "When it was asked for"),
+        Column("started_at", ColumnType.TIME, "When a worker took it up"),
+        Column("finished_at", ColumnType.TIME, "When it ended"),
+        Column("overhead_s", ColumnType.NUMBER, "Wall time that was not the measuring itself", "s"),
+        Column("failure_reason", ColumnType.TEXT, "Why it failed"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, shown = self.asked(request)
         runs = runs_visible(workspace_of(request)).filter(**conditions)
         runs = runs.order_by("-created_at", "id")
-        return Listing(self.columns, runs, runs.count(), cells=_run_cells, **shown)
+        return ListAnswer(self.columns, runs, runs.count(), cells=_run_cells, **shown)
 
     @extend_schema(request=documents.RunDocument, responses={202: documents.RunState, 409: Problem})
     def post(self, request: Request, **_: Any) -> Response:
@@ -256,24 +256,24 @@ class SamplesView(FilteredListView):
         "source": ("source", one_of(Source.values)),
     }
     columns = (
-        Column("sample_id", Kind.INTEGER, "Number"),
-        Column("offer", Kind.TEXT, "Slug of the offer"),
-        Column("metric", Kind.TEXT, "Key of the metric"),
-        Column("variant", Kind.TEXT, "Variant of the test"),
-        Column("repeat", Kind.INTEGER, "Repeat within the run"),
-        Column("value", Kind.NUMBER, "Result"),
-        Column("unit", Kind.TEXT, "Its unit"),
-        Column("flags", Kind.WORDS, "disturbed, cached, …"),
-        Column("source", Kind.TEXT, "measured, published or imported"),
-        Column("source_note", Kind.TEXT, "Where a published figure was read"),
-        Column("measured_at", Kind.TIME, "When"),
-        Column("method_version", Kind.TEXT, "Version of the method"),
-        Column("run", Kind.TEXT, "Identifier of the run"),
-        Column("evidence", Kind.INTEGER, "Number of its evidence in the run"),
-        Column("excluded_reason", Kind.TEXT, "Why a person left it out"),
+        Column("sample_id", ColumnType.INTEGER, "Number"),
+        Column("offer", ColumnType.TEXT, "Slug of the offer"),
+        Column("metric", ColumnType.TEXT, "Key of the metric"),
+        Column("variant", ColumnType.TEXT, "Variant of the test"),
+        Column("repeat", ColumnType.INTEGER, "Repeat within the run"),
+        Column("value", ColumnType.NUMBER, "Result"),
+        Column("unit", ColumnType.TEXT, "Its unit"),
+        Column("flags", ColumnType.WORDS, "disturbed, cached, …"),
+        Column("source", ColumnType.TEXT, "measured, published or imported"),
+        Column("source_note", ColumnType.TEXT, "Where a published figure was read"),
+        Column("measured_at", ColumnType.TIME, "When"),
+        Column("method_version", ColumnType.TEXT, "Version of the method"),
+        Column("run", ColumnType.TEXT, "Identifier of the run"),
+        Column("evidence", ColumnType.INTEGER, "Number of its evidence in the run"),
+        Column("excluded_reason", ColumnType.TEXT, "Why a person left it out"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, shown = self.asked(request)
         offers = offers_visible(workspace_of(request).slug)
         samples = (
@@ -282,7 +282,7 @@ class SamplesView(FilteredListView):
             .defer("evidence__raw_gzip", "evidence__series")
             .order_by("-measured_at", "id")
         )
-        return Listing(self.columns, samples, samples.count(), cells=_sample_cells, **shown)
+        return ListAnswer(self.columns, samples, samples.count(), cells=_sample_cells, **shown)
 
 
 def _sample_cells(sample: Sample) -> dict[str, Any]:
@@ -311,21 +311,21 @@ class EvidenceView(FilteredListView):
     name = "evidence"
     lookups = {"run": ("run_id", identifier), "probe": ("probe", text)}
     columns = (
-        Column("run", Kind.TEXT, "Identifier of the run"),
-        Column("n", Kind.INTEGER, "Number within the run"),
-        Column("probe", Kind.TEXT, "Probe"),
-        Column("variant", Kind.TEXT, "Variant of the test"),
-        Column("repeat", Kind.INTEGER, "Repeat"),
-        Column("command", Kind.TEXT, "Command as run"),
-        Column("tool_version", Kind.TEXT, "Version of the tool"),
-        Column("exit_code", Kind.INTEGER, "Exit status"),
-        Column("bytes", Kind.INTEGER, "Size of the raw output", "bytes"),
-        Column("sha256", Kind.TEXT, "Checksum of the raw output"),
-        Column("url", Kind.TEXT, "Address of the raw output"),
-        Column("series_url", Kind.TEXT, "Address of what was seen once a second beside it"),
+        Column("run", ColumnType.TEXT, "Identifier of the run"),
+        Column("n", ColumnType.INTEGER, "Number within the run"),
+        Column("probe", ColumnType.TEXT, "Probe"),
+        Column("variant", ColumnType.TEXT, "Variant of the test"),
+        Column("repeat", ColumnType.INTEGER, "Repeat"),
+        Column("command", ColumnType.TEXT, "Command as run"),
+        Column("tool_version", ColumnType.TEXT, "Version of the tool"),
+        Column("exit_code", ColumnType.INTEGER, "Exit status"),
+        Column("bytes", ColumnType.INTEGER, "Size of the raw output", "bytes"),
+        Column("sha256", ColumnType.TEXT, "Checksum of the raw output"),
+        Column("url", ColumnType.TEXT, "Address of the raw output"),
+        Column("series_url", ColumnType.TEXT, "Address of what was seen once a second beside it"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, shown = self.asked(request)
         items = (
             evidence_listed(
@@ -340,4 +340,4 @@ class EvidenceView(FilteredListView):
                 evidence_shown(item, redaction_for(request.user, item.run))
             return {"run": item.run_id, **_run_evidence(request, item)}
 
-        return Listing(self.columns, items, items.count(), cells=cells, **shown)
+        return ListAnswer(self.columns, items, items.count(), cells=cells, **shown)

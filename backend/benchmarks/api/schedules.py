@@ -26,8 +26,8 @@ from backend.benchmarks.selectors.schedules import (
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.common.rest.parameters import boolean, identifier
 from backend.common.rest.permissions import RUN
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import FilteredListView, Listing, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.domain.errors import InvalidValue
 
 WHEN = ("cron", "every_s", "time_zone", "window")
@@ -43,25 +43,25 @@ class SchedulesView(FilteredListView):
         "enabled": ("is_enabled", boolean),
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier"),
-        Column("campaign", Kind.TEXT, "Identifier of the campaign"),
-        Column("campaign_name", Kind.TEXT, "Its name"),
-        Column("cron", Kind.TEXT, "Minute, hour, day of month, month, day of week"),
-        Column("every_s", Kind.INTEGER, "Interval", "s"),
-        Column("time_zone", Kind.TEXT, "Of the cron line and the window"),
-        Column("window_from", Kind.TEXT, "Begin of the maintenance window"),
-        Column("window_to", Kind.TEXT, "Its end; the day after where it is before the begin"),
-        Column("enabled", Kind.BOOLEAN, "Whether it starts anything"),
-        Column("next_at", Kind.TIME, "Next start"),
-        Column("last_at", Kind.TIME, "When it was due last"),
-        Column("last_outcome", Kind.TEXT, "What that led to"),
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("campaign", ColumnType.TEXT, "Identifier of the campaign"),
+        Column("campaign_name", ColumnType.TEXT, "Its name"),
+        Column("cron", ColumnType.TEXT, "Minute, hour, day of month, month, day of week"),
+        Column("every_s", ColumnType.INTEGER, "Interval", "s"),
+        Column("time_zone", ColumnType.TEXT, "Of the cron line and the window"),
+        Column("window_from", ColumnType.TEXT, "Begin of the maintenance window"),
+        Column("window_to", ColumnType.TEXT, "Its end; the day after where it is before the begin"),
+        Column("enabled", ColumnType.BOOLEAN, "Whether it starts anything"),
+        Column("next_at", ColumnType.TIME, "Next start"),
+        Column("last_at", ColumnType.TIME, "When it was due last"),
+        Column("last_outcome", ColumnType.TEXT, "What that led to"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, paging = self.asked(request)
         schedules = schedules_visible(workspace_of(request)).filter(**conditions)
         schedules = schedules.order_by("created_at", "id")
-        return Listing(self.columns, schedules, schedules.count(), cells=_cells, **paging)
+        return ListAnswer(self.columns, schedules, schedules.count(), cells=_cells, **paging)
 
     @extend_schema(request=ScheduleDocument, responses={201: ScheduleDetail})
     def post(self, request: Request, **_: Any) -> Response:

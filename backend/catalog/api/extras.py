@@ -9,8 +9,8 @@ from backend.catalog.api.lists import DataListView
 from backend.catalog.models import ExtraKind, ExtraPrice
 from backend.catalog.selectors.extras import newest_extras
 from backend.common.rest.parameters import day, one_of, text
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import ListAnswer
 from backend.domain.pricing.extras import tiers_of
 
 UNITS = {ExtraKind.DISK: "GB-month", ExtraKind.IPV4: "address-hour", ExtraKind.EGRESS: "GB"}
@@ -27,24 +27,28 @@ class ExtrasView(DataListView):
         "as_of": day,
     }
     columns = (
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("region", Kind.TEXT, "The provider's code; empty: every region without its own"),
-        Column("kind", Kind.TEXT, "disk, ipv4 or egress"),
-        Column("tier", Kind.INTEGER, "Number of the tier, from 1"),
-        Column("up_to", Kind.DECIMAL, "Where the tier ends in a month; empty: nowhere", "unit"),
-        Column("amount", Kind.DECIMAL, "Price of a unit in the tier, net", "currency/unit"),
-        Column("currency", Kind.TEXT, "As quoted"),
-        Column("unit", Kind.TEXT, "GB-month, address-hour (of each address) or GB"),
-        Column("observed_on", Kind.DATE, "Day on which it was first read"),
-        Column("source", Kind.TEXT, "Where"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider"),
+        Column(
+            "region", ColumnType.TEXT, "The provider's code; empty: every region without its own"
+        ),
+        Column("kind", ColumnType.TEXT, "disk, ipv4 or egress"),
+        Column("tier", ColumnType.INTEGER, "Number of the tier, from 1"),
+        Column(
+            "up_to", ColumnType.DECIMAL, "Where the tier ends in a month; empty: nowhere", "unit"
+        ),
+        Column("amount", ColumnType.DECIMAL, "Price of a unit in the tier, net", "currency/unit"),
+        Column("currency", ColumnType.TEXT, "As quoted"),
+        Column("unit", ColumnType.TEXT, "GB-month, address-hour (of each address) or GB"),
+        Column("observed_on", ColumnType.DATE, "Day on which it was first read"),
+        Column("source", ColumnType.TEXT, "Where"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         found = newest_extras(own.get("as_of")).select_related("provider", "region")
         rows = sorted(found, key=lambda row: (row.provider.slug, _code(row), row.kind))
         tiers = [tier for row in rows if _is_asked(row, own) for tier in _tiers(row)]
-        return Listing(self.columns, tiers, len(tiers), cells=dict, **shown)
+        return ListAnswer(self.columns, tiers, len(tiers), cells=dict, **shown)
 
 
 def _code(row: ExtraPrice) -> str:

@@ -18,8 +18,8 @@ from backend.catalog.services.feeds import MAX_EVERY_S, MIN_EVERY_S, feed_enable
 from backend.common.rest.documents import FlagField, Strict, TextField
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import ListAnswer, View
 
 COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")
 """Of the last answer, as PriceFeed.summary tells them."""
@@ -81,30 +81,35 @@ class PriceFeedsView(DataListView):
         "enabled": "is_enabled",
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier"),
-        Column("provider", Kind.TEXT, "Slug of the provider; ecb for exchange rates"),
-        Column("kind", Kind.TEXT, "on_demand, spot, savings, products, fx"),
-        Column("region", Kind.TEXT, "The provider's code; empty for a list of all regions"),
-        Column("enabled", Kind.BOOLEAN, "Whether it is read by itself"),
-        Column("every_s", Kind.INTEGER, "How often", "s"),
-        Column("next_due_at", Kind.TIME, "When it is read next"),
-        Column("checked_at", Kind.TIME, "When the provider last answered"),
-        Column("changed_at", Kind.TIME, "When its answer last changed anything"),
-        Column("stale", Kind.BOOLEAN, "Whether it was last read longer ago than it should be"),
-        Column("failures", Kind.INTEGER, "Readings that failed in a row"),
-        Column("last_error", Kind.TEXT, "Why the last one failed"),
-        *(Column(name, Kind.INTEGER, f"Prices {name} in the last answer") for name in COUNTS[:-1]),
-        Column(COUNTS[-1], Kind.INTEGER, "Types without a price in the last answer"),
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider; ecb for exchange rates"),
+        Column("kind", ColumnType.TEXT, "on_demand, spot, savings, products, fx"),
+        Column("region", ColumnType.TEXT, "The provider's code; empty for a list of all regions"),
+        Column("enabled", ColumnType.BOOLEAN, "Whether it is read by itself"),
+        Column("every_s", ColumnType.INTEGER, "How often", "s"),
+        Column("next_due_at", ColumnType.TIME, "When it is read next"),
+        Column("checked_at", ColumnType.TIME, "When the provider last answered"),
+        Column("changed_at", ColumnType.TIME, "When its answer last changed anything"),
+        Column(
+            "stale", ColumnType.BOOLEAN, "Whether it was last read longer ago than it should be"
+        ),
+        Column("failures", ColumnType.INTEGER, "Readings that failed in a row"),
+        Column("last_error", ColumnType.TEXT, "Why the last one failed"),
+        *(
+            Column(name, ColumnType.INTEGER, f"Prices {name} in the last answer")
+            for name in COUNTS[:-1]
+        ),
+        Column(COUNTS[-1], ColumnType.INTEGER, "Types without a price in the last answer"),
     )
 
     def state(self, request: Request) -> str | None:
         """A list may be read at any time, without a change of the data."""
         return None
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         rows = feeds().filter(**{self.lookups[name]: value for name, value in own.items()})
-        return Listing(self.columns, rows, rows.count(), cells=_row, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_row, **shown)
 
     @extend_schema(request=PriceFeedDocument, responses={201: PriceFeedDetail})
     def post(self, request: Request, **_: Any) -> Response:

@@ -20,13 +20,13 @@ from backend.catalog.services.hardware import hardware_create
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing, View
-from backend.domain.hardware import Breakdown
-from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import ListAnswer, View
+from backend.domain.hardware import CostBreakdown
+from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
 from backend.domain.hardware_document import OfferedHardwareDocument
 
-PARTS = tuple(part.name for part in fields(Breakdown))
+PARTS = tuple(part.name for part in fields(CostBreakdown))
 
 
 class HardwareListView(DataListView):
@@ -37,26 +37,26 @@ class HardwareListView(DataListView):
     parser_classes = (ExactJSONParser,)
     readers = {"name": text, "offer": text, "all": boolean}
     columns = (
-        Column("id", Kind.TEXT, "Identifier of the version"),
-        Column("name", Kind.TEXT, "Name as given"),
-        Column("version", Kind.INTEGER, "Counts the documents of that name"),
-        Column("offer", Kind.TEXT, "Slug of the offer that it prices"),
-        Column("currency", Kind.TEXT, "Three-letter code, as bought"),
-        Column("servers", Kind.INTEGER, "Servers of the set"),
-        Column("spares", Kind.INTEGER, "Spare servers beside them"),
-        Column("price_per_month", Kind.DECIMAL, "Of one server", "currency/month"),
-        Column("price_per_hour", Kind.DECIMAL, "Of a month of 730 hours", "currency/h"),
+        Column("id", ColumnType.TEXT, "Identifier of the version"),
+        Column("name", ColumnType.TEXT, "Name as given"),
+        Column("version", ColumnType.INTEGER, "Counts the documents of that name"),
+        Column("offer", ColumnType.TEXT, "Slug of the offer that it prices"),
+        Column("currency", ColumnType.TEXT, "Three-letter code, as bought"),
+        Column("servers", ColumnType.INTEGER, "Servers of the set"),
+        Column("spares", ColumnType.INTEGER, "Spare servers beside them"),
+        Column("price_per_month", ColumnType.DECIMAL, "Of one server", "currency/month"),
+        Column("price_per_hour", ColumnType.DECIMAL, "Of a month of 730 hours", "currency/h"),
         *(
-            Column(f"cost_{part}", Kind.DECIMAL, f"Part of {part} in it", "currency/month")
+            Column(f"cost_{part}", ColumnType.DECIMAL, f"Part of {part} in it", "currency/month")
             for part in PARTS
         ),
-        Column("set_price_per_month", Kind.DECIMAL, "Of the whole set", "currency/month"),
-        Column("capital_total", Kind.DECIMAL, "Cash for the set and its spares", "currency"),
-        Column("created_by", Kind.TEXT, "Who stated it"),
-        Column("created_at", Kind.TIME, "When"),
+        Column("set_price_per_month", ColumnType.DECIMAL, "Of the whole set", "currency/month"),
+        Column("capital_total", ColumnType.DECIMAL, "Cash for the set and its spares", "currency"),
+        Column("created_by", ColumnType.TEXT, "Who stated it"),
+        Column("created_at", ColumnType.TIME, "When"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         is_newest_only = not own.get("all", False)
         rows = hardware_visible(workspace_of(request), is_newest_only=is_newest_only)
@@ -64,7 +64,7 @@ class HardwareListView(DataListView):
             rows = rows.filter(offer__slug=own["offer"])
         if "name" in own:
             rows = rows.filter(name=own["name"])
-        return Listing(self.columns, rows, rows.count(), cells=_cells, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_cells, **shown)
 
     @extend_schema(request=OfferedHardwareDocument, responses={201: HardwareDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -131,15 +131,15 @@ class AssumptionsView(DataListView):
 
     name = "hardware-assumptions"
     columns = (
-        Column("name", Kind.TEXT, "Field of the document"),
-        Column("default", Kind.DECIMAL, "Value where the document has none"),
-        Column("unit", Kind.TEXT, "Its unit"),
-        Column("low", Kind.DECIMAL, "The least that is accepted"),
-        Column("high", Kind.DECIMAL, "The most that is accepted"),
-        Column("source", Kind.TEXT, "Who stands for the default"),
+        Column("name", ColumnType.TEXT, "Field of the document"),
+        Column("default", ColumnType.DECIMAL, "Value where the document has none"),
+        Column("unit", ColumnType.TEXT, "Its unit"),
+        Column("low", ColumnType.DECIMAL, "The least that is accepted"),
+        Column("high", ColumnType.DECIMAL, "The most that is accepted"),
+        Column("source", ColumnType.TEXT, "Who stands for the default"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         _, shown = self.asked(request)
-        rows: list[Assumption] = list(ASSUMPTIONS.values())
-        return Listing(self.columns, rows, len(rows), **shown)
+        rows: list[HardwareAssumption] = list(ASSUMPTIONS.values())
+        return ListAnswer(self.columns, rows, len(rows), **shown)

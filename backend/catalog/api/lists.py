@@ -13,8 +13,8 @@ from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.common import clock
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView
 
 
 class DataListView(ListView):
@@ -55,15 +55,15 @@ class ProvidersView(DataListView):
 
     name = "providers"
     columns = (
-        Column("provider", Kind.TEXT, "Slug"),
-        Column("name", Kind.TEXT, "Name"),
-        Column("homepage", Kind.TEXT, "Address"),
+        Column("provider", ColumnType.TEXT, "Slug"),
+        Column("name", ColumnType.TEXT, "Name"),
+        Column("homepage", ColumnType.TEXT, "Address"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         _, shown = self.asked(request)
         rows = Provider.objects.order_by("slug")
-        return Listing(self.columns, rows, rows.count(), cells=_provider, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_provider, **shown)
 
 
 def _provider(row: Provider) -> dict[str, Any]:
@@ -76,18 +76,18 @@ class RegionsView(DataListView):
     name = "regions"
     readers = {"provider": text}
     columns = (
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("region", Kind.TEXT, "The provider's code"),
-        Column("name", Kind.TEXT, "Place"),
-        Column("country", Kind.TEXT, "Two-letter code"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider"),
+        Column("region", ColumnType.TEXT, "The provider's code"),
+        Column("name", ColumnType.TEXT, "Place"),
+        Column("country", ColumnType.TEXT, "Two-letter code"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         rows = Region.objects.select_related("provider").order_by("provider__slug", "code")
         if "provider" in own:
             rows = rows.filter(provider__slug=own["provider"])
-        return Listing(self.columns, rows, rows.count(), cells=_region, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_region, **shown)
 
 
 def _region(row: Region) -> dict[str, Any]:
@@ -105,20 +105,20 @@ class RatesView(DataListView):
     name = "fx-rates"
     readers = {"currency": text, "as_of": day}
     columns = (
-        Column("date", Kind.DATE, "Day of the rate"),
-        Column("currency", Kind.TEXT, "Three-letter code"),
-        Column("units_per_eur", Kind.DECIMAL, "Units for one euro", "currency/EUR"),
-        Column("source", Kind.TEXT, "Who stated it"),
+        Column("date", ColumnType.DATE, "Day of the rate"),
+        Column("currency", ColumnType.TEXT, "Three-letter code"),
+        Column("units_per_eur", ColumnType.DECIMAL, "Units for one euro", "currency/EUR"),
+        Column("source", ColumnType.TEXT, "Who stated it"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         rows = ExchangeRate.objects.order_by("-date", "currency")
         if "currency" in own:
             rows = rows.filter(currency=own["currency"].upper())
         if "as_of" in own:
             rows = rows.filter(date__lte=own["as_of"])
-        return Listing(self.columns, rows, rows.count(), cells=_rate, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_rate, **shown)
 
 
 def _rate(row: ExchangeRate) -> dict[str, Any]:

@@ -52,8 +52,8 @@ from backend.common.rest.parameters import (
 )
 from backend.common.rest.permissions import ADMIN, WRITE
 from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, Kind, json_cell
-from backend.common.rest.views import Listing, View
+from backend.common.rest.table import Column, ColumnType, json_cell
+from backend.common.rest.views import ListAnswer, View
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
@@ -72,23 +72,23 @@ FILTERS: Mapping[str, Reader] = {
 }
 SETUP = whole(1, MOST_SETUP_MONTHS)
 PLACE = (
-    Column("region", Kind.TEXT, "The provider's name of the place"),
-    Column("zone", Kind.TEXT, "Zone within it, for prices that differ by zone"),
-    Column("os", Kind.TEXT, "Operating system that the price holds"),
-    Column("tenancy", Kind.TEXT, "shared or dedicated"),
-    Column("purchase_model", Kind.TEXT, "on_demand, spot, reserved, savings, committed, …"),
-    Column("term", Kind.TEXT, "Length of a commitment"),
-    Column("upfront", Kind.TEXT, "Part paid at the start"),
+    Column("region", ColumnType.TEXT, "The provider's name of the place"),
+    Column("zone", ColumnType.TEXT, "Zone within it, for prices that differ by zone"),
+    Column("os", ColumnType.TEXT, "Operating system that the price holds"),
+    Column("tenancy", ColumnType.TEXT, "shared or dedicated"),
+    Column("purchase_model", ColumnType.TEXT, "on_demand, spot, reserved, savings, committed, …"),
+    Column("term", ColumnType.TEXT, "Length of a commitment"),
+    Column("upfront", ColumnType.TEXT, "Part paid at the start"),
 )
 PLAN = (
-    Column("plan", Kind.TEXT, "Distinguishes commitments of one term"),
-    Column("basis", Kind.TEXT, "What the price holds: machine, or sustained_use"),
+    Column("plan", ColumnType.TEXT, "Distinguishes commitments of one term"),
+    Column("basis", ColumnType.TEXT, "What the price holds: machine, or sustained_use"),
 )
 PRICE = (
-    Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
-    Column("currency", Kind.TEXT, "Three-letter code"),
-    Column("unit", Kind.TEXT, "hour, month, year or once"),
-    Column("setup", Kind.DECIMAL, "Paid once at the start", "currency"),
+    Column("amount", ColumnType.DECIMAL, "Amount as quoted", "currency/unit"),
+    Column("currency", ColumnType.TEXT, "Three-letter code"),
+    Column("unit", ColumnType.TEXT, "hour, month, year or once"),
+    Column("setup", ColumnType.DECIMAL, "Paid once at the start", "currency"),
 )
 
 
@@ -114,24 +114,26 @@ class PricesView(PriceListView):
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     readers: Mapping[str, Reader] = {**FILTERS, "as_of": day, "state": one_of(STATES)}
     columns = (
-        Column("price_id", Kind.TEXT, "Identifier of the observation"),
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("offer", Kind.TEXT, "The provider's own name of the type"),
+        Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider"),
+        Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
         *PLACE,
         *PRICE,
-        Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
-        Column("effective_from", Kind.DATE, "Day from which the provider states it"),
-        Column("observed_at", Kind.TIME, "When it was read"),
-        Column("source", Kind.TEXT, "Where it was read"),
-        Column("state", Kind.TEXT, "current, stale, superseded, quarantined, refused, withdrawn"),
+        Column("tax_basis", ColumnType.TEXT, "net, gross or unknown"),
+        Column("effective_from", ColumnType.DATE, "Day from which the provider states it"),
+        Column("observed_at", ColumnType.TIME, "When it was read"),
+        Column("source", ColumnType.TEXT, "Where it was read"),
+        Column(
+            "state", ColumnType.TEXT, "current, stale, superseded, quarantined, refused, withdrawn"
+        ),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         wanted, slug = PriceFilter(**own), workspace_slug(request)
         rows = price_list(wanted, slug)
         count = price_count(wanted, rows, slug)
-        return Listing(self.columns, rows, count, cells=_price, **shown)
+        return ListAnswer(self.columns, rows, count, cells=_price, **shown)
 
     @extend_schema(request=PriceEntry, responses={201: PriceDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -281,14 +283,16 @@ class PriceHistoryView(PriceListView):
         "as_of": day,
     }
     columns = (
-        Column("series", Kind.TEXT, "What the price is of, in words"),
-        Column("price_id", Kind.TEXT, "Identifier of the observation"),
+        Column("series", ColumnType.TEXT, "What the price is of, in words"),
+        Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
         *PLACE[1:],
         *PLAN,
         *PRICE,
-        Column("since", Kind.TIME, "When it was observed"),
-        Column("until", Kind.TIME, "When the next one was, or its list dropped it; empty: holds"),
-        Column("source", Kind.TEXT, "Where it was read"),
+        Column("since", ColumnType.TIME, "When it was observed"),
+        Column(
+            "until", ColumnType.TIME, "When the next one was, or its list dropped it; empty: holds"
+        ),
+        Column("source", ColumnType.TEXT, "Where it was read"),
     )
 
     def described_parameters(self) -> Mapping[str, str]:
@@ -299,7 +303,7 @@ class PriceHistoryView(PriceListView):
             "as_of": "Prices known on that day",
         }
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         slug = own.pop("offer", None)
         if slug is None:
@@ -309,7 +313,7 @@ class PriceHistoryView(PriceListView):
             raise Http404
         series = history(offer, **own)
         rows = [(one, point) for one in series for point in one.points]
-        return Listing(self.columns, rows, len(rows), cells=_point, **shown)
+        return ListAnswer(self.columns, rows, len(rows), cells=_point, **shown)
 
 
 def _point(row: tuple[PriceSeries, PricePoint]) -> dict[str, Any]:
@@ -329,24 +333,24 @@ class PriceDifferenceView(PriceListView):
     required_parameters = frozenset({"from", "to"})
     readers: Mapping[str, Reader] = {**FILTERS, "from": day, "to": day, "change": one_of(CHANGES)}
     columns = (
-        Column("change", Kind.TEXT, ", ".join(CHANGES)),
-        Column("offer_id", Kind.TEXT, "Slug of the offer"),
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("offer", Kind.TEXT, "The provider's own name of the type"),
+        Column("change", ColumnType.TEXT, ", ".join(CHANGES)),
+        Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider"),
+        Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
         *PLACE,
         *PLAN,
-        Column("currency", Kind.TEXT, "Three-letter code"),
-        Column("amount_before", Kind.DECIMAL, "Amount on the first day", "currency/unit"),
-        Column("unit_before", Kind.TEXT, "Its unit"),
-        Column("setup_before", Kind.DECIMAL, "Paid once at the start, then", "currency"),
-        Column("amount", Kind.DECIMAL, "Amount on the second day", "currency/unit"),
-        Column("unit", Kind.TEXT, "Its unit"),
-        Column("setup", Kind.DECIMAL, "Paid once at the start, now", "currency"),
-        Column("ratio", Kind.DECIMAL, "Price of an hour, now by then"),
-        Column("at", Kind.TIME, "When the change was read"),
-        Column("price_id_before", Kind.TEXT, "Identifier of the first observation"),
-        Column("price_id", Kind.TEXT, "Identifier of the newest observation"),
-        Column("source", Kind.TEXT, "Where it was read"),
+        Column("currency", ColumnType.TEXT, "Three-letter code"),
+        Column("amount_before", ColumnType.DECIMAL, "Amount on the first day", "currency/unit"),
+        Column("unit_before", ColumnType.TEXT, "Its unit"),
+        Column("setup_before", ColumnType.DECIMAL, "Paid once at the start, then", "currency"),
+        Column("amount", ColumnType.DECIMAL, "Amount on the second day", "currency/unit"),
+        Column("unit", ColumnType.TEXT, "Its unit"),
+        Column("setup", ColumnType.DECIMAL, "Paid once at the start, now", "currency"),
+        Column("ratio", ColumnType.DECIMAL, "Price of an hour, now by then"),
+        Column("at", ColumnType.TIME, "When the change was read"),
+        Column("price_id_before", ColumnType.TEXT, "Identifier of the first observation"),
+        Column("price_id", ColumnType.TEXT, "Identifier of the newest observation"),
+        Column("source", ColumnType.TEXT, "Where it was read"),
     )
 
     def described_parameters(self) -> Mapping[str, str]:
@@ -357,7 +361,7 @@ class PriceDifferenceView(PriceListView):
             "change": f"Only these: {', '.join(CHANGES)}",
         }
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
         missing = [(name, "a day is needed") for name in ("from", "to") if name not in own]
         if missing:
@@ -368,7 +372,7 @@ class PriceDifferenceView(PriceListView):
         rows = difference(
             day_a, day_b, PriceFilter(**own), change=change, workspace_slug=workspace_slug(request)
         )
-        return Listing(self.columns, rows, rows.count(), cells=_change, **shown)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_change, **shown)
 
 
 def _change(row: PriceObservation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from backend.catalog.models import (
     PriceObservation,
 )
 from backend.domain.money import EURO, RateTable
-from backend.domain.money import ExchangeRate as Rate
+from backend.domain.money import EuroRate as Rate
 
 
 def rate_table(as_of: dt.date | None = None) -> RateTable:

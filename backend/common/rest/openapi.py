@@ -13,17 +13,17 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import Reader, schema_of
 from backend.common.rest.permissions import READ, needed_scope
 from backend.common.rest.problem import CONTENT_TYPE
-from backend.common.rest.table import Column, Kind
+from backend.common.rest.table import Column, ColumnType
 
-TYPES: dict[Kind, dict[str, str]] = {
-    Kind.TEXT: {"type": "string"},
-    Kind.WORDS: {"type": "string"},
-    Kind.INTEGER: {"type": "integer"},
-    Kind.NUMBER: {"type": "number"},
-    Kind.DECIMAL: {"type": "string", "format": "decimal"},
-    Kind.BOOLEAN: {"type": "boolean"},
-    Kind.DATE: {"type": "string", "format": "date"},
-    Kind.TIME: {"type": "string", "format": "date-time"},
+TYPES: dict[ColumnType, dict[str, str]] = {
+    ColumnType.TEXT: {"type": "string"},
+    ColumnType.WORDS: {"type": "string"},
+    ColumnType.INTEGER: {"type": "integer"},
+    ColumnType.NUMBER: {"type": "number"},
+    ColumnType.DECIMAL: {"type": "string", "format": "decimal"},
+    ColumnType.BOOLEAN: {"type": "boolean"},
+    ColumnType.DATE: {"type": "string", "format": "date"},
+    ColumnType.TIME: {"type": "string", "format": "date-time"},
 }
 EVERY_LIST = {
     "page": "Number of the JSON page, from 1",
@@ -32,7 +32,7 @@ EVERY_LIST = {
 }
 MANY_LISTS = {
     "as_of": "What was known at the end of that day",
-    "all": "Also what a newer version has taken the place of",
+    "all": "Also what a newer version has replaced",
     "account": "Identifier of the cloud account",
     "campaign": "Identifier of the campaign",
 }
@@ -115,19 +115,19 @@ class ViewSchema(AutoSchema):
 
     def refusals(self, operation: Mapping[str, Any]) -> set[int]:
         """The statuses of refusals that follow from what the operation takes."""
-        places = {parameter["in"] for parameter in operation.get("parameters", ())}
+        sources = {parameter["in"] for parameter in operation.get("parameters", ())}
         # A session without its CSRF token is refused whatever it may do.
         is_open = self.method in SAFE_METHODS and self._is_reading()
         takes_body = "requestBody" in operation
-        wanted = {
-            HTTPStatus.BAD_REQUEST: takes_body or "query" in places,
+        expected = {
+            HTTPStatus.BAD_REQUEST: takes_body or "query" in sources,
             HTTPStatus.UNAUTHORIZED: True,
             HTTPStatus.FORBIDDEN: not is_open,
-            HTTPStatus.NOT_FOUND: "path" in places,
+            HTTPStatus.NOT_FOUND: "path" in sources,
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE: takes_body,
             HTTPStatus.TOO_MANY_REQUESTS: True,
         }
-        return {int(status) for status, is_wanted in wanted.items() if is_wanted}
+        return {int(status) for status, is_expected in expected.items() if is_expected}
 
     def refusal_content(self) -> dict[str, Any]:
         """What a refusal carries."""
@@ -152,7 +152,7 @@ def _allow_empty(operation: Mapping[str, Any]) -> None:
 
 
 class Listed(Protocol):
-    """What a ListView tells of itself."""
+    """What a ListView declares."""
 
     name: str
     columns: tuple[Column, ...]

@@ -65,7 +65,7 @@ def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any],
 
 
 @dataclass(frozen=True)
-class Choice:
+class WordChoice:
     """Reads one of some words."""
 
     words: tuple[str, ...]
@@ -76,9 +76,9 @@ class Choice:
         return value
 
 
-def one_of(choices: Sequence[str]) -> Choice:
+def one_of(choices: Sequence[str]) -> WordChoice:
     """One of some words."""
-    return Choice(tuple(choices))
+    return WordChoice(tuple(choices))
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def identifier(value: str) -> UUID:
 
 def schema_of(reader: Reader) -> dict[str, Any]:
     """The JSON Schema of what a reader accepts; an empty value is no value, so it is allowed."""
-    if isinstance(reader, Choice):
+    if isinstance(reader, WordChoice):
         return {"type": "string", "enum": list(reader.words)}
     if isinstance(reader, Whole):
         return {"type": "integer", "minimum": reader.low, "maximum": reader.high}

@@ -137,9 +137,9 @@ def _flattened(detail: Any, pointer: str = "") -> Iterator[FieldError]:
             step = "" if name == "non_field_errors" else f"/{_escaped(str(name))}"
             yield from _flattened(inner, pointer + step)
     elif isinstance(detail, (list, tuple)):
-        for place, inner in enumerate(detail):
+        for index, inner in enumerate(detail):
             is_nested = isinstance(inner, (Mapping, list))
-            yield from _flattened(inner, f"{pointer}/{place}" if is_nested else pointer)
+            yield from _flattened(inner, f"{pointer}/{index}" if is_nested else pointer)
     else:
         yield pointer, str(detail)
 

@@ -1,4 +1,4 @@
-"""A table as every format sees it: named, typed columns, and one way to print each cell."""
+"""A table as every format sees it: named, typed columns, and one function that prints each cell."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from uuid import UUID
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 
 
-class Kind(StrEnum):
+class ColumnType(StrEnum):
     """What a column holds; NUMBER is a measured or counted figure, DECIMAL an exact amount."""
 
     TEXT = "text"
@@ -26,12 +26,12 @@ class Kind(StrEnum):
     @property
     def is_numeric(self) -> bool:
         """Whether cells are numbers."""
-        return self in {Kind.INTEGER, Kind.NUMBER, Kind.DECIMAL}
+        return self in {ColumnType.INTEGER, ColumnType.NUMBER, ColumnType.DECIMAL}
 
     @property
     def is_ordered(self) -> bool:
         """Whether `__gte` and `__lte` make sense."""
-        return self.is_numeric or self in {Kind.DATE, Kind.TIME}
+        return self.is_numeric or self in {ColumnType.DATE, ColumnType.TIME}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Column:
     """One column: its fixed name, kind, and what it says. `unit` is empty where there is none."""
 
     name: str
-    kind: Kind
+    kind: ColumnType
     description: str
     unit: str = ""
 

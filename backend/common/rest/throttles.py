@@ -73,7 +73,7 @@ class WindowThrottle(BaseThrottle):
         if allowance is None:
             return True
         self._wait_s = allowance.wait_s
-        # Told by the view in its answer, where the view has a place for it.
+        # The view states it in its answer, where it has a field for it.
         vars(view)["allowance"] = allowance
         return not allowance.is_exceeded
 

@@ -89,7 +89,7 @@ class View(APIView):
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListAnswer:
     """A list to show: `rows` can be counted and sliced, `cells` reads the columns of one."""
 
     columns: tuple[Column, ...]
@@ -117,7 +117,7 @@ class ListView(View):
         is_list = self.request.method in SAFE_METHODS
         return super().get_renderers() if is_list else [JSONRenderer()]
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         """What the request asks for."""
         raise AssertionError("a list says what it lists")
 
@@ -133,7 +133,7 @@ class ListView(View):
         return {**PAGING, **DIALECT}
 
     def state(self, request: Request) -> str | None:
-        """A word that changes with the answer; None where only the answer itself can tell."""
+        """A word that changes with the answer; None where only the answer itself shows it."""
         return None
 
     def changed_at(self, request: Request) -> dt.datetime | None:
@@ -171,12 +171,12 @@ class ListView(View):
         parts = (state, SCHEMA_VERSION, columns, suffix, address, asked)
         headers = {"ETag": quote_etag(hashlib.sha256(repr(parts).encode()).hexdigest()[:32])}
         changed_at = self.changed_at(request)
-        # Within its second the data may change again, and a date tells no two of them apart.
+        # Within its second the data may change again, and a date would be the same for both.
         if changed_at is not None and clock.now() - changed_at >= dt.timedelta(seconds=1):
             headers["Last-Modified"] = http_date(changed_at.timestamp())
         return headers
 
-    def _table(self, request: Request, listing: Listing) -> Table:
+    def _table(self, request: Request, listing: ListAnswer) -> Table:
         if listing.count > MAX_EXPORT_ROWS:
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
@@ -184,7 +184,7 @@ class ListView(View):
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
-            about={"address": request.build_absolute_uri(), **_told(listing.members)},
+            about={"address": request.build_absolute_uri(), **_facts(listing.members)},
         )
 
     def _file(self, request: Request) -> dict[str, str]:
@@ -193,41 +193,43 @@ class ListView(View):
         return {"Content-Disposition": f'inline; filename="rackrate-{self.name}-{today}.{suffix}"'}
 
 
-def _told(members: Mapping[str, Any]) -> dict[str, str]:
+def _facts(members: Mapping[str, Any]) -> dict[str, str]:
     """Members of the envelope as lines of words."""
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for name, value in members.items():
         parts = (
             {f"{name} {inner}": one for inner, one in value.items()}
             if isinstance(value, Mapping)
             else {name: value}
         )
-        told |= {word: text_cell(json_cell(one)) for word, one in parts.items()}
-    return told
+        facts |= {word: text_cell(json_cell(one)) for word, one in parts.items()}
+    return facts
 
 
 def _unchanged(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
     """304 or 412 where the request's conditions ask for it."""
     modified = headers.get("Last-Modified")
-    found = get_conditional_response(
+    response = get_conditional_response(
         request._request,
         etag=headers["ETag"],
         last_modified=parse_http_date(modified) if modified else None,
     )
-    if found is not None:
+    if response is not None:
         for name, value in headers.items():
-            found[name] = value
-    return found
+            response[name] = value
+    return response
 
 
 def _by_content(request: Request, rendered: Any) -> HttpResponseBase | None:
-    """The ETag of an answer that nothing but itself can tell from another."""
+    """The ETag of an answer that only its content identifies."""
     rendered["ETag"] = quote_etag(hashlib.sha256(rendered.content).hexdigest()[:32])
-    found = get_conditional_response(request._request, etag=rendered["ETag"], response=rendered)
-    return None if found is rendered else found
+    conditional = get_conditional_response(
+        request._request, etag=rendered["ETag"], response=rendered
+    )
+    return None if conditional is rendered else conditional
 
 
-def _described(listing: Listing) -> dict[str, str]:
+def _described(listing: ListAnswer) -> dict[str, str]:
     headers = {"X-Total-Count": str(listing.count)}
     if "data_version" in listing.members:
         headers["X-Data-Version"] = str(listing.members["data_version"])
@@ -243,7 +245,7 @@ def _neighbours(page: Mapping[str, Any]) -> Iterator[str]:
             yield f'<{page[member]}>; rel="{relation}"'
 
 
-def _page(request: Request, listing: Listing) -> dict[str, Any]:
+def _page(request: Request, listing: ListAnswer) -> dict[str, Any]:
     start = (listing.page - 1) * listing.per_page
     if listing.page > 1 and start >= listing.count:
         raise Http404

@@ -41,8 +41,8 @@ class ExactSheet(Worksheet):  # type: ignore[misc]
     """Writes numbers with all their digits, where the library stops at the sixteenth."""
 
     def _xml_number_element(self, number: Any, attributes: Any = ()) -> None:
-        told = "".join(f' {name}="{value}"' for name, value in attributes)
-        self.fh.write(f"<c{told}><v>{text_cell(number)}</v></c>")
+        markup = "".join(f' {name}="{value}"' for name, value in attributes)
+        self.fh.write(f"<c{markup}><v>{text_cell(number)}</v></c>")
 
 
 def workbook(table: Table) -> bytes:
@@ -64,37 +64,37 @@ def _data_sheet(book: Any, table: Table) -> None:
     }
     sheet = book.add_worksheet(table.name[:31], worksheet_class=ExactSheet)
     sheet.freeze_panes(1, 1)
-    for place, column in enumerate(table.columns):
-        sheet.write_string(0, place, column.name, formats["header"])
-        sheet.set_column(place, place, max(len(column.name) + 2, 12))
+    for index, column in enumerate(table.columns):
+        sheet.write_string(0, index, column.name, formats["header"])
+        sheet.set_column(index, index, max(len(column.name) + 2, 12))
         prompt = {"validate": "any", "input_message": _meaning(column)}
-        sheet.data_validation(0, place, 0, place, prompt)
+        sheet.data_validation(0, index, 0, index, prompt)
     names = [column.name for column in table.columns]
     last = 0
     for last, row in enumerate(table.rows, start=1):
-        for place, name in enumerate(names):
-            _write(sheet, last, place, row[name], formats)
+        for index, name in enumerate(names):
+            _write(sheet, last, index, row[name], formats)
     sheet.autofilter(0, 0, last, len(table.columns) - 1)
     area = xlsxwriter.utility.xl_range_abs(0, 0, last, len(table.columns) - 1)
     book.define_name(f"rackrate_{table.name.replace('-', '_')}", f"='{sheet.name}'!{area}")
 
 
-def _write(sheet: Any, row: int, place: int, value: Any, formats: Mapping[str, Any]) -> None:
+def _write(sheet: Any, row: int, column: int, value: Any, formats: Mapping[str, Any]) -> None:
     if value is None:
         return
     if isinstance(value, bool):
-        sheet.write_boolean(row, place, value)
+        sheet.write_boolean(row, column, value)
     elif isinstance(value, (int, float, Decimal)):
-        sheet.write_number(row, place, value)
+        sheet.write_number(row, column, value)
     elif isinstance(value, dt.date) and _day(value) < FIRST_DAY:
-        sheet.write_string(row, place, text_cell(value))
+        sheet.write_string(row, column, text_cell(value))
     elif isinstance(value, dt.datetime):
         moment = value.astimezone(dt.UTC).replace(tzinfo=None)
-        sheet.write_datetime(row, place, moment, formats["time"])
+        sheet.write_datetime(row, column, moment, formats["time"])
     elif isinstance(value, dt.date):
-        sheet.write_datetime(row, place, value, formats["day"])
+        sheet.write_datetime(row, column, value, formats["day"])
     else:
-        sheet.write_string(row, place, _fitting(str(value)))
+        sheet.write_string(row, column, _fitting(str(value)))
 
 
 def _day(value: dt.date) -> dt.date:
@@ -114,8 +114,8 @@ def _about_sheet(book: Any, table: Table) -> None:
     sheet.set_column(0, 0, 28)
     sheet.set_column(1, 2, 60)
     for row, cells in enumerate(_about_rows(table)):
-        for place, cell in enumerate(cells):
-            sheet.write_string(row, place, _fitting(cell))
+        for index, cell in enumerate(cells):
+            sheet.write_string(row, index, _fitting(cell))
 
 
 def _about_rows(table: Table) -> Iterator[tuple[str, ...]]:
@@ -128,5 +128,5 @@ def _about_rows(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _meaning(column: Column) -> str:
-    told = f"{column.description} ({column.unit})" if column.unit else column.description
-    return told[:MOST_PROMPT]
+    prompt = f"{column.description} ({column.unit})" if column.unit else column.description
+    return prompt[:MOST_PROMPT]

@@ -1,4 +1,4 @@
-"""What a field of a document holds: how it is read, its range, and what people are told of it.
+"""What a field of a document holds: how it is read, its range, and how it is described to people.
 
 A value stands in the annotation of a field: `Annotated[Fraction, Number("Price of the unit")]`.
 """
@@ -91,7 +91,7 @@ class Value:
         raise AssertionError
 
     def written(self, default: Any) -> Any:
-        """A default as the document would state it; None where there is no short way."""
+        """A default as the document would state it; None where it cannot be stated shortly."""
         return default if isinstance(default, str | int) else None
 
     @property

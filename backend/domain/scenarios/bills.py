@@ -91,14 +91,14 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     return [int(count) * terms.price for count in paid[1:]]
 
 
-def held_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
+def contracted_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
     """Of each slot's contract: months paid in the horizon, and months owed after it.
 
-    A rented machine is held from the slot's first launch to its last end, at least
+    A contract runs from the slot's first launch to its last end, at least
     `minimum_months`; each month begun is paid.
     """
     known: dict[tuple[int, int], tuple[int, int]] = {}
-    found = []
+    by_slot = []
     for first, last in _heads_and_tails(lives):
         start_s, end_s = pair = int(lives.start_s[first]), int(lives.end_s[last])
         if pair not in known:
@@ -106,8 +106,8 @@ def held_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int,
             possible = _months_between(start_s, max(end_s, horizon.end_s), terms)
             paid = max(begun, min(terms.minimum_months, possible))
             known[pair] = paid, max(0, terms.minimum_months - paid)
-        found.append(known[pair])
-    return found
+        by_slot.append(known[pair])
+    return by_slot
 
 
 def _months_between(start_s: int, end_s: int, terms: Terms) -> int:
@@ -115,7 +115,7 @@ def _months_between(start_s: int, end_s: int, terms: Terms) -> int:
 
 
 def _heads_and_tails(lives: Lives) -> Iterator[tuple[int, int]]:
-    """Places of the first and the last life of each slot."""
+    """Indexes of the first and the last life of each slot."""
     heads = np.flatnonzero(np.diff(lives.slot, prepend=0))
     tails = np.append(heads, lives.count)[1:] - 1
     yield from zip(heads.tolist(), tails.tolist(), strict=True)
@@ -146,12 +146,12 @@ def _used_by_month(
 ) -> list[tuple[Whole, int]]:
     """For each month the parts of a second that each slot ran, and the seconds that it has."""
     kind = np.int64 if parts < MOST_PARTS else object
-    found = []
+    by_month = []
     for start_s, end_s in months(horizon, terms.month_convention):
         within = np.minimum(lives.end_s, end_s) - np.maximum(lives.start_s, start_s)
         used = np.bincount(lives.slot, np.maximum(within, 0), lives.slots + 1)[1:]
-        found.append((used.astype(np.int64).astype(kind) * parts, end_s - start_s))
-    return found
+        by_month.append((used.astype(np.int64).astype(kind) * parts, end_s - start_s))
+    return by_month
 
 
 SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(

@@ -11,8 +11,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from backend.domain.scenarios.charges import base_cost
-from backend.domain.scenarios.model import Part, Scenario
-from backend.domain.scenarios.results import Outcome
+from backend.domain.scenarios.model import OptionPart, ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import decided, price_key
 
 LINEAR = frozenset(
@@ -32,18 +32,18 @@ class Meeting:
     unit: str
 
 
-def meetings(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Meeting]:
+def meetings(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Meeting]:
     """Every pair of options that meets at some price, and hours a month at which one server of a
     monthly price costs what it would by the hour."""
-    found: list[Meeting] = []
+    points: list[Meeting] = []
     for a, b in combinations(outcomes, 2):
         scenario.check()
-        found += _prices(scenario, a, b)
-        found += _hours(a, b)
-    return found
+        points += _prices(scenario, a, b)
+        points += _hours(a, b)
+    return points
 
 
-def by_price(scenario: Scenario, one: Outcome) -> dict[Hashable, Fraction]:
+def by_price(scenario: ScenarioInput, one: OptionOutcome) -> dict[Hashable, Fraction]:
     """What an option pays at each price."""
     option = decided(one)
     paid: dict[Hashable, Fraction] = {}
@@ -59,9 +59,9 @@ def by_price(scenario: Scenario, one: Outcome) -> dict[Hashable, Fraction]:
     return paid
 
 
-def _prices(scenario: Scenario, a: Outcome, b: Outcome) -> Iterator[Meeting]:
+def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
     paid_a, paid_b = by_price(scenario, a), by_price(scenario, b)
-    parts: dict[Hashable, Part] = {
+    parts: dict[Hashable, OptionPart] = {
         price_key(part): part for one in (a, b) for part in one.option.parts
     }
     for key, part in parts.items():
@@ -80,7 +80,7 @@ def _prices(scenario: Scenario, a: Outcome, b: Outcome) -> Iterator[Meeting]:
             )
 
 
-def _hours(a: Outcome, b: Outcome) -> Iterator[Meeting]:
+def _hours(a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
     for one, other in ((a, b), (b, a)):
         by_hour, by_month = one.option.parts, other.option.parts
         if len(by_hour) != 1 or len(by_month) != 1:

@@ -10,7 +10,7 @@ from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
 from backend.domain.scenarios import bills
 from backend.domain.scenarios.document import Extras
 from backend.domain.scenarios.lives import Lives
-from backend.domain.scenarios.model import Part, Price
+from backend.domain.scenarios.model import OptionPart, Price
 from backend.domain.units import HOURS_PER_MONTH
 
 ZERO = Fraction(0)
@@ -47,7 +47,7 @@ class Charges:
 
 
 def charged(
-    base: Part | None, count: int, elastic: Part | None, lived: Lives, horizon: Horizon
+    base: OptionPart | None, count: int, elastic: OptionPart | None, lived: Lives, horizon: Horizon
 ) -> Charges:
     """Charges of `count` servers that are always on and of elastic ones, up to the horizon's end.
 
@@ -55,35 +55,37 @@ def charged(
     """
     if base is not None and elastic is not None and base.price.billing == RESERVED:
         return _covered(base.price, count, elastic.price, lived, horizon)
-    found = Charges()
+    charges = Charges()
     if base is not None:
-        found += _always_on(base.price, count, horizon)
+        charges += _always_on(base.price, count, horizon)
     if elastic is not None:
-        found += _elastic(elastic.price, lived, horizon)
-    return found
+        charges += _elastic(elastic.price, lived, horizon)
+    return charges
 
 
 def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
     one = whole(1, horizon)
-    found = Charges(
+    charges = Charges(
         compute=base_cost(price, count, horizon),
         setup=count * price.terms.setup,
         plain=_plain(price, count * horizon.seconds),
     )
     if price.billing == DEDICATED:
-        return replace(found, owed=count * _contracts(price, one, horizon)[1] * price.terms.price)
-    return replace(found, prepaid=_prepaid(price, count, horizon), owed=_fee(price, count, horizon))
+        return replace(charges, owed=count * _contracts(price, one, horizon)[1] * price.terms.price)
+    return replace(
+        charges, prepaid=_prepaid(price, count, horizon), owed=_fee(price, count, horizon)
+    )
 
 
 def _elastic(price: Price, lived: Lives, horizon: Horizon) -> Charges:
-    found = Charges(
+    charges = Charges(
         compute=cost(price, lived, horizon),
         setup=lived.slots * price.terms.setup,
         plain=_plain(price, int(lived.seconds.sum())),
     )
     if price.billing == DEDICATED:
-        return replace(found, owed=_contracts(price, lived, horizon)[1] * price.terms.price)
-    return replace(found, prepaid=_prepaid(price, lived.slots, horizon))
+        return replace(charges, owed=_contracts(price, lived, horizon)[1] * price.terms.price)
+    return replace(charges, prepaid=_prepaid(price, lived.slots, horizon))
 
 
 def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon) -> Charges:
@@ -111,7 +113,8 @@ def slot_costs(price: Price, lived: Lives, horizon: Horizon) -> bills.Costs:
     """Cost of each slot over the horizon, without set-up; not for prices of the whole fleet."""
     if price.billing == DEDICATED:
         return [
-            paid * price.terms.price for paid, _ in bills.held_months(lived, horizon, price.terms)
+            paid * price.terms.price
+            for paid, _ in bills.contracted_months(lived, horizon, price.terms)
         ]
     name = "monthly" if price.billing == PURCHASE else price.billing
     return bills.SLOT_RULES[name](lived, horizon, price.terms)
@@ -159,8 +162,8 @@ def _plain(price: Price, seconds: int) -> Fraction | None:
 
 def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
     """Months of all slots that are paid in the horizon, and that are owed after it."""
-    held = bills.held_months(lived, horizon, price.terms)
-    return sum(paid for paid, _ in held), sum(owed for _, owed in held)
+    by_slot = bills.contracted_months(lived, horizon, price.terms)
+    return sum(paid for paid, _ in by_slot), sum(owed for _, owed in by_slot)
 
 
 def _term_left(horizon: Horizon, term_months: int) -> Fraction:
@@ -203,10 +206,10 @@ def months_begun(horizon: Horizon, convention: str | int) -> Fraction:
 
 def _tiered(extras: Extras) -> Fraction:
     """A month's egress under tiers of cumulative bounds."""
-    found, lower = ZERO, ZERO
+    amount, lower = ZERO, ZERO
     for upper, price in extras.egress_tiers:
         egress_gb = extras.egress_gb_per_month
         until = egress_gb if upper is None else min(upper, egress_gb)
-        found += max(ZERO, until - lower) * price
+        amount += max(ZERO, until - lower) * price
         lower = max(lower, until)
-    return found
+    return amount

@@ -11,8 +11,8 @@ from typing import Any
 
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.charges import base_cost
-from backend.domain.scenarios.model import Part, Scenario
-from backend.domain.scenarios.results import Outcome, money
+from backend.domain.scenarios.model import OptionPart, ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome, money
 from backend.domain.scenarios.uncertainty import decided
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -51,7 +51,7 @@ def exposure(hazard_per_month: Fraction, horizon_months: int, minimum_months: in
     return Exposure(sum(alive, Fraction(0)), paid)
 
 
-def told_exposure(scenario: Scenario, one: Outcome) -> dict[str, Any] | None:
+def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any] | None:
     """What an option is expected to cost when the project may end; None without a hazard.
 
     Servers that are always on under a contract are paid for its months, everything else for the
@@ -67,19 +67,21 @@ def told_exposure(scenario: Scenario, one: Outcome) -> dict[str, Any] | None:
         if isinstance(part.count, int) and _minimum(scenario, part):
             bound += base_cost(part.price, part.count, scenario.steps.horizon)
             minimum = max(minimum, _minimum(scenario, part))
-    found = exposure(scenario.hazard_per_month, months, minimum)
+    expected = exposure(scenario.hazard_per_month, months, minimum)
     free = one.total - bound
     return {
         "minimum_months": minimum,
-        "active_months": float(found.active_months),
-        "paid_months": float(found.paid_months),
-        "ratio": float(found.ratio),
-        "expected_cost": money((bound * found.paid_months + free * found.active_months) / months),
+        "active_months": float(expected.active_months),
+        "paid_months": float(expected.paid_months),
+        "ratio": float(expected.ratio),
+        "expected_cost": money(
+            (bound * expected.paid_months + free * expected.active_months) / months
+        ),
         "cost_if_it_ends_first": money((bound * max(1, minimum) + free) / months),
     }
 
 
-def _minimum(scenario: Scenario, part: Part) -> int:
+def _minimum(scenario: ScenarioInput, part: OptionPart) -> int:
     """Months that a part is paid for in any case."""
     billing, terms = part.price.billing, part.price.terms
     if billing in ("reserved", "purchase"):

@@ -38,8 +38,8 @@ from backend.domain.scenarios.document_values import (
     Weekdays,
 )
 from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.traces import MOST_POINTS, Trace, trace_from
-from backend.domain.scenarios.windows import EVERY_DAY, Window
+from backend.domain.scenarios.traces import MOST_POINTS, DemandTrace, trace_from
+from backend.domain.scenarios.windows import EVERY_DAY, LevelWindow
 
 DAILY, TRACE, COMPOSED = DEMANDS = ("daily", "trace", "composed")
 
@@ -130,8 +130,8 @@ class DemandWindow(_WindowDocument):
     ] = EVERY_DAY
 
     @property
-    def window(self) -> Window:
-        return Window(self.from_s, self.to_s, self.level, self.weekdays)
+    def window(self) -> LevelWindow:
+        return LevelWindow(self.from_s, self.to_s, self.level, self.weekdays)
 
 
 class PolicyWindow(_WindowDocument):
@@ -151,8 +151,8 @@ class PolicyWindow(_WindowDocument):
     ] = EVERY_DAY
 
     @property
-    def window(self) -> Window:
-        return Window(self.from_s, self.to_s, self.level, self.weekdays)
+    def window(self) -> LevelWindow:
+        return LevelWindow(self.from_s, self.to_s, self.level, self.weekdays)
 
 
 class EventDocument(Document):
@@ -270,7 +270,7 @@ class DemandDocument(Document):
     ] = None
 
     @cached_property
-    def trace(self) -> Trace:
+    def trace(self) -> DemandTrace:
         """The recorded demand; InvalidValue names the point."""
         return trace_from(self.points, self.csv)
 

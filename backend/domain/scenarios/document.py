@@ -1,8 +1,8 @@
 """The document of a scenario (schema 1): every field with its range, default, unit and words.
 
 The reader, the JSON Schema, the documentation of the API and the fields of the editor come from
-these models. Prices by `offer` or `price_observation` and scores by `metric` are put in their
-place by whoever knows the catalog, before the document is read.
+these models. Prices by `offer` or `price_observation` and scores by `metric` are replaced by
+plain ones by whoever knows the catalog, before the document is read.
 """
 
 from fractions import Fraction
@@ -308,7 +308,7 @@ class PartDocument(Document):
 
 
 class OptionDocument(Document):
-    """One way to run the whole load."""
+    """What serves the whole load."""
 
     name: Annotated[str, Text("Name, once in the document", label="Option")]
     parts: Annotated[

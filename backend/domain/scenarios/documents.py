@@ -10,16 +10,23 @@ from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.demand import demand_from
 from backend.domain.scenarios.document import OptionDocument, PartDocument, ScenarioDocument
 from backend.domain.scenarios.document_values import MONTH, MOST_SERVERS
-from backend.domain.scenarios.model import Assumption, Option, Part, Price, Scenario, unlimited
+from backend.domain.scenarios.model import (
+    Assumption,
+    Option,
+    OptionPart,
+    Price,
+    ScenarioInput,
+    unlimited,
+)
 from backend.domain.scenarios.price_document import PURCHASE, UNITS_OF_BILLINGS, ServerPriceDocument
 from backend.domain.units import HOURS_PER_MONTH
 
 
-def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Scenario:
+def scenario_from(document: object, check: Callable[[], None] = unlimited) -> ScenarioInput:
     """The scenario that a document describes; InvalidDocument names every field that is wrong."""
     read = ScenarioDocument.read(document)
     demand = demand_from(read.demand, read.horizon.steps)
-    scenario = Scenario(
+    scenario = ScenarioInput(
         name=read.name,
         steps=read.horizon.steps,
         months=read.horizon.months,
@@ -55,9 +62,9 @@ def _option(document: OptionDocument, whole: ScenarioDocument) -> Option:
     return Option(document.name, parts, extras)
 
 
-def _part(document: PartDocument, whole: ScenarioDocument) -> Part:
+def _part(document: PartDocument, whole: ScenarioDocument) -> OptionPart:
     units = document.capacity or whole.capacity.units_per_server
-    return Part(
+    return OptionPart(
         role=document.role,
         count=document.count,
         price=_price(document.price),
@@ -90,7 +97,7 @@ def _purchase(hardware: Hardware) -> Price:
     return Price(PURCHASE, MONTH, hardware.currency, terms, purchase_total=total)
 
 
-def _sizes(read: ScenarioDocument, scenario: Scenario) -> Iterator[tuple[str, str]]:
+def _sizes(read: ScenarioDocument, scenario: ScenarioInput) -> Iterator[tuple[str, str]]:
     """Servers too small for the highest demand."""
     highest = Fraction(float(scenario.demand.values.max()))
     target = min(scenario.target_utilisation, read.target)

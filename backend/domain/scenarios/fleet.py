@@ -20,28 +20,28 @@ from backend.domain.scenarios.charges import (
 )
 from backend.domain.scenarios.document_values import OPTIMAL
 from backend.domain.scenarios.lives import Lives, lives
-from backend.domain.scenarios.model import Option, Part, Price, Scenario
+from backend.domain.scenarios.model import Option, OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.policies import REMEMBERING, pace
 from backend.domain.scenarios.scan import Servers
-from backend.domain.scenarios.trajectories import Run, nobody, peak_count, run, trajectory
+from backend.domain.scenarios.trajectories import ElasticRun, nobody, peak_count, run, trajectory
 
 MOST_TRIED = 200_000_000
 """Counts × steps (or lives, or hours) that are tried for the best base; a few seconds."""
 
 
 @dataclass(frozen=True)
-class Fleet:
+class OptionFleet:
     """The servers of an option; `running`, `serving` and `lives` are those of the elastic ones."""
 
     always_on: int
     """Servers that run through the whole horizon."""
     base: int | None
     """Servers, or reservations, of the base part."""
-    run: Run
+    run: ElasticRun
     charges: Charges
-    fixed_part: Part | None
+    fixed_part: OptionPart | None
     """What is bought of the base, or of a part with a count."""
-    elastic_part: Part | None
+    elastic_part: OptionPart | None
     units_always: Fraction
     """Units a server carries: of those always on, and of the elastic ones."""
     units_elastic: Fraction
@@ -75,23 +75,23 @@ class Fleet:
         )
 
 
-def fleet(scenario: Scenario, option: Option) -> Fleet:
-    """The servers and the bill of an option; InvalidDocument where it is too large to reckon."""
+def option_fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
+    """The servers and the bill of an option; InvalidDocument where it is too large to calculate."""
     try:
         return _fleet(scenario, option)
     except InvalidValue as error:
         raise InvalidDocument([(error.field, error.detail)]) from error
 
 
-def _fleet(scenario: Scenario, option: Option) -> Fleet:
+def _fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
     parts = {part.role: part for part in option.parts}
     if "all" in parts:
         part = parts["all"]
         if part.count is None:
             return _bought(scenario, None, 0, part, run(scenario, part, 0, part))
         count = _count(scenario, part)
-        found = nobody(scenario, count * part.units_per_server)
-        return _bought(scenario, part, count, None, found)
+        elastic = nobody(scenario, count * part.units_per_server)
+        return _bought(scenario, part, count, None, elastic)
     base, burst = parts["base"], parts["burst"]
     if base.price.billing == RESERVED:
         count = _reservations(scenario, base, burst)
@@ -101,14 +101,18 @@ def _fleet(scenario: Scenario, option: Option) -> Fleet:
 
 
 def _bought(
-    scenario: Scenario, fixed: Part | None, count: int, elastic: Part | None, found: Run
-) -> Fleet:
+    scenario: ScenarioInput,
+    fixed: OptionPart | None,
+    count: int,
+    elastic: OptionPart | None,
+    elastic_run: ElasticRun,
+) -> OptionFleet:
     is_commitment = fixed is not None and elastic is not None and fixed.price.billing == RESERVED
-    return Fleet(
+    return OptionFleet(
         always_on=0 if is_commitment else count,
         base=count if fixed is not None and elastic is not None else None,
-        run=found,
-        charges=charged(fixed, count, elastic, found.lives, scenario.steps.horizon),
+        run=elastic_run,
+        charges=charged(fixed, count, elastic, elastic_run.lives, scenario.steps.horizon),
         fixed_part=fixed,
         elastic_part=elastic,
         units_always=fixed.units_per_server if fixed is not None else ZERO,
@@ -116,7 +120,7 @@ def _bought(
     )
 
 
-def _count(scenario: Scenario, part: Part) -> int:
+def _count(scenario: ScenarioInput, part: OptionPart) -> int:
     """Servers of a part that is always on: as stated, or as the highest demand needs."""
     return part.count if isinstance(part.count, int) else peak_count(scenario, part)
 
@@ -124,7 +128,7 @@ def _count(scenario: Scenario, part: Part) -> int:
 # --- the best base ------------------------------------------------------------------------------
 
 
-def _optimal(scenario: Scenario, base: Part, burst: Part) -> int:
+def _optimal(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> int:
     """The count from 0 to the fleet's peak whose bill is the lowest; the smallest of equals. The
     bill is that of a fleet without a quota."""
     horizon, setup = scenario.steps.horizon, base.price.terms.setup
@@ -178,17 +182,17 @@ def _beyond(price: Price, lived: Lives, horizon: Horizon) -> Callable[[int], Fra
     return lambda count: tails[max(0, len(tails) - 1 - count)]
 
 
-def _reservations(scenario: Scenario, base: Part, burst: Part) -> int:
+def _reservations(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> int:
     """Reservations are money, not servers: of each clock hour's use they pay what they cover."""
     if base.count != OPTIMAL:
         return _count(scenario, base)
     horizon = scenario.steps.horizon
-    wanted = trajectory(scenario, burst, 0, burst)
-    used = bills.usage(lives(wanted, scenario.steps), horizon, base.price.terms.minimum_s)
-    _check_tries(int(wanted.max()), used.used_s.size)
+    elastic = trajectory(scenario, burst, 0, burst)
+    used = bills.usage(lives(elastic, scenario.steps), horizon, base.price.terms.minimum_s)
+    _check_tries(int(elastic.max()), used.used_s.size)
 
     def bill(count: int) -> tuple[Fraction, int]:
         scenario.check()
         return covered_cost(base.price, burst.price, used, count, horizon), count
 
-    return min(range(int(wanted.max()) + 1), key=bill)
+    return min(range(int(elastic.max()) + 1), key=bill)

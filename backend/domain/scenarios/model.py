@@ -20,7 +20,7 @@ def unlimited() -> None:
 
 @dataclass(frozen=True)
 class Assumption:
-    """One input that somebody may doubt."""
+    """One input that readers may want to check."""
 
     name: str
     value: str
@@ -62,7 +62,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Part:
+class OptionPart:
     """Servers of one price; `count` None is elastic."""
 
     role: str
@@ -73,15 +73,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Option:
-    """One way to run the whole load: one part `all`, or a base and a burst."""
+    """What serves the whole load: one part `all`, or a base and a burst."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[OptionPart, ...]
     extras: Extras
 
 
 @dataclass(frozen=True)
-class Scenario:
+class ScenarioInput:
     """Everything that a result depends on."""
 
     name: str

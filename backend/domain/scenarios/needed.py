@@ -50,14 +50,14 @@ def _mend(
     near: float,
     units_per_server: Fraction,
 ) -> None:
-    """Steps whose quotient is all but whole, reckoned again with fractions."""
-    doubtful = np.flatnonzero((gap < near) | (gap > 1 - near))
+    """Steps whose quotient is all but whole, calculated again with fractions."""
+    near_whole = np.flatnonzero((gap < near) | (gap > 1 - near))
     known: dict[float, int] = {}
-    for place in doubtful.tolist():
-        value = float(demand[place])
+    for index in near_whole.tolist():
+        value = float(demand[index])
         if value not in known:
             known[value] = _exactly(value, units_per_server)
-        servers[place] = known[value]
+        servers[index] = known[value]
 
 
 def _exactly(demand: float, units_per_server: Fraction) -> int:

@@ -45,7 +45,7 @@ class Load:
 Runs = Callable[[Policy, Load], Servers]
 
 
-def wanted(policy: Policy, load: Load) -> Servers:
+def desired_servers(policy: Policy, load: Load) -> Servers:
     """Servers that the policy wants in each step, within min and max; the quota is not its."""
     return _bounded(_RUNS[policy.kind](policy, load), policy)
 
@@ -88,13 +88,13 @@ def _fixed(policy: Policy, load: Load) -> Servers:
 
 def _scheduled(policy: Policy, load: Load) -> Servers:
     base = Decimal(policy.base.numerator) / policy.base.denominator
-    found = levels(load.steps, policy.time_zone, base, [each.window for each in policy.windows])
-    return np.ceil(found).astype(np.min_scalar_type(int(np.ceil(found.max()))))
+    servers = levels(load.steps, policy.time_zone, base, [each.window for each in policy.windows])
+    return np.ceil(servers).astype(np.min_scalar_type(int(np.ceil(servers.max()))))
 
 
 def _predictive(policy: Policy, load: Load) -> Servers:
     need = load.needed()
-    # Everything between now and then is met, too: a server that is needed now is not given up.
+    # Everything between now and then is met, too: a server that is needed now is kept.
     ahead = sliding_max(need[::-1], load.steps.of(policy.lead_s) + 1)[::-1]
     return np.maximum(ahead, shifted(need, load.steps.of(policy.lag_s)))
 
@@ -116,7 +116,7 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
     cooldown = load.steps.of(policy.cooldown_s)
     running = min(max(seen[0], policy.min_servers), most)
     service = deque([running] * (load.steps.of(policy.warmup_s) + 1))
-    changed, found = -cooldown, []
+    changed, counts = -cooldown, []
     for step, need in enumerate(seen):
         serving = min(service)
         reach = growth[serving] if serving < len(growth) else need
@@ -125,8 +125,8 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
             running, changed = aim, step
         service.append(running)
         service.popleft()
-        found.append(running)
-    return np.array(found, dtype=np.min_scalar_type(max(found)))
+        counts.append(running)
+    return np.array(counts, dtype=np.min_scalar_type(max(counts)))
 
 
 def _step(policy: Policy, load: Load) -> Servers:
@@ -139,7 +139,7 @@ def _step(policy: Policy, load: Load) -> Servers:
     cooldown = load.steps.of(policy.cooldown_s)
     shares = policy.target * load.units_per_server, policy.in_below * load.units_per_server
     bounds: dict[int, tuple[float, ...]] = {}
-    changed, found = -cooldown, []
+    changed, counts = -cooldown, []
     for step, asked in enumerate(demand):
         if step - changed >= cooldown:
             if running not in bounds:
@@ -149,8 +149,8 @@ def _step(policy: Policy, load: Load) -> Servers:
             aim = min(max(aim, policy.min_servers), most)
             if aim != running:
                 running, changed = aim, step
-        found.append(running)
-    return np.array(found, dtype=np.min_scalar_type(max(found)))
+        counts.append(running)
+    return np.array(counts, dtype=np.min_scalar_type(max(counts)))
 
 
 _RUNS: Mapping[str, Runs] = MappingProxyType(

@@ -13,14 +13,14 @@ from typing import Any
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import DAY_S
 from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.traces import Trace
+from backend.domain.scenarios.traces import DemandTrace
 
 DEFAULT_STEP_S = 60
 SERVERS_AT_PEAK = 10
 MOST_GAPS = 5
 
 
-def steps_of(trace: Trace, step_s: int | None = None) -> Steps:
+def steps_of(trace: DemandTrace, step_s: int | None = None) -> Steps:
     """Whole days from the first point on that hold the recording, in steps of its usual distance.
 
     A step divides a day. InvalidValue for one that does not, and for more steps than are possible.
@@ -36,9 +36,9 @@ def steps_of(trace: Trace, step_s: int | None = None) -> Steps:
 
 
 def recorded(
-    trace: Trace, steps: Steps, template: Mapping[str, Any], *, name: str
+    trace: DemandTrace, steps: Steps, template: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
-    """The document of a template with the recorded demand in the place of its own."""
+    """The document of a template with the recorded demand instead of its own."""
     seen = trace.seen(steps)
     document = deepcopy(dict(template))
     start = dt.datetime.fromtimestamp(steps.start_s, dt.UTC).isoformat()
@@ -56,13 +56,13 @@ def recorded(
     return document
 
 
-def told_gaps(trace: Trace) -> Sequence[str]:
+def gap_lines(trace: DemandTrace) -> Sequence[str]:
     """The gaps of a recording in words, the first ones; nothing is filled silently."""
     gaps = trace.gaps()
-    told = [
+    lines = [
         f"{dt.datetime.fromtimestamp(gap.from_s, dt.UTC):%Y-%m-%d %H:%M} to "
         f"{dt.datetime.fromtimestamp(gap.until_s, dt.UTC):%Y-%m-%d %H:%M}: "
         f"{gap.missing} points missing; the value before holds"
         for gap in gaps[:MOST_GAPS]
     ]
-    return [*told, f"and {len(gaps) - MOST_GAPS} more gaps"] if len(gaps) > MOST_GAPS else told
+    return [*lines, f"and {len(gaps) - MOST_GAPS} more gaps"] if len(gaps) > MOST_GAPS else lines

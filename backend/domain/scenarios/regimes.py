@@ -1,6 +1,6 @@
 """Which option is the cheapest where hourly prices and the shape of the demand are others.
 
-Each cell of the map is reckoned by the engine: a base that asks for its optimum is asked anew.
+Each cell of the map is calculated by the engine: a base that asks for its optimum is asked anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Option, Part, Scenario, unlimited
-from backend.domain.scenarios.results import Outcome, outcome
+from backend.domain.scenarios.model import Option, OptionPart, ScenarioInput, unlimited
+from backend.domain.scenarios.results import OptionOutcome, outcome
 
 PRICES = tuple(Fraction(n, 10) for n in (2, 3, 5, 7, 10, 14, 20, 30, 50))
 """Factors on every hourly price; prices by the month stay."""
@@ -20,8 +20,8 @@ SHAPES = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The cheapest option at one place of the map."""
+class RegimeCell:
+    """The cheapest option in one cell of the map."""
 
     option: str
     cost: Fraction
@@ -29,15 +29,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class RegimeRow:
     """The cells of one shape of the demand, one for each factor of PRICES."""
 
     peak_to_mean: float
     is_stated: bool
-    cells: Sequence[Cell]
+    cells: Sequence[RegimeCell]
 
 
-def regimes(document: object, check: Callable[[], None] = unlimited) -> list[Row]:
+def regimes(document: object, check: Callable[[], None] = unlimited) -> list[RegimeRow]:
     """The map of a document, flat demand first; its mean is the same in every row.
 
     Raises InvalidDocument for faults of the document; `work.map_steps` says how long it takes.
@@ -46,7 +46,7 @@ def regimes(document: object, check: Callable[[], None] = unlimited) -> list[Row
     return [_row(scenario, shape) for shape in SHAPES]
 
 
-def _row(scenario: Scenario, shape: float) -> Row:
+def _row(scenario: ScenarioInput, shape: float) -> RegimeRow:
     values = scenario.demand.values
     mean = float(values.mean())
     moved = values
@@ -55,20 +55,22 @@ def _row(scenario: Scenario, shape: float) -> Row:
         moved *= mean / (float(moved.mean()) or 1.0)
     shaped = replace(scenario, demand=replace(scenario.demand, values=moved))
     cells = [_cell(shaped, factor) for factor in PRICES]
-    return Row(float(moved.max()) / (mean or 1.0), shape == 1.0, cells)
+    return RegimeRow(float(moved.max()) / (mean or 1.0), shape == 1.0, cells)
 
 
-def _cell(scenario: Scenario, factor: Fraction) -> Cell:
-    found: list[Outcome] = [outcome(scenario, _priced(one, factor)) for one in scenario.options]
-    best = min(found, key=lambda one: one.total)
-    return Cell(best.option.name, best.total, best.service.share)
+def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
+    outcomes: list[OptionOutcome] = [
+        outcome(scenario, _priced(one, factor)) for one in scenario.options
+    ]
+    best = min(outcomes, key=lambda one: one.total)
+    return RegimeCell(best.option.name, best.total, best.service.share)
 
 
 def _priced(option: Option, factor: Fraction) -> Option:
     return replace(option, parts=tuple(_dearer(part, factor) for part in option.parts))
 
 
-def _dearer(part: Part, factor: Fraction) -> Part:
+def _dearer(part: OptionPart, factor: Fraction) -> OptionPart:
     price = part.price
     if price.unit != "hour":
         return part

@@ -10,8 +10,8 @@ from typing import Any
 
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.charges import extras_costs
-from backend.domain.scenarios.fleet import Fleet, fleet
-from backend.domain.scenarios.model import Option, Scenario
+from backend.domain.scenarios.fleet import OptionFleet, option_fleet
+from backend.domain.scenarios.model import Option, ScenarioInput
 from backend.domain.scenarios.service import Service
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -22,11 +22,11 @@ _EXACT = Context(prec=60)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OptionOutcome:
     """One option as it came out; amounts are exact."""
 
     option: Option
-    fleet: Fleet
+    fleet: OptionFleet
     service: Service
     breakdown: Mapping[str, Fraction]
     server_s: int
@@ -36,28 +36,28 @@ class Outcome:
         return sum(self.breakdown.values(), ZERO)
 
 
-def outcome(scenario: Scenario, option: Option) -> Outcome:
+def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
     """One option over the horizon."""
     scenario.check()
-    found = fleet(scenario, option)
+    fleet = option_fleet(scenario, option)
     steps = scenario.steps
-    return Outcome(
+    return OptionOutcome(
         option=option,
-        fleet=found,
-        service=found.run.service,
+        fleet=fleet,
+        service=fleet.run.service,
         breakdown={
-            "compute": found.charges.compute,
+            "compute": fleet.charges.compute,
             **extras_costs(option.extras, steps.horizon),
-            "setup": found.charges.setup,
+            "setup": fleet.charges.setup,
         },
-        server_s=int(found.lives.seconds.sum()) + found.always_on * steps.horizon.seconds,
+        server_s=int(fleet.lives.seconds.sum()) + fleet.always_on * steps.horizon.seconds,
     )
 
 
 # --- the document -------------------------------------------------------------------------------
 
 
-def told(scenario: Scenario, outcomes: list[Outcome]) -> dict[str, Any]:
+def result_document(scenario: ScenarioInput, outcomes: list[OptionOutcome]) -> dict[str, Any]:
     """The result document without what uncertainty adds."""
     demand = scenario.demand.values
     return {
@@ -85,11 +85,11 @@ def input_sha256(document: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _option(scenario: Scenario, one: Outcome) -> dict[str, Any]:
-    found, service = one.fleet, one.service
+def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
+    fleet, service = one.fleet, one.service
     steps = scenario.steps
     months = scenario.months or Fraction(steps.horizon.seconds, HOURS_PER_MONTH * HOUR_S)
-    plain = found.charges.plain
+    plain = fleet.charges.plain
     served_hours = Fraction(service.served) * steps.step_s / HOUR_S
     return {
         "name": one.option.name,
@@ -97,15 +97,15 @@ def _option(scenario: Scenario, one: Outcome) -> dict[str, Any]:
         "cost_per_month": money(one.total / months),
         "cost_per_demand_unit_hour": money(one.total / served_hours) if served_hours else None,
         "server_hours": one.server_s / HOUR_S,
-        "launches": found.lives.count,
-        "peak_servers": int(found.running.max()) + found.always_on,
+        "launches": fleet.lives.count,
+        "peak_servers": int(fleet.running.max()) + fleet.always_on,
         "unserved_share": service.share,
         "unserved_minutes": service.minutes,
         "worst_minute_unserved": service.worst,
         "utilisation": service.utilisation,
-        "billing_overhead_ratio": float(found.charges.compute / plain) if plain else None,
-        "base_servers": found.base,
-        "committed_after_horizon": money(found.charges.committed),
+        "billing_overhead_ratio": float(fleet.charges.compute / plain) if plain else None,
+        "base_servers": fleet.base,
+        "committed_after_horizon": money(fleet.charges.committed),
         "breakdown": {name: money(amount) for name, amount in one.breakdown.items()},
         "interval": None,
         "p_cheapest": None,

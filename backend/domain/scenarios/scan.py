@@ -42,13 +42,13 @@ def _sliding(values: Servers, width: int, best: Any) -> Servers:
     width = min(width, values.size)
     if width <= 1:
         return values
-    found = np.concatenate([np.full(width - 1, values[0], dtype=values.dtype), values])
+    extremes = np.concatenate([np.full(width - 1, values[0], dtype=values.dtype), values])
     done = 1
     while 2 * done <= width:
-        found = best(found[done:], found[:-done])
+        extremes = best(extremes[done:], extremes[:-done])
         done *= 2
     rest = width - done
-    return best(found[rest:], found[: found.size - rest]) if rest else found
+    return best(extremes[rest:], extremes[: extremes.size - rest]) if rest else extremes
 
 
 def shifted(values: Servers, lag: int) -> Servers:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from backend.domain.pricing.billing.lifetimes import Horizon, months
 from backend.domain.scenarios.charges import RESERVED, extras_costs
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.fleet import Fleet
-from backend.domain.scenarios.model import Option, Scenario, unlimited
-from backend.domain.scenarios.results import Outcome, money, outcome
+from backend.domain.scenarios.fleet import OptionFleet
+from backend.domain.scenarios.model import Option, ScenarioInput, unlimited
+from backend.domain.scenarios.results import OptionOutcome, money, outcome
 from backend.domain.scenarios.service import unserved
 
 MOST_POINTS = 2000
@@ -35,12 +35,12 @@ def series(
     are of the time or of the demand, amounts decimal strings.
     """
     scenario = scenario_from(document, check)
-    found = [outcome(scenario, option) for option in scenario.options]
-    missing = [_missing(scenario, one.fleet) for one in found]
+    outcomes = [outcome(scenario, option) for option in scenario.options]
+    missing = [_missing(scenario, one.fleet) for one in outcomes]
     steps = scenario.steps
     width = -(-steps.count // max(1, most_points))
     starts = steps.instants()[::width].tolist()
-    bills = [list(_monthly(scenario, one)) for one in found]
+    bills = [list(_monthly(scenario, one)) for one in outcomes]
     return {
         "schema": 1,
         "unit": scenario.demand.unit,
@@ -48,10 +48,12 @@ def series(
         "point_s": width * steps.step_s,
         "t": [dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in starts],
         "demand": _highest(scenario.demand.values, width),
-        "options": [_over_time(one, lost, width) for one, lost in zip(found, missing, strict=True)],
-        "load_duration": _load_duration(scenario, found, missing, width),
-        "months": _by_month(scenario, found, missing, bills),
-        "cash": _cash(scenario, found, missing, bills),
+        "options": [
+            _over_time(one, lost, width) for one, lost in zip(outcomes, missing, strict=True)
+        ],
+        "load_duration": _load_duration(scenario, outcomes, missing, width),
+        "months": _by_month(scenario, outcomes, missing, bills),
+        "cash": _cash(scenario, outcomes, missing, bills),
     }
 
 
@@ -61,18 +63,18 @@ def _highest(values: Values, width: int) -> list[Any]:
     return highest
 
 
-def _missing(scenario: Scenario, found: Fleet) -> Values:
-    return unserved(scenario, found.serving, found.units_elastic, found.carried_always)
+def _missing(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
+    return unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
 
 
-def _over_time(one: Outcome, missing: Values, width: int) -> dict[str, Any]:
-    found = one.fleet
-    serving = found.serving.astype(np.int64)
-    carried = serving * float(found.units_elastic) + float(found.carried_always)
+def _over_time(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any]:
+    fleet = one.fleet
+    serving = fleet.serving.astype(np.int64)
+    carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
     return {
         "name": one.option.name,
-        "running": _highest(found.running.astype(np.int64) + found.always_on, width),
-        "serving": _highest(serving + found.always_on, width),
+        "running": _highest(fleet.running.astype(np.int64) + fleet.always_on, width),
+        "serving": _highest(serving + fleet.always_on, width),
         "carried": _highest(carried, width),
         "unserved": _highest(missing, width),
     }
@@ -82,7 +84,7 @@ def _over_time(one: Outcome, missing: Values, width: int) -> dict[str, Any]:
 
 
 def _load_duration(
-    scenario: Scenario, found: list[Outcome], missing: list[Values], width: int
+    scenario: ScenarioInput, outcomes: list[OptionOutcome], missing: list[Values], width: int
 ) -> dict[str, Any]:
     """Everything in falling order. At each share of the time the bands of an option, in servers,
     add up to what runs: what the base pays, and what runs beyond it."""
@@ -90,7 +92,7 @@ def _load_duration(
     return {
         "share": (np.arange(0, count, width) / count).tolist(),
         "demand": _falling(scenario.demand.values, width),
-        "options": [_bands(one, lost, width) for one, lost in zip(found, missing, strict=True)],
+        "options": [_bands(one, lost, width) for one, lost in zip(outcomes, missing, strict=True)],
     }
 
 
@@ -99,31 +101,31 @@ def _falling(values: Values, width: int) -> list[Any]:
     return falling
 
 
-def _bands(one: Outcome, missing: Values, width: int) -> dict[str, Any]:
-    found = one.fleet
-    running = found.running.astype(np.int64) + found.always_on
-    base = found.always_on if found.base is None else found.base
+def _bands(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any]:
+    fleet = one.fleet
+    running = fleet.running.astype(np.int64) + fleet.always_on
+    base = fleet.always_on if fleet.base is None else fleet.base
     return {
         "name": one.option.name,
-        "base_kind": _base_kind(found),
+        "base_kind": _base_kind(fleet),
         "base": _falling(np.minimum(running, base), width),
         "burst": _falling(np.maximum(running - base, 0), width),
         "unserved": _falling(missing, width),
     }
 
 
-def _base_kind(found: Fleet) -> str | None:
+def _base_kind(fleet: OptionFleet) -> str | None:
     """`servers` that are always on, `reservations`, or None."""
-    if found.fixed_part is None:
+    if fleet.fixed_part is None:
         return None
-    is_commitment = found.base is not None and found.fixed_part.price.billing == RESERVED
+    is_commitment = fleet.base is not None and fleet.fixed_part.price.billing == RESERVED
     return "reservations" if is_commitment else "servers"
 
 
 # --- money over the months ----------------------------------------------------------------------
 
 
-def _ends(scenario: Scenario) -> list[tuple[str, int]]:
+def _ends(scenario: ScenarioInput) -> list[tuple[str, int]]:
     """Calendar months (UTC) that the horizon touches, each with its end within the horizon."""
     horizon = scenario.steps.horizon
     return [
@@ -133,7 +135,7 @@ def _ends(scenario: Scenario) -> list[tuple[str, int]]:
 
 
 def _monthly(
-    scenario: Scenario, one: Outcome
+    scenario: ScenarioInput, one: OptionOutcome
 ) -> Iterator[tuple[dict[str, Fraction], Fraction, Fraction]]:
     """Up to the end of each month: cost by component, what is prepaid, and what is still owed if
     everything ends then. The last one is the bill of the scenario."""
@@ -153,16 +155,19 @@ Bills = list[tuple[dict[str, Fraction], Fraction, Fraction]]
 
 
 def _by_month(
-    scenario: Scenario, found: list[Outcome], missing: list[Values], bills: list[Bills]
+    scenario: ScenarioInput,
+    outcomes: list[OptionOutcome],
+    missing: list[Values],
+    bills: list[Bills],
 ) -> list[dict[str, Any]]:
     """What each month adds to the bill; the months add up to the whole."""
     rows = []
     before_s = scenario.steps.start_s
-    for place, (month, end_s) in enumerate(_ends(scenario)):
+    for index, (month, end_s) in enumerate(_ends(scenario)):
         options = []
-        for one, lost, bill in zip(found, missing, bills, strict=True):
-            earlier = bill[place - 1][0] if place else {}
-            added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[place][0].items()}
+        for one, lost, bill in zip(outcomes, missing, bills, strict=True):
+            earlier = bill[index - 1][0] if index else {}
+            added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[index][0].items()}
             options.append(
                 _priced(one.option, sum(added.values(), ZERO))
                 | {"unserved_share": _share(scenario, lost, before_s, end_s)}
@@ -178,7 +183,10 @@ def _priced(option: Option, amount: Fraction) -> dict[str, Any]:
 
 
 def _cash(
-    scenario: Scenario, found: list[Outcome], missing: list[Values], bills: list[Bills]
+    scenario: ScenarioInput,
+    outcomes: list[OptionOutcome],
+    missing: list[Values],
+    bills: list[Bills],
 ) -> list[dict[str, Any]]:
     """What has been paid by the end of each month, and what leaving then still costs."""
     start_s = scenario.steps.start_s
@@ -188,18 +196,18 @@ def _cash(
             "options": [
                 {
                     "name": one.option.name,
-                    "paid": money(sum(bill[place][0].values(), ZERO) + bill[place][1]),
-                    "exit": money(bill[place][2]),
+                    "paid": money(sum(bill[index][0].values(), ZERO) + bill[index][1]),
+                    "exit": money(bill[index][2]),
                     "unserved_share": _share(scenario, lost, start_s, end_s),
                 }
-                for one, lost, bill in zip(found, missing, bills, strict=True)
+                for one, lost, bill in zip(outcomes, missing, bills, strict=True)
             ],
         }
-        for place, (month, end_s) in enumerate(_ends(scenario))
+        for index, (month, end_s) in enumerate(_ends(scenario))
     ]
 
 
-def _share(scenario: Scenario, missing: Values, from_s: int, until_s: int) -> float:
+def _share(scenario: ScenarioInput, missing: Values, from_s: int, until_s: int) -> float:
     """Unserved share of the demand of the steps that start in a time."""
     steps = scenario.steps
     first, last = (-(-(at - steps.start_s) // steps.step_s) for at in (from_s, until_s))

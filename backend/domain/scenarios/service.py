@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.scenarios.lives import Whole
-from backend.domain.scenarios.model import Scenario
+from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.needed import BLOCK, NEAR
 from backend.domain.scenarios.scan import Servers
 
@@ -31,7 +31,7 @@ class Service:
 
 
 def served(
-    scenario: Scenario, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
+    scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
 ) -> Service:
     """How far servers in service that carry `units` each met the demand, beside what is carried
     `always`."""
@@ -52,17 +52,17 @@ def served(
 
 
 def unserved(
-    scenario: Scenario, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
+    scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
 ) -> Values:
     """Units of each step that no server carried."""
-    found = np.zeros(serving.size)
+    missing = np.zeros(serving.size)
     for at, lost in _unserved(scenario, serving, units, always):
-        found[at] = lost
-    return found
+        missing[at] = lost
+    return missing
 
 
 def _unserved(
-    scenario: Scenario, serving: Servers, units: Fraction, always: Fraction
+    scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction
 ) -> Iterator[tuple[Whole, Values]]:
     """Block by block the steps in which something is unserved, and how much."""
     demand = scenario.demand.values

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from backend.domain.scenarios.break_even import Meeting, meetings
-from backend.domain.scenarios.contracts import told_exposure
+from backend.domain.scenarios.contracts import contract_result
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import unlimited
-from backend.domain.scenarios.results import money, outcome, told
+from backend.domain.scenarios.results import money, outcome, result_document
 from backend.domain.scenarios.tornado import Bar, bars
 from backend.domain.scenarios.uncertainty import judged
 
@@ -20,12 +20,12 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
     """
     scenario = scenario_from(document, check)
     outcomes = [outcome(scenario, option) for option in scenario.options]
-    result = told(scenario, outcomes)
-    for told_option, found, more in zip(
+    result = result_document(scenario, outcomes)
+    for members, one, more in zip(
         result["options"], outcomes, judged(scenario, outcomes), strict=True
     ):
-        told_option.update(more)
-        told_option["contract"] = told_exposure(scenario, found)
+        members.update(more)
+        members["contract"] = contract_result(scenario, one)
     result["break_even"] = [_meeting(one) for one in meetings(scenario, outcomes)]
     result["tornado"] = [_bar(one) for one in bars(scenario, outcomes)]
     return result

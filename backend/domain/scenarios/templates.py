@@ -53,8 +53,8 @@ def _days(days: int, step_s: int = 60, start: str = START) -> Document:
 
 
 def _daily(base: float, *windows: Document, unit: str = "servers", zone: str = "UTC") -> Document:
-    found = {"unit": unit, "kind": "daily", "time_zone": zone, "base": base}
-    return {**found, "windows": list(windows)}
+    demand = {"unit": unit, "kind": "daily", "time_zone": zone, "base": base}
+    return {**demand, "windows": list(windows)}
 
 
 def _window(start: str, end: str, level: float, weekdays: list[int] | None = None) -> Document:
@@ -88,7 +88,7 @@ _HARDWARE = {
 }
 _BUSY = _window("10:00", "15:00", 20)
 
-_FOUND = (
+_ALL_TEMPLATES = (
     _template(
         "project_may_fail",
         "A project that may fail",
@@ -110,7 +110,7 @@ _FOUND = (
         "startup",
         "Startup with five busy hours",
         "Three servers all day and 20 from ten to three: 157 of 480 server-hours a day. Three "
-        "dedicated servers with the rest by the second beat both pure ways (1,320 against 1,884 "
+        "dedicated servers with the rest by the second beat both pure options (1,320 against 1,884 "
         "and 2,000 USD).",
         [
             _all("all cloud", _price("0.4")),
@@ -267,5 +267,5 @@ _FOUND = (
         policy={"kind": "hpa", "min": 2, "in_window_s": 300, "warmup_s": 120, "lag_s": 60},
     ),
 )
-TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _FOUND})
+TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _ALL_TEMPLATES})
 """By key, in the order in which they are shown."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from backend.domain.scenarios.document import Uncertainty
-from backend.domain.scenarios.model import Scenario
-from backend.domain.scenarios.results import Outcome
+from backend.domain.scenarios.model import ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import (
     Draws,
     Factors,
@@ -23,7 +23,7 @@ Z_95 = 1.6448536269514722
 
 @dataclass(frozen=True)
 class Bar:
-    """An input at its 5th and 95th percentile, told as factors on what is stated: what the option
+    """An input at its 5th and 95th percentile, as factors on what is stated: what the option
     that is cheapest as stated costs then, and which option would be the cheapest."""
 
     input: str
@@ -35,16 +35,16 @@ class Bar:
     winner_high: str
 
 
-def bars(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Bar]:
+def bars(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Bar]:
     """One bar for each input with a spread, the widest first."""
     if scenario.uncertainty is None:
         return []
     winner = min(range(len(outcomes)), key=lambda n: outcomes[n].total)
-    found = []
+    unsorted = []
     for name, ends, moved in _inputs(scenario, scenario.uncertainty):
         costs = np.stack([spread(scenario, one, moved, points=2).costs for one in outcomes])
         low, high = (outcomes[int(n)].option.name for n in costs.argmin(axis=0))
-        found.append(
+        unsorted.append(
             Bar(
                 input=name,
                 low=float(ends[0]),
@@ -55,10 +55,10 @@ def bars(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Bar]:
                 winner_high=high,
             )
         )
-    return sorted(found, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
+    return sorted(unsorted, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
 
 
-def _inputs(scenario: Scenario, spreads: Uncertainty) -> Iterator[tuple[str, Draws, Factors]]:
+def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str, Draws, Factors]]:
     """Name of an input, its two ends, and two draws in which only it differs from what is said."""
     parts = [part for option in scenario.options for part in option.parts]
     still = np.ones(2)

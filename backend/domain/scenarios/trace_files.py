@@ -1,7 +1,7 @@
 """Recorded demand from files: CSV, and the JSON that CloudWatch and Prometheus export.
 
-CloudWatch tells the newest point first or no order at all, so the points of JSON are put in order;
-what is there twice or no number is refused with its place.
+CloudWatch lists the newest point first or in no order at all, so the points of JSON are put in order;
+what is there twice or no number is refused with its location.
 """
 
 import datetime as dt
@@ -16,16 +16,16 @@ import numpy as np
 
 from backend.domain.documents.values import exact
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.traces import LAST_S, Trace, csv_trace, units_of
+from backend.domain.scenarios.traces import LAST_S, DemandTrace, csv_trace, units_of
 
 STATISTICS = ("Average", "Sum", "Maximum", "Minimum", "SampleCount")
 
 
-def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> Trace:
+def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> DemandTrace:
     """The trace of a file: CSV, or the JSON of CloudWatch or Prometheus.
 
     CSV is read line by line. `series` chooses one of several series of a JSON file, by label or
-    name, `statistic` one of several of CloudWatch. InvalidValue tells the place of a fault.
+    name, `statistic` one of several of CloudWatch. InvalidValue names the location of a fault.
     """
     given = iter(lines)
     head = list(itertools.islice(itertools.dropwhile(lambda line: not line.strip(), given), 1))
@@ -34,7 +34,7 @@ def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> 
     return csv_trace(itertools.chain(head, given))
 
 
-def _json_trace(text: str, series: str, statistic: str) -> Trace:
+def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
     try:
         document = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -49,39 +49,39 @@ def _json_trace(text: str, series: str, statistic: str) -> Trace:
     raise InvalidValue("", detail)
 
 
-def _metric_data(results: object, series: str) -> Trace:
+def _metric_data(results: object, series: str) -> DemandTrace:
     """get-metric-data: times and values side by side, the newest first as a rule."""
     labels = [str(one.get("Label", one.get("Id", ""))) for one in _objects(results)]
-    place = _which(labels, series, "/MetricDataResults")
-    one = _objects(results)[place]
+    index = _which(labels, series, "/MetricDataResults")
+    one = _objects(results)[index]
     times, values = one.get("Timestamps"), one.get("Values")
-    name = f"/MetricDataResults/{place}"
+    name = f"/MetricDataResults/{index}"
     if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
         raise InvalidValue(name, "as many Timestamps as Values are needed")
     rows = [(f"{name}/Values/{n}", at, value) for n, (at, value) in _numbered(times, values)]
-    return _sorted(rows, labels[place])
+    return _sorted(rows, labels[index])
 
 
 def _numbered(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     return enumerate(zip(times, values, strict=True))
 
 
-def _statistics(points: object, statistic: str) -> Trace:
+def _statistics(points: object, statistic: str) -> DemandTrace:
     """get-metric-statistics: points in any order, each with the statistics that were asked for."""
-    told = _objects(points)
-    known = [name for name in STATISTICS if told and name in told[0]]
+    datapoints = _objects(points)
+    known = [name for name in STATISTICS if datapoints and name in datapoints[0]]
     if not statistic and len(known) == 1:
         statistic = known[0]
     if statistic not in known:
         raise InvalidValue("/Datapoints", f"choose one statistic of {', '.join(known) or 'none'}")
     rows = [
         (f"/Datapoints/{n}/{statistic}", one.get("Timestamp"), one.get(statistic))
-        for n, one in enumerate(told)
+        for n, one in enumerate(datapoints)
     ]
-    return _sorted(rows, str(told[0].get("Unit", "")))
+    return _sorted(rows, str(datapoints[0].get("Unit", "")))
 
 
-def _prometheus(document: Mapping[str, Any], series: str) -> Trace:
+def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
     """query_range: pairs of seconds (perhaps with a fraction) and a number as text."""
     data = document["data"]
     if document.get("status") != "success" or not isinstance(data, dict):
@@ -90,46 +90,46 @@ def _prometheus(document: Mapping[str, Any], series: str) -> Trace:
         raise InvalidValue("/data/resultType", "matrix is needed: the answer of query_range")
     results = _objects(data.get("result"))
     names = [_series_name(one.get("metric")) for one in results]
-    place = _which(names, series, "/data/result")
-    field = f"/data/result/{place}/values"
-    values = results[place].get("values")
+    index = _which(names, series, "/data/result")
+    field = f"/data/result/{index}/values"
+    values = results[index].get("values")
     rows = [
         (f"{field}/{n}", *(pair if isinstance(pair, list) and len(pair) == 2 else (None, None)))
         for n, pair in enumerate(values if isinstance(values, list) else [])
     ]
-    return _sorted(rows, names[place])
+    return _sorted(rows, names[index])
 
 
 def _series_name(metric: object) -> str:
     if not isinstance(metric, dict):
         return ""
     labels = sorted((k, v) for k, v in metric.items() if k != "__name__")
-    told = ",".join(f'{name}="{value}"' for name, value in labels)
-    return f"{metric.get('__name__', '')}{{{told}}}" if told else str(metric.get("__name__", ""))
+    text = ",".join(f'{name}="{value}"' for name, value in labels)
+    return f"{metric.get('__name__', '')}{{{text}}}" if text else str(metric.get("__name__", ""))
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _which(names: list[str], wanted: str, place: str) -> int:
+def _which(names: list[str], series: str, pointer: str) -> int:
     """The series that is meant: the only one, or the one of a name."""
-    if not wanted and len(names) == 1:
+    if not series and len(names) == 1:
         return 0
-    if names.count(wanted) != 1:
+    if names.count(series) != 1:
         shown = ", ".join(name[:60] for name in names[:10]) or "none"
-        raise InvalidValue(place, f"choose one of its {len(names)} series: {shown}")
-    return names.index(wanted)
+        raise InvalidValue(pointer, f"choose one of its {len(names)} series: {shown}")
+    return names.index(series)
 
 
-def _sorted(rows: list[tuple[str, Any, Any]], unit: str) -> Trace:
+def _sorted(rows: list[tuple[str, Any, Any]], unit: str) -> DemandTrace:
     """The rows by time. A time within a second is seen from the next whole one on."""
     timed: list[tuple[Fraction, str, object]] = []
-    for place, at, value in rows:
+    for pointer, at, value in rows:
         moment = _moment(at)
         if moment is None:
-            raise InvalidValue(place, f"{str(at)[:40]!r} is not a time")
-        timed.append((moment, place, value))
+            raise InvalidValue(pointer, f"{str(at)[:40]!r} is not a time")
+        timed.append((moment, pointer, value))
     timed.sort(key=lambda row: row[0])
     for earlier, later in itertools.pairwise(timed):
         if earlier[0] == later[0]:
@@ -137,16 +137,16 @@ def _sorted(rows: list[tuple[str, Any, Any]], unit: str) -> Trace:
     if not timed:
         raise InvalidValue("", "at least one point is needed")
     times, values = [], []
-    for moment, place, value in timed:
+    for moment, pointer, value in timed:
         units = units_of(value)
         if units is None:
-            raise InvalidValue(place, f"{str(value)[:40]!r} is not a number from 0 on")
+            raise InvalidValue(pointer, f"{str(value)[:40]!r} is not a number from 0 on")
         times.append(math.ceil(moment))
         values.append(units)
     # Of several within one second the last is what the next whole second shows.
     at_s = np.array(times, dtype=np.int64)
     is_last = np.append(np.diff(at_s) > 0, True)
-    return Trace(at_s[is_last], np.array(values)[is_last], unit[:60])
+    return DemandTrace(at_s[is_last], np.array(values)[is_last], unit[:60])
 
 
 def _moment(at: object) -> Fraction | None:
@@ -157,5 +157,5 @@ def _moment(at: object) -> Fraction | None:
         except ValueError:
             return None
         return None if moment.tzinfo is None else Fraction(moment.timestamp())
-    found = exact(at)
-    return found if found is not None and 0 <= found < LAST_S else None
+    seconds = exact(at)
+    return seconds if seconds is not None and 0 <= seconds < LAST_S else None

@@ -1,8 +1,8 @@
 """A recorded demand: points in time whose value holds until the next one.
 
 Recordings come as points of a document or as CSV, which is read line by line. Nothing is mended:
-what is out of order, there twice or no number is refused with its place, and where points are
-missing the gaps are told.
+what is out of order, there twice or no number is refused with its location, and where
+points are missing the gaps are reported.
 """
 
 import csv
@@ -25,7 +25,7 @@ MOST_UNITS = 10**12
 LAST_S = 7_258_118_400
 """Start of the year 2200."""
 Row = tuple[str, object, object]
-"""Place, time and value of a point."""
+"""Location, time and value of a point."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Trace:
+class DemandTrace:
     """Times (seconds UTC, strictly growing) and values from 0 on."""
 
     at_s: NDArray[np.int64]
@@ -64,14 +64,14 @@ class Trace:
 
     def at_steps(self, steps: Steps) -> NDArray[np.float64]:
         """The value that holds when each step starts; 0 before the first point."""
-        place = np.searchsorted(self.at_s, steps.instants(), side="right") - 1
-        return np.where(place < 0, 0.0, self.values[np.maximum(place, 0)])
+        index = np.searchsorted(self.at_s, steps.instants(), side="right") - 1
+        return np.where(index < 0, 0.0, self.values[np.maximum(index, 0)])
 
-    def seen(self, steps: Steps) -> "Trace":
-        """As few points as the steps can tell from all of them."""
+    def seen(self, steps: Steps) -> "DemandTrace":
+        """The fewest points that look the same at every step."""
         values = self.at_steps(steps)
         first = np.flatnonzero(np.diff(values, prepend=-1.0))
-        return Trace(steps.instants()[first], values[first], self.unit)
+        return DemandTrace(steps.instants()[first], values[first], self.unit)
 
     def points(self) -> list[list[Any]]:
         """The points as a document has them."""
@@ -82,7 +82,7 @@ class Trace:
 # --- from a scenario document -------------------------------------------------------------------
 
 
-def trace_from(points: Sequence[object] | None, csv_text: str | None) -> Trace:
+def trace_from(points: Sequence[object] | None, csv_text: str | None) -> DemandTrace:
     """The trace of `points` or else of `csv`; InvalidValue names the point, or the csv."""
     if points is not None:
         return _gathered(_points(points), is_csv=False)
@@ -90,17 +90,17 @@ def trace_from(points: Sequence[object] | None, csv_text: str | None) -> Trace:
 
 
 def _points(points: Iterable[object]) -> Iterator[Row]:
-    for place, point in enumerate(points):
+    for index, point in enumerate(points):
         at, value = point if isinstance(point, list | tuple) and len(point) == 2 else (None, None)
-        yield f"points/{place}", at, value
+        yield f"points/{index}", at, value
 
 
 # --- from CSV ----------------------------------------------------------------------------------
 
 
-def csv_trace(lines: Iterable[str]) -> Trace:
+def csv_trace(lines: Iterable[str]) -> DemandTrace:
     """Rows `timestamp,value`: ISO 8601 with zone or seconds since 1970. A first row that holds no
-    number is a header, and its second name the unit. InvalidValue tells the line."""
+    number is a header, and its second name the unit. InvalidValue names the line."""
     unit = ""
     rows = ((n, row) for n, row in enumerate(csv.reader(_unmarked(lines)), start=1) if row)
     head = list(itertools.islice(rows, 1))
@@ -108,9 +108,9 @@ def csv_trace(lines: Iterable[str]) -> Trace:
         name, at = head[0][1][1].strip(), head[0][1][0]
         if _second(at.strip()) is None:
             unit, head = name[:60], []
-    told = ((f"line {n}", *_pair(row)) for n, row in itertools.chain(head, rows))
+    points = ((f"line {n}", *_pair(row)) for n, row in itertools.chain(head, rows))
     try:
-        return _gathered(told, is_csv=True, unit=unit)
+        return _gathered(points, is_csv=True, unit=unit)
     except csv.Error as error:
         raise InvalidValue("csv", str(error)) from error
 
@@ -127,23 +127,23 @@ def _pair(row: list[str]) -> tuple[str, str]:
     return (row[0].strip(), row[1].strip()) if len(row) == 2 else ("", "")
 
 
-def _gathered(rows: Iterable[Row], *, is_csv: bool, unit: str = "") -> Trace:
+def _gathered(rows: Iterable[Row], *, is_csv: bool, unit: str = "") -> DemandTrace:
     times, values = array("q"), array("d")
     last = -1
-    for place, at, value in rows:
+    for location, at, value in rows:
         second = _second(at) if is_csv else instant_s(at)
         units = units_of(value)
         if second is None or units is None or second <= last or len(times) == MOST_POINTS:
-            raise _refused(place, at, value, is_csv=is_csv)
+            raise _refused(location, at, value, is_csv=is_csv)
         last = second
         times.append(second)
         values.append(units)
     if not times:
         raise InvalidValue("csv" if is_csv else "points", "at least one point is needed")
-    return Trace(np.array(times, dtype=np.int64), np.array(values), unit)
+    return DemandTrace(np.array(times, dtype=np.int64), np.array(values), unit)
 
 
-def _refused(place: str, at: object, value: object, *, is_csv: bool) -> InvalidValue:
+def _refused(location: str, at: object, value: object, *, is_csv: bool) -> InvalidValue:
     """What is wrong with a point."""
     form = "an ISO 8601 time with zone" + (" or seconds since 1970" if is_csv else "")
     if (_second(at) if is_csv else instant_s(at)) is None:
@@ -152,7 +152,9 @@ def _refused(place: str, at: object, value: object, *, is_csv: bool) -> InvalidV
         detail = f"{str(value)[:40]!r} is not a number from 0 on to {MOST_UNITS:.0e}"
     else:
         detail = f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
-    return InvalidValue("csv", f"{place}: {detail}") if is_csv else InvalidValue(place, detail)
+    return (
+        InvalidValue("csv", f"{location}: {detail}") if is_csv else InvalidValue(location, detail)
+    )
 
 
 def units_of(value: object) -> float | None:
@@ -162,10 +164,10 @@ def units_of(value: object) -> float | None:
         if len(value) > 40 or not value[:1].isdigit() or not value.isascii() or "_" in value:
             return None
         try:
-            found = float(value)
+            units = float(value)
         except ValueError:
             return None
-        return found if 0 <= found <= MOST_UNITS else None
+        return units if 0 <= units <= MOST_UNITS else None
     number = exact(value)
     return float(number) if number is not None and 0 <= number <= MOST_UNITS else None
 

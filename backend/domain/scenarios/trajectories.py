@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from backend.domain.scenarios.demand_document import PolicyWindow
 from backend.domain.scenarios.document import Policy
 from backend.domain.scenarios.lives import Lives, lives
-from backend.domain.scenarios.model import Part, Scenario
+from backend.domain.scenarios.model import OptionPart, ScenarioInput
 from backend.domain.scenarios.needed import needed
-from backend.domain.scenarios.policies import REMEMBERING, Load, wanted
+from backend.domain.scenarios.policies import REMEMBERING, Load, desired_servers
 from backend.domain.scenarios.scan import Servers, sliding_min
 from backend.domain.scenarios.service import Service, served
 
@@ -22,7 +22,7 @@ MOST_KEPT = 4
 
 
 @dataclass(frozen=True)
-class Run:
+class ElasticRun:
     """Elastic servers in each step, their lives, and how far they and a base met the demand."""
 
     running: Servers
@@ -31,7 +31,7 @@ class Run:
     service: Service
 
 
-def run(scenario: Scenario, part: Part, count: int, base: Part) -> Run:
+def run(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart) -> ElasticRun:
     """What runs of an elastic part beside `count` servers of a base, within the quota."""
     key = part.units_per_server, count * base.units_per_server, count
     known = scenario.kept
@@ -41,29 +41,31 @@ def run(scenario: Scenario, part: Part, count: int, base: Part) -> Run:
             known.pop(next(iter(known)))
         always = count * base.units_per_server
         known[key] = _run(scenario, running, part.units_per_server, always)
-    found: Run = known[key]
-    return found
+    stored: ElasticRun = known[key]
+    return stored
 
 
-def _run(scenario: Scenario, running: Servers, units: Fraction, always: Fraction) -> Run:
+def _run(
+    scenario: ScenarioInput, running: Servers, units: Fraction, always: Fraction
+) -> ElasticRun:
     serving = _serving(running, scenario)
     met = served(scenario, serving, units, always)
-    return Run(running, serving, lives(running, scenario.steps), met)
+    return ElasticRun(running, serving, lives(running, scenario.steps), met)
 
 
-def alone(scenario: Scenario, units_per_server: Fraction) -> tuple[Servers, Servers]:
+def alone(scenario: ScenarioInput, units_per_server: Fraction) -> tuple[Servers, Servers]:
     """Servers that run and that serve when elastic ones of a size carry everything."""
-    running = _quoted(_wanted(scenario, units_per_server, 0, Fraction(0)), scenario.policy)
+    running = _quoted(_desired(scenario, units_per_server, 0, Fraction(0)), scenario.policy)
     return running, _serving(running, scenario)
 
 
-def nobody(scenario: Scenario, always: Fraction) -> Run:
+def nobody(scenario: ScenarioInput, always: Fraction) -> ElasticRun:
     """No elastic servers at all beside what is carried always."""
     running = np.zeros(scenario.steps.count, dtype=np.uint8)
     return _run(scenario, running, ZERO, always)
 
 
-def peak_count(scenario: Scenario, part: Part) -> int:
+def peak_count(scenario: ScenarioInput, part: OptionPart) -> int:
     """Servers that the highest demand needs, within min and max."""
     highest = scenario.demand.values.max(keepdims=True)
     need = int(needed(highest, part.units_per_server * scenario.target_utilisation)[0])
@@ -72,18 +74,18 @@ def peak_count(scenario: Scenario, part: Part) -> int:
     return max(policy.min_servers, most)
 
 
-def trajectory(scenario: Scenario, part: Part, count: int, base: Part) -> Servers:
+def trajectory(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart) -> Servers:
     """Elastic servers that the policy wants beside `count` of the base; the quota comes last."""
-    return _wanted(scenario, part.units_per_server, count, base.units_per_server)
+    return _desired(scenario, part.units_per_server, count, base.units_per_server)
 
 
-def _wanted(scenario: Scenario, units: Fraction, count: int, base_units: Fraction) -> Servers:
+def _desired(scenario: ScenarioInput, units: Fraction, count: int, base_units: Fraction) -> Servers:
     demand = scenario.demand.values
     if count:
         # At the target: the base takes its share of the demand before the elastic part is sized.
         demand = _left(demand, float(count * base_units * _target(scenario)))
     load = Load(demand, units, scenario.target_utilisation, scenario.steps)
-    return wanted(_beside(scenario.policy, count), load)
+    return desired_servers(_beside(scenario.policy, count), load)
 
 
 def _left(demand: NDArray[np.float64], carried: float) -> NDArray[np.float64]:
@@ -92,7 +94,7 @@ def _left(demand: NDArray[np.float64], carried: float) -> NDArray[np.float64]:
     return np.asarray(np.round(np.maximum(0.0, demand - carried), max(0, digits)), dtype=np.float64)
 
 
-def _target(scenario: Scenario) -> Fraction:
+def _target(scenario: ScenarioInput) -> Fraction:
     policy = scenario.policy
     return policy.target if policy.kind in REMEMBERING else scenario.target_utilisation
 
@@ -124,6 +126,6 @@ def _quoted(running: Servers, policy: Policy) -> Servers:
     return kept
 
 
-def _serving(running: Servers, scenario: Scenario) -> Servers:
+def _serving(running: Servers, scenario: ScenarioInput) -> Servers:
     """Servers in service: those that have run for the warm-up; the newest end first."""
     return sliding_min(running, scenario.steps.of(scenario.policy.warmup_s) + 1)

@@ -6,7 +6,7 @@ is the same thing for them: demand and boot time always, a score where servers c
 price where the prices are equal. So a difference between two options is a paired one.
 
 The number of servers that are always on is a decision and stays as it is; elastic ones follow the
-demand. How cost and unserved demand follow it is reckoned by the engine itself at GRID ratios of
+demand. How cost and unserved demand follow it is calculated by the engine itself at GRID ratios of
 demand to capacity and interpolated between them (see `curve`); boot time is looked at alone, as
 what it adds to unserved demand.
 """
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.document import Uncertainty
-from backend.domain.scenarios.model import Demand, Option, Part, Scenario
-from backend.domain.scenarios.results import Outcome, money, outcome
+from backend.domain.scenarios.model import Demand, Option, OptionPart, ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome, money, outcome
 
 GRID = 9
 TAIL = 0.95
@@ -48,7 +48,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Spread:
+class OptionSpread:
     """An option over the draws."""
 
     costs: Draws
@@ -65,17 +65,17 @@ class Factors:
     prices: Mapping[Hashable, Draws]
 
 
-def score_key(part: Part) -> Hashable:
+def score_key(part: OptionPart) -> Hashable:
     """Parts of one key have the same score, so its error is the same, too."""
     return part.units_per_server
 
 
-def price_key(part: Part) -> Hashable:
+def price_key(part: OptionPart) -> Hashable:
     """Parts of one key are bought at the same price."""
     return part.price.billing, part.price.currency, part.price.terms.price
 
 
-def factors(scenario: Scenario, spreads: Uncertainty) -> Factors:
+def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
     """The draws; the same seed gives the same ones."""
     random = np.random.default_rng(spreads.seed)
     parts = [part for option in scenario.options for part in option.parts]
@@ -96,7 +96,7 @@ def sigma(cv: float) -> float:
     return float(np.sqrt(np.log1p(cv**2)))
 
 
-def decided(one: Outcome) -> Option:
+def decided(one: OptionOutcome) -> Option:
     """The option with every count that was a question answered."""
     counts = {"all": one.fleet.always_on, "base": one.fleet.base}
     parts = tuple(
@@ -106,38 +106,44 @@ def decided(one: Outcome) -> Option:
     return replace(one.option, parts=parts)
 
 
-def curve(scenario: Scenario, one: Outcome, low: float, high: float, points: int = GRID) -> Curve:
+def curve(
+    scenario: ScenarioInput, one: OptionOutcome, low: float, high: float, points: int = GRID
+) -> Curve:
     """The option at its own ratio, and at some from low to high, equally far apart in logarithms."""
     option = decided(one)
     ratios = np.unique(np.append(np.geomspace(low, high, points), 1.0))
-    found = [one if ratio == 1 else outcome(_scaled(scenario, ratio), option) for ratio in ratios]
+    outcomes = [
+        one if ratio == 1 else outcome(_scaled(scenario, ratio), option) for ratio in ratios
+    ]
     base = _base_cost(scenario, option)
     return Curve(
         ratio=ratios,
-        elastic=np.array([float(at.fleet.compute - base) for at in found]),
-        unserved=np.array([at.service.share for at in found]),
+        elastic=np.array([float(at.fleet.compute - base) for at in outcomes]),
+        unserved=np.array([at.service.share for at in outcomes]),
         base=float(base),
         other=float(one.total - one.fleet.compute),
     )
 
 
-def _scaled(scenario: Scenario, ratio: float) -> Scenario:
+def _scaled(scenario: ScenarioInput, ratio: float) -> ScenarioInput:
     demand = Demand(scenario.demand.unit, scenario.demand.values * ratio)
     return replace(scenario, demand=demand)
 
 
-def _started_in(scenario: Scenario, warmup_s: float) -> Scenario:
+def _started_in(scenario: ScenarioInput, warmup_s: float) -> ScenarioInput:
     return replace(scenario, policy=scenario.policy.model_copy(update={"warmup_s": warmup_s}))
 
 
-def _base_cost(scenario: Scenario, option: Option) -> Fraction:
+def _base_cost(scenario: ScenarioInput, option: Option) -> Fraction:
     for part in option.parts:
         if isinstance(part.count, int):
             return base_cost(part.price, part.count, scenario.steps.horizon)
     return Fraction(0)
 
 
-def spread(scenario: Scenario, one: Outcome, drawn: Factors, points: int = GRID) -> Spread:
+def spread(
+    scenario: ScenarioInput, one: OptionOutcome, drawn: Factors, points: int = GRID
+) -> OptionSpread:
     """Cost and unserved demand of an option in each draw."""
     elastic = next((p for p in one.option.parts if p.count is None), one.option.parts[0])
     fixed = next((p for p in one.option.parts if p.count is not None), elastic)
@@ -146,10 +152,10 @@ def spread(scenario: Scenario, one: Outcome, drawn: Factors, points: int = GRID)
     costs = np.interp(ratio, known.ratio, known.elastic) * drawn.prices[price_key(elastic)]
     costs += known.base * drawn.prices[price_key(fixed)] + known.other
     unserved = np.interp(ratio, known.ratio, known.unserved)
-    return Spread(costs, np.clip(unserved + _boot(scenario, one, drawn.boot), 0.0, 1.0))
+    return OptionSpread(costs, np.clip(unserved + _boot(scenario, one, drawn.boot), 0.0, 1.0))
 
 
-def _boot(scenario: Scenario, one: Outcome, boot: Draws) -> Draws:
+def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
     """What a longer or shorter warm-up adds to the unserved share."""
     warmup_s = scenario.policy.warmup_s
     if not warmup_s or boot.min() == boot.max():
@@ -165,8 +171,8 @@ def _boot(scenario: Scenario, one: Outcome, boot: Draws) -> Draws:
 # --- what the draws say -------------------------------------------------------------------------
 
 
-def judged(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Members of each option of the result: interval, regret, and whether it can be told apart.
+def judged(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[dict[str, Any]]:
+    """Members of each option of the result: interval, regret, and whether it is distinguishable.
 
     `p_cheapest` is the share of draws in which no other option costs less; `distinguishable`
     whether 95 % of its paired differences to the option cheapest at the median lie on one side.
@@ -175,8 +181,8 @@ def judged(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[dict[str, An
     if spreads is None:
         return [{} for _ in outcomes]
     drawn = factors(scenario, spreads)
-    found = [spread(scenario, one, drawn) for one in outcomes]
-    costs = np.stack([one.costs for one in found])
+    by_option = [spread(scenario, one, drawn) for one in outcomes]
+    costs = np.stack([one.costs for one in by_option])
     best = costs.min(axis=0)
     winner = int(np.argmin(np.median(costs, axis=1)))
     return [
@@ -187,11 +193,11 @@ def judged(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[dict[str, An
             "cvar95": _amount(_tail_mean(one.costs)),
             "distinguishable": _is_apart(one.costs - costs[winner]),
         }
-        for one in found
+        for one in by_option
     ]
 
 
-def _interval(one: Spread) -> dict[str, Any]:
+def _interval(one: OptionSpread) -> dict[str, Any]:
     points = dict(zip(("p5", "p50", "p95"), (LOW, 0.5, HIGH), strict=True))
     return {
         "interval": {name: _amount(np.quantile(one.costs, at)) for name, at in points.items()},

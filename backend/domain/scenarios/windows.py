@@ -15,7 +15,7 @@ EVERY_DAY = frozenset(range(7))
 
 
 @dataclass(frozen=True)
-class Window:
+class LevelWindow:
     """[from_s, to_s) of the day on the weekdays (0 = Monday) on which it starts.
 
     One that ends before or when it starts runs on past midnight; of equal ends it lasts 24 hours.
@@ -28,20 +28,20 @@ class Window:
 
 
 def levels(
-    steps: Steps, time_zone: str, base: Decimal, windows: Sequence[Window]
+    steps: Steps, time_zone: str, base: Decimal, windows: Sequence[LevelWindow]
 ) -> NDArray[np.float64]:
     """Level at each step: the highest window that is on, which also replaces a higher base."""
     local_s = steps.local_s(time_zone)
     day, second = np.divmod(local_s, DAY_S)
     weekday = (day + THURSDAY) % 7
-    found = np.full(steps.count, float(base))
+    values = np.full(steps.count, float(base))
     for window in sorted(windows, key=lambda one: one.level):
-        found[_is_on(window, weekday, second)] = float(window.level)
-    return found
+        values[_is_on(window, weekday, second)] = float(window.level)
+    return values
 
 
 def _is_on(
-    window: Window, weekday: NDArray[np.int64], second: NDArray[np.int64]
+    window: LevelWindow, weekday: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     today = np.isin(weekday, list(window.weekdays))
     if window.from_s < window.to_s:

@@ -1,4 +1,4 @@
-"""How much a scenario asks to be reckoned, told from its document before anything is."""
+"""How much calculation a scenario asks for, estimated from its document beforehand."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,10 +1,10 @@
-"""What disks, links and memory can deliver: arrays, ZFS's ways with space, chains, presets."""
+"""What disks, links and memory can deliver: arrays, ZFS's use of space, chains, presets."""
 
 from backend.domain.storage.arrays import (
     LEVELS,
     Array,
+    ArrayDisk,
     Capacity,
-    Disk,
     Estimate,
     Throughput,
     estimate,
@@ -38,9 +38,9 @@ __all__ = [
     "Aggregation",
     "Allocation",
     "Array",
+    "ArrayDisk",
     "Capacity",
     "Chain",
-    "Disk",
     "Efficiency",
     "Estimate",
     "Memory",

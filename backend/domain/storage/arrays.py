@@ -1,6 +1,6 @@
 """Arrays of disks: usable capacity, expected throughput, and the time that a rebuild takes.
 
-The expectation is what the disks can do when nothing else is in the way: a bound to hold a
+The expectation is what the disks can do when nothing else limits them: a bound to compare a
 measurement against (`efficiency_ratio`), not a promise. Sequential throughput is that of streams
 enough to keep every disk busy; a single stream reads a plain mirror at the speed of one disk.
 
@@ -45,7 +45,7 @@ RAID10_COPIES = 2
 
 @dataclass(frozen=True)
 class Level:
-    """A way to arrange disks; `parity` sectors or disks beside the data, none for mirrors."""
+    """How disks are arranged; `parity` sectors or disks beside the data, none for mirrors."""
 
     label: str
     family: str
@@ -72,7 +72,7 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Disk:
+class ArrayDisk:
     """One of the equal disks. Operations per second are those of small random ones, or unknown."""
 
     bytes: int
@@ -95,7 +95,7 @@ class Array:
 
     level: str
     disks: int
-    disk: Disk
+    disk: ArrayDisk
     groups: int = 1
     spares: int = 0
     data_disks: int = 8
@@ -311,7 +311,7 @@ def _check_shape(array: Array, level: Level) -> None:
         _check_range("/data_disks", array.data_disks, 1, array.active_disks - level.parity)
 
 
-def _check_disk(disk: Disk) -> None:
+def _check_disk(disk: ArrayDisk) -> None:
     _check_range("/disk/bytes", disk.bytes, MIN_DISK_BYTES, MAX_DISK_BYTES)
     _check_speed("/disk/read_bytes_per_s", disk.read_bytes_per_s)
     _check_speed("/disk/write_bytes_per_s", disk.write_bytes_per_s)
@@ -321,11 +321,11 @@ def _check_disk(disk: Disk) -> None:
         _check_speed("/disk/write_iops", disk.write_iops)
 
 
-def _check_range(place: str, value: int, low: int, high: int) -> None:
+def _check_range(pointer: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise InvalidValue(place, f"{value} is not a whole number from {low} to {high}")
+        raise InvalidValue(pointer, f"{value} is not a whole number from {low} to {high}")
 
 
-def _check_speed(place: str, value: float) -> None:
+def _check_speed(pointer: str, value: float) -> None:
     if not 0 < value < inf:
-        raise InvalidValue(place, f"{value} is not a number above 0")
+        raise InvalidValue(pointer, f"{value} is not a number above 0")

@@ -36,21 +36,21 @@ def chain_shares(
     """Rates of all flows and use of all segments, in the order given.
 
     Flows that stay on one link of a segment are taken to be spread evenly over its links.
-    Raises InvalidValue with the place as a JSON pointer into links and flows.
+    Raises InvalidValue with the JSON pointer into links and flows.
     """
     joined = {segment.name: _joined(index, segment) for index, segment in enumerate(segments)}
     links = [Link(segment.name, joined[segment.name].total_bytes_per_s) for segment in segments]
     limits = [_limit(flow, joined) for flow in flows]
-    held = [
+    limited = [
         flow if limit is None else replace(flow, demand_bytes_per_s=limit[0])
         for flow, limit in zip(flows, limits, strict=True)
     ]
-    found = shares(links, held, transfer_bytes=transfer_bytes)
-    told = tuple(
+    divided = shares(links, limited, transfer_bytes=transfer_bytes)
+    named = tuple(
         share if limit is None or share.bottleneck else replace(share, bottleneck=limit[1])
-        for share, limit in zip(found.flows, limits, strict=True)
+        for share, limit in zip(divided.flows, limits, strict=True)
     )
-    return Chain(tuple(links), tuple(held), replace(found, flows=told))
+    return Chain(tuple(links), tuple(limited), replace(divided, flows=named))
 
 
 def _joined(index: int, segment: Segment) -> Aggregate:

@@ -1,4 +1,4 @@
-"""How memory is populated: what empty channels and held down clocks cost in bandwidth.
+"""How memory is populated: what empty channels and lowered clocks cost in bandwidth.
 
 A channel carries 64 bits of data at each transfer, whatever number of modules is on it (JEDEC
 JESD79-4 and JESD79-5: data width of a module). Figures are peaks; a CPU reaches a part of them.
@@ -65,6 +65,6 @@ def population(memory: Memory) -> Population:
     )
 
 
-def _check(place: str, value: int, most: int) -> None:
+def _check(pointer: str, value: int, most: int) -> None:
     if not 1 <= value <= most:
-        raise InvalidValue(place, f"{value} is not a whole number from 1 to {most}")
+        raise InvalidValue(pointer, f"{value} is not a whole number from 1 to {most}")

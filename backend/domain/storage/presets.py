@@ -123,8 +123,8 @@ def aggregate(link_bytes_per_s: float, count: int, aggregation: str) -> Aggregat
 
     Raises InvalidValue with the field as a JSON pointer.
     """
-    way = AGGREGATIONS.get(aggregation)
-    if way is None:
+    method = AGGREGATIONS.get(aggregation)
+    if method is None:
         names = ", ".join(AGGREGATIONS)
         raise InvalidValue("/aggregation", f"{aggregation!r} is not one of {names}")
     if not 0 < link_bytes_per_s < inf:
@@ -132,9 +132,9 @@ def aggregate(link_bytes_per_s: float, count: int, aggregation: str) -> Aggregat
     if not 1 <= count <= MAX_LINKS:
         raise InvalidValue("/count", f"{count} is not a whole number from 1 to {MAX_LINKS}")
     total = link_bytes_per_s
-    if way.ratio is not None and count > 1:
-        total = count * link_bytes_per_s * way.ratio
-    return Aggregate(total, total if way.is_flow_spread else link_bytes_per_s)
+    if method.ratio is not None and count > 1:
+        total = count * link_bytes_per_s * method.ratio
+    return Aggregate(total, total if method.is_flow_spread else link_bytes_per_s)
 
 
 def efficiency_ratio(measured_bytes_per_s: float, expected_bytes_per_s: float) -> float:

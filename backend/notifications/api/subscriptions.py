@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import FilteredListView, Listing, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.notifications.api.documents import (
     SubscriptionDetail,
     SubscriptionDocument,
@@ -39,24 +39,24 @@ class SubscriptionsView(FilteredListView):
         "enabled": ("is_enabled", boolean),
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier"),
-        Column("channel", Kind.TEXT, " or ".join(CHANNELS)),
-        Column("address", Kind.TEXT, "E-mail address or URL"),
-        Column("kinds", Kind.WORDS, ", ".join(NoticeKind.values)),
-        Column("enabled", Kind.BOOLEAN, "Whether anything is sent"),
-        Column("has_secret", Kind.BOOLEAN, "Whether messages are signed"),
-        Column("sent", Kind.INTEGER, "Notices that went out"),
-        Column("waiting", Kind.INTEGER, "Notices that will be tried again"),
-        Column("given_up", Kind.INTEGER, "Notices that could not be delivered"),
-        Column("last_sent_at", Kind.TIME, "When one went out last"),
-        Column("last_error", Kind.TEXT, "Why the newest troubled one was not delivered"),
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("channel", ColumnType.TEXT, " or ".join(CHANNELS)),
+        Column("address", ColumnType.TEXT, "E-mail address or URL"),
+        Column("kinds", ColumnType.WORDS, ", ".join(NoticeKind.values)),
+        Column("enabled", ColumnType.BOOLEAN, "Whether anything is sent"),
+        Column("has_secret", ColumnType.BOOLEAN, "Whether messages are signed"),
+        Column("sent", ColumnType.INTEGER, "Notices that went out"),
+        Column("waiting", ColumnType.INTEGER, "Notices that will be tried again"),
+        Column("given_up", ColumnType.INTEGER, "Notices that could not be delivered"),
+        Column("last_sent_at", ColumnType.TIME, "When one went out last"),
+        Column("last_error", ColumnType.TEXT, "Why the newest troubled one was not delivered"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         conditions, paging = self.asked(request)
         rows = subscriptions_visible(workspace_of(request)).filter(**conditions)
         rows = rows.order_by("created_at", "id")
-        return Listing(self.columns, rows, rows.count(), cells=_row, **paging)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_row, **paging)
 
     @extend_schema(request=SubscriptionDocument, responses={201: SubscriptionDetail})
     def post(self, request: Request, **_: Any) -> Response:

@@ -5,37 +5,37 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import Listing
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.selectors.compare import Comparison, compared_slugs, comparison
 from backend.rankings.selectors.ranking import query_from
 
 OWN = frozenset({"o", "differences", "dialect"})
 COLUMNS = (
-    Column("offer_id", Kind.TEXT, "Slug of the offer"),
-    Column("provider", Kind.TEXT, "Slug of the provider"),
-    Column("offer", Kind.TEXT, "The provider's own name of the type"),
-    Column("region", Kind.TEXT, "The provider's name of the place"),
-    Column("item", Kind.TEXT, "Key of what is compared: a column, or a metric"),
-    Column("label", Kind.TEXT, "Its name for people"),
-    Column("group", Kind.TEXT, "facts, cost or metrics"),
-    Column("unit", Kind.TEXT, "Unit of value"),
-    Column("better", Kind.TEXT, "higher or lower; empty where neither is better"),
-    Column("text", Kind.TEXT, "What the offer has of it, where that is no number"),
-    Column("value", Kind.DECIMAL, "What the offer has of it, where that is a number"),
-    Column("ci95_low", Kind.DECIMAL, "Lower end of its 95 % interval"),
-    Column("ci95_high", Kind.DECIMAL, "Upper end of its 95 % interval"),
-    Column("base", Kind.TEXT, "Slug of the offer that it is compared with"),
-    Column("delta_ratio", Kind.DECIMAL, "value / value of base − 1"),
-    Column("distinguishable", Kind.BOOLEAN, "Whether the two intervals are apart"),
-    Column("n_instances", Kind.INTEGER, "Different machines behind a score"),
-    Column("n_repeats", Kind.INTEGER, "Single results behind a score"),
-    Column("source", Kind.TEXT, "measured, published or imported"),
-    Column("measured_at", Kind.TIME, "Time of the newest result used"),
-    Column("result_url", Kind.TEXT, "Where the raw output or the publication is"),
-    Column("flags", Kind.WORDS, "As in rankings"),
-    Column("data_version", Kind.INTEGER, "State of the data that this row shows"),
+    Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
+    Column("provider", ColumnType.TEXT, "Slug of the provider"),
+    Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
+    Column("region", ColumnType.TEXT, "The provider's name of the place"),
+    Column("item", ColumnType.TEXT, "Key of what is compared: a column, or a metric"),
+    Column("label", ColumnType.TEXT, "Its name for people"),
+    Column("group", ColumnType.TEXT, "facts, cost or metrics"),
+    Column("unit", ColumnType.TEXT, "Unit of value"),
+    Column("better", ColumnType.TEXT, "higher or lower; empty where neither is better"),
+    Column("text", ColumnType.TEXT, "What the offer has of it, where that is no number"),
+    Column("value", ColumnType.DECIMAL, "What the offer has of it, where that is a number"),
+    Column("ci95_low", ColumnType.DECIMAL, "Lower end of its 95 % interval"),
+    Column("ci95_high", ColumnType.DECIMAL, "Upper end of its 95 % interval"),
+    Column("base", ColumnType.TEXT, "Slug of the offer that it is compared with"),
+    Column("delta_ratio", ColumnType.DECIMAL, "value / value of base − 1"),
+    Column("distinguishable", ColumnType.BOOLEAN, "Whether the two intervals are apart"),
+    Column("n_instances", ColumnType.INTEGER, "Different machines behind a score"),
+    Column("n_repeats", ColumnType.INTEGER, "Single results behind a score"),
+    Column("source", ColumnType.TEXT, "measured, published or imported"),
+    Column("measured_at", ColumnType.TIME, "Time of the newest result used"),
+    Column("result_url", ColumnType.TEXT, "Where the raw output or the publication is"),
+    Column("flags", ColumnType.WORDS, "As in rankings"),
+    Column("data_version", ColumnType.INTEGER, "State of the data that this row shows"),
 )
 
 
@@ -58,7 +58,7 @@ class CompareView(RankingsView):
             "differences": "1: only items in which the offers differ beyond their intervals",
         }
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         params = self.opened.params
         query, warnings = query_from(params, also_known=OWN)
         found = comparison(
@@ -69,7 +69,7 @@ class CompareView(RankingsView):
         )
         is_whole = params.get("differences", ["0"])[-1] != "1"
         rows = list(_rows(found, is_whole=is_whole))
-        return Listing(
+        return ListAnswer(
             columns=self.columns,
             rows=rows,
             count=len(rows),

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from backend.accounts.models import Scope
 from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
-from backend.common.rest.views import DIALECT, Listing
+from backend.common.rest.views import DIALECT, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
 from backend.rankings.services.feeds import feed_key_found, feed_key_used
@@ -87,7 +87,7 @@ class FeedView(RankingsView):
         final.headers["Cache-Control"] = "private, no-cache"
         return final
 
-    def _table(self, request: Request, listing: Listing) -> Table:
+    def _table(self, request: Request, listing: ListAnswer) -> Table:
         """A workbook is passed on, so it names the view's page and not the secret address."""
         table = super()._table(request, listing)
         page = request.build_absolute_uri(f"/?view={quote(_key(request).view.slug)}")

@@ -19,8 +19,8 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import TextRenderer
-from backend.common.rest.table import Column, Kind, json_cell, json_rows, text_cell
-from backend.common.rest.views import Listing, View
+from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, text_cell
+from backend.common.rest.views import ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.query import described_parameters
@@ -43,30 +43,30 @@ VALUE_PARAMETERS = {
     "column": "Name of a numeric column (default score)",
 }
 _PRICE_COLUMNS = (
-    Column("price_id", Kind.TEXT, "Identifier of the observation"),
-    Column("purchase_model", Kind.TEXT, "How it is bought"),
-    Column("term", Kind.TEXT, "Length of a commitment"),
-    Column("amount", Kind.DECIMAL, "Amount as quoted", "currency/unit"),
-    Column("currency", Kind.TEXT, "Three-letter code"),
-    Column("unit", Kind.TEXT, "hour, month, year or once"),
-    Column("price_basis", Kind.TEXT, "What the price holds"),
-    Column("tax_basis", Kind.TEXT, "net, gross or unknown"),
-    Column("observed_at", Kind.TIME, "When it was read"),
-    Column("source", Kind.TEXT, "Where it was read"),
+    Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
+    Column("purchase_model", ColumnType.TEXT, "How it is bought"),
+    Column("term", ColumnType.TEXT, "Length of a commitment"),
+    Column("amount", ColumnType.DECIMAL, "Amount as quoted", "currency/unit"),
+    Column("currency", ColumnType.TEXT, "Three-letter code"),
+    Column("unit", ColumnType.TEXT, "hour, month, year or once"),
+    Column("price_basis", ColumnType.TEXT, "What the price holds"),
+    Column("tax_basis", ColumnType.TEXT, "net, gross or unknown"),
+    Column("observed_at", ColumnType.TIME, "When it was read"),
+    Column("source", ColumnType.TEXT, "Where it was read"),
 )
 _SUMMARY_COLUMNS = (
-    Column("metric", Kind.TEXT, "Key of the metric"),
-    Column("unit", Kind.TEXT, "Its unit"),
-    Column("variant", Kind.TEXT, "The variant that ranks"),
-    Column("value", Kind.NUMBER, "Median"),
-    Column("ci95_low", Kind.NUMBER, "Lower end of its 95 % interval"),
-    Column("ci95_high", Kind.NUMBER, "Upper end of its 95 % interval"),
-    Column("n_instances", Kind.INTEGER, "Different machines behind it"),
-    Column("n_repeats", Kind.INTEGER, "Single results behind it"),
-    Column("interval_basis", Kind.TEXT, "How the interval was made"),
-    Column("source", Kind.TEXT, "measured, published or imported"),
-    Column("measured_at", Kind.TIME, "Time of the newest result used"),
-    Column("result_url", Kind.TEXT, "Where the raw output or the publication is"),
+    Column("metric", ColumnType.TEXT, "Key of the metric"),
+    Column("unit", ColumnType.TEXT, "Its unit"),
+    Column("variant", ColumnType.TEXT, "The variant that ranks"),
+    Column("value", ColumnType.NUMBER, "Median"),
+    Column("ci95_low", ColumnType.NUMBER, "Lower end of its 95 % interval"),
+    Column("ci95_high", ColumnType.NUMBER, "Upper end of its 95 % interval"),
+    Column("n_instances", ColumnType.INTEGER, "Different machines behind it"),
+    Column("n_repeats", ColumnType.INTEGER, "Single results behind it"),
+    Column("interval_basis", ColumnType.TEXT, "How the interval was made"),
+    Column("source", ColumnType.TEXT, "measured, published or imported"),
+    Column("measured_at", ColumnType.TIME, "Time of the newest result used"),
+    Column("result_url", ColumnType.TEXT, "Where the raw output or the publication is"),
 )
 
 
@@ -113,11 +113,11 @@ class RankingsView(DataListView):
         changed_at, view = super().changed_at(request), self.opened.view
         return max(changed_at, view.updated_at) if changed_at and view else changed_at
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         query, warnings = query_from(self.opened.params, also_known=EXPORT_PARAMETERS)
         found = ranking(query, workspace_slug=self.workspace)
         rows = self.rows(found)
-        return Listing(
+        return ListAnswer(
             columns=tuple(COLUMN[name] for name in query.cols),
             rows=rows,
             count=len(rows),
@@ -273,20 +273,20 @@ class MetricsView(DataListView):
 
     name = "metrics"
     columns = (
-        Column("metric", Kind.TEXT, "Key, which never changes"),
-        Column("label", Kind.TEXT, "Name for people"),
-        Column("unit", Kind.TEXT, "Unit of the score"),
-        Column("better", Kind.TEXT, "higher or lower"),
-        Column("variant", Kind.TEXT, "The variant that ranks; empty: the metric never ranks"),
-        Column("definition", Kind.TEXT, "What is measured"),
-        Column("method", Kind.TEXT, "How"),
-        Column("limits", Kind.TEXT, "What it cannot say"),
+        Column("metric", ColumnType.TEXT, "Key, which never changes"),
+        Column("label", ColumnType.TEXT, "Name for people"),
+        Column("unit", ColumnType.TEXT, "Unit of the score"),
+        Column("better", ColumnType.TEXT, "higher or lower"),
+        Column("variant", ColumnType.TEXT, "The variant that ranks; empty: the metric never ranks"),
+        Column("definition", ColumnType.TEXT, "What is measured"),
+        Column("method", ColumnType.TEXT, "How"),
+        Column("limits", ColumnType.TEXT, "What it cannot say"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         _, shown = self.asked(request)
         rows = list(METRICS.values())
-        return Listing(self.columns, rows, len(rows), cells=_metric, **shown)
+        return ListAnswer(self.columns, rows, len(rows), cells=_metric, **shown)
 
 
 def _metric(row: Metric) -> Mapping[str, Any]:
@@ -302,15 +302,17 @@ class ColumnsView(DataListView):
 
     name = "columns"
     columns = (
-        Column("column", Kind.TEXT, "Name, which never changes"),
-        Column("kind", Kind.TEXT, "text, words, integer, number, decimal, boolean, date, time"),
-        Column("unit", Kind.TEXT, "Unit"),
-        Column("description", Kind.TEXT, "Meaning"),
+        Column("column", ColumnType.TEXT, "Name, which never changes"),
+        Column(
+            "kind", ColumnType.TEXT, "text, words, integer, number, decimal, boolean, date, time"
+        ),
+        Column("unit", ColumnType.TEXT, "Unit"),
+        Column("description", ColumnType.TEXT, "Meaning"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         _, shown = self.asked(request)
-        return Listing(self.columns, COLUMNS, len(COLUMNS), cells=_column, **shown)
+        return ListAnswer(self.columns, COLUMNS, len(COLUMNS), cells=_column, **shown)
 
 
 def _column(row: Column) -> Mapping[str, Any]:

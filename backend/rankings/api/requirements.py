@@ -14,11 +14,11 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
-from backend.common.rest.table import Column, Kind, plain
-from backend.common.rest.views import DIALECT, Listing, View
+from backend.common.rest.table import Column, ColumnType, plain
+from backend.common.rest.views import DIALECT, ListAnswer, View
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
-from backend.domain.requirements import Failure
+from backend.domain.requirements import InfeasibleOffer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.selectors.requirement_document import document_from
 from backend.rankings.selectors.requirements import Answer, FleetLine, requirement_answered
@@ -140,7 +140,7 @@ def _fleet(line: FleetLine) -> dict[str, Any]:
     }
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def _failure(failure: InfeasibleOffer) -> dict[str, Any]:
     return {
         "offer": failure.offer_id,
         "reason": failure.reason,
@@ -152,22 +152,30 @@ def _failure(failure: Failure) -> dict[str, Any]:
 # --- the list ---------------------------------------------------------------------------------
 
 COLUMNS = (
-    Column("rank", Kind.INTEGER, "Place by cost; fleets of one cost share it"),
-    Column("fleet", Kind.TEXT, "Counts and slugs of the servers"),
-    Column("servers", Kind.INTEGER, "How many servers it has"),
-    Column("cost_per_hour", Kind.DECIMAL, "Cost of a month over its hours", "currency/h"),
-    Column("cost_per_month", Kind.DECIMAL, "Servers and traffic", "currency/month"),
-    Column("traffic_cost_per_month", Kind.DECIMAL, "Of it for traffic", "currency/month"),
-    Column("currency", Kind.TEXT, "Currency of the costs"),
-    Column("hours_per_month", Kind.NUMBER, "Hours that stand for a month", "h"),
-    Column("metric", Kind.TEXT, "Key of the first target"),
-    Column("score", Kind.NUMBER, "What the fleet gives of it", "unit of the metric"),
-    Column("ram_gib", Kind.NUMBER, "Memory of the fleet", "GiB"),
-    Column("disk_gb", Kind.NUMBER, "Disk of the fleet", "GB"),
-    Column("least_headroom", Kind.NUMBER, "Given over asked for of the scarcest demand", "ratio"),
-    Column("holds_at_interval_ends", Kind.BOOLEAN, "All is met at the worse ends of the intervals"),
-    Column("count_at_interval_ends", Kind.INTEGER, "Servers of the one type that this would take"),
-    Column("data_version", Kind.INTEGER, "State of the data that this row shows"),
+    Column("rank", ColumnType.INTEGER, "Place by cost; fleets of one cost share it"),
+    Column("fleet", ColumnType.TEXT, "Counts and slugs of the servers"),
+    Column("servers", ColumnType.INTEGER, "How many servers it has"),
+    Column("cost_per_hour", ColumnType.DECIMAL, "Cost of a month over its hours", "currency/h"),
+    Column("cost_per_month", ColumnType.DECIMAL, "Servers and traffic", "currency/month"),
+    Column("traffic_cost_per_month", ColumnType.DECIMAL, "Of it for traffic", "currency/month"),
+    Column("currency", ColumnType.TEXT, "Currency of the costs"),
+    Column("hours_per_month", ColumnType.NUMBER, "Hours that stand for a month", "h"),
+    Column("metric", ColumnType.TEXT, "Key of the first target"),
+    Column("score", ColumnType.NUMBER, "What the fleet gives of it", "unit of the metric"),
+    Column("ram_gib", ColumnType.NUMBER, "Memory of the fleet", "GiB"),
+    Column("disk_gb", ColumnType.NUMBER, "Disk of the fleet", "GB"),
+    Column(
+        "least_headroom", ColumnType.NUMBER, "Given over asked for of the scarcest demand", "ratio"
+    ),
+    Column(
+        "holds_at_interval_ends",
+        ColumnType.BOOLEAN,
+        "All is met at the worse ends of the intervals",
+    ),
+    Column(
+        "count_at_interval_ends", ColumnType.INTEGER, "Servers of the one type that this would take"
+    ),
+    Column("data_version", ColumnType.INTEGER, "State of the data that this row shows"),
 )
 
 
@@ -191,7 +199,7 @@ class RequirementsView(RankingsView):
             "limit": f"Fleets to list, 1 to {MOST_LIMIT} (default {LIMIT})",
         }
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *DIALECT}}
         try:
             asked = RequirementDocument.read(document_from(params))
@@ -201,7 +209,7 @@ class RequirementsView(RankingsView):
         _, paging = self.asked(request)
         members = {"data_version": found.data_version, "basis": found.basis}
         rows = [_cells(line, found) for line in found.fleets]
-        return Listing(
+        return ListAnswer(
             self.columns,
             rows,
             len(rows),

@@ -19,8 +19,8 @@ from backend.accounts.models import Scope
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, InvalidParameters, Reader, read, text
 from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.services.feeds import (
@@ -42,23 +42,23 @@ from backend.rankings.services.views import (
 )
 
 VIEW_COLUMNS = (
-    Column("slug", Kind.TEXT, "Name in addresses, which never changes"),
-    Column("name", Kind.TEXT, "Name for people"),
-    Column("visibility", Kind.TEXT, "private or shared"),
-    Column("owner", Kind.TEXT, "User name, or token and its name"),
-    Column("query", Kind.TEXT, "Its parameters as in an address"),
-    Column("created_at", Kind.TIME, "When it was made"),
-    Column("updated_at", Kind.TIME, "When it was last changed"),
+    Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
+    Column("name", ColumnType.TEXT, "Name for people"),
+    Column("visibility", ColumnType.TEXT, "private or shared"),
+    Column("owner", ColumnType.TEXT, "User name, or token and its name"),
+    Column("query", ColumnType.TEXT, "Its parameters as in an address"),
+    Column("created_at", ColumnType.TIME, "When it was made"),
+    Column("updated_at", ColumnType.TIME, "When it was last changed"),
 )
 KEY_COLUMNS = (
-    Column("id", Kind.TEXT, "Identifier"),
-    Column("view", Kind.TEXT, "Slug of the view that it opens"),
-    Column("name", Kind.TEXT, "Name as given"),
-    Column("created_by", Kind.TEXT, "User name, or token and its name"),
-    Column("created_at", Kind.TIME, "When it was made"),
-    Column("expires_at", Kind.TIME, "When it ends by itself"),
-    Column("revoked_at", Kind.TIME, "When it was ended"),
-    Column("last_used_at", Kind.TIME, "Last use, to the minute"),
+    Column("id", ColumnType.TEXT, "Identifier"),
+    Column("view", ColumnType.TEXT, "Slug of the view that it opens"),
+    Column("name", ColumnType.TEXT, "Name as given"),
+    Column("created_by", ColumnType.TEXT, "User name, or token and its name"),
+    Column("created_at", ColumnType.TIME, "When it was made"),
+    Column("expires_at", ColumnType.TIME, "When it ends by itself"),
+    Column("revoked_at", ColumnType.TIME, "When it was ended"),
+    Column("last_used_at", ColumnType.TIME, "Last use, to the minute"),
 )
 
 
@@ -174,11 +174,13 @@ class ViewsView(ListView):
     columns = VIEW_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
         rows = views_visible(workspace_slug(request), reader(request))
-        return Listing(VIEW_COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+        return ListAnswer(
+            VIEW_COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging
+        )
 
     @extend_schema(request=ViewDocument, responses={201: ViewDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -239,13 +241,13 @@ class FeedKeysView(ListView):
     def parameter_readers(self) -> Mapping[str, Reader]:
         return {"view": text, **super().parameter_readers()}
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         asked, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
         asked.pop("dialect", None)
         rows = _keys(request)
         if slug := asked.pop("view", None):
             rows = rows.filter(view__slug=slug)
-        return Listing(KEY_COLUMNS, rows, rows.count(), _key_cells, warnings=warnings, **asked)
+        return ListAnswer(KEY_COLUMNS, rows, rows.count(), _key_cells, warnings=warnings, **asked)
 
     @extend_schema(request=FeedKeyDocument, responses={201: FeedKeyMade})
     def post(self, request: Request, **_: Any) -> Response:

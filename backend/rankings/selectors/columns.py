@@ -9,7 +9,7 @@ from enum import Enum
 
 from backend.catalog.models import Kind as OfferKind
 from backend.catalog.models import VcpuKind
-from backend.common.rest.table import Column, Kind
+from backend.common.rest.table import Column, ColumnType
 
 
 class Stage(Enum):
@@ -59,78 +59,78 @@ class RankingColumn(Column):
     @property
     def is_sortable(self) -> bool:
         """Whether an order by the column says something: not so for lists of marks."""
-        return self.kind is not Kind.WORDS
+        return self.kind is not ColumnType.WORDS
 
     @property
     def is_category(self) -> bool:
         """Whether its values are words, of which a filter names some."""
-        return self.kind in {Kind.TEXT, Kind.WORDS}
+        return self.kind in {ColumnType.TEXT, ColumnType.WORDS}
 
 
 COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "offer_id",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Slug of the offer, used wherever an offer is asked for",
         label="Identifier",
     ),
     RankingColumn(
         "provider",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Slug of the provider; own for one's own machines",
         label="Provider",
         is_unbroken=True,
     ),
     RankingColumn(
         "offer",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "The provider's own name of the type",
         label="Offer",
     ),
     RankingColumn(
         "kind",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "cloud, vps, dedicated or onprem",
         label="Kind",
         choices=tuple(OfferKind.values),
     ),
     RankingColumn(
         "region",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "The provider's name of the place",
         label="Region",
         is_unbroken=True,
     ),
     RankingColumn(
         "arch",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Processor architecture",
         label="Architecture",
     ),
     RankingColumn(
         "vcpu",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Virtual CPUs that a guest sees, or CPUs of a machine",
         label="vCPU",
         is_descending_first=True,
     ),
     RankingColumn(
         "vcpu_kind",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "dedicated, shared or burstable",
         label="vCPU kind",
         choices=tuple(VcpuKind.values),
     ),
     RankingColumn(
         "threads",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Hardware threads of the machine",
         label="Threads",
         is_descending_first=True,
     ),
     RankingColumn(
         "ram_gib",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Memory",
         "GiB",
         label="RAM",
@@ -139,7 +139,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "disk_gb",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Disk that the price includes",
         "GB",
         label="Disk",
@@ -148,13 +148,13 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "disk_kind",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Kind of that disk",
         label="Disk kind",
     ),
     RankingColumn(
         "price",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "Price for the period in the currency",
         "currency/period",
         label="Price",
@@ -162,19 +162,19 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "currency",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Currency of price, cup and value_per_cost",
         label="Currency",
     ),
     RankingColumn(
         "period",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "hour, month or year; once for a purchase",
         label="Period",
     ),
     RankingColumn(
         "hours_per_month",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Hours that stand for a month",
         "h",
         label="Hours a month",
@@ -182,14 +182,14 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "price_basis",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "What the price holds: machine or sustained_use, +disk, +ip, +egress, +tax",
         label="Price includes",
         empty="no price",
     ),
     RankingColumn(
         "price_term",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "How it is bought: on_demand, monthly, spot, committed_1y, …",
         label="Price term",
         empty="no price",
@@ -197,7 +197,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "price_usd_hour",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "The price for one hour in US dollars",
         "USD/h",
         label="Price, USD/hour",
@@ -205,7 +205,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "price_observed_on",
-        Kind.DATE,
+        ColumnType.DATE,
         "Day on which the price was read, or found unchanged",
         label="Price observed",
         empty="no price",
@@ -214,14 +214,14 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "fx_rate",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "Units of currency for one unit of the currency quoted",
         label="Exchange rate",
         empty="not converted",
     ),
     RankingColumn(
         "fx_date",
-        Kind.DATE,
+        ColumnType.DATE,
         "Day of that rate",
         label="Day of the rate",
         empty="not converted",
@@ -229,13 +229,13 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "metric",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Key of the metric; mix for several",
         label="Metric",
     ),
     RankingColumn(
         "score",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Median result of the metric",
         "unit of the metric",
         label="Score",
@@ -245,7 +245,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "score_ci95_low",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Lower end of its 95 % interval",
         "unit of the metric",
         label="Score, 95 % low",
@@ -255,7 +255,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "score_ci95_high",
-        Kind.NUMBER,
+        ColumnType.NUMBER,
         "Upper end of its 95 % interval",
         "unit of the metric",
         label="Score, 95 % high",
@@ -265,27 +265,27 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "score_n_instances",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Different machines behind the score",
         label="Machines",
         is_descending_first=True,
     ),
     RankingColumn(
         "score_n_repeats",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Single results behind the score",
         label="Repeats",
         is_descending_first=True,
     ),
     RankingColumn(
         "interval_basis",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "How the interval was made",
         label="Interval from",
     ),
     RankingColumn(
         "cup",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "Cost of unit process: price of an hour / score",
         "currency/h",
         label="CUP",
@@ -294,7 +294,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "value_per_cost",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "score / price, or 1 / (score × price)",
         label="Value per cost",
         is_descending_first=True,
@@ -303,7 +303,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "value_per_cost_ci95_low",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "Lower end of its 95 % interval",
         label="Value, 95 % low",
         empty="no interval",
@@ -313,7 +313,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "value_per_cost_ci95_high",
-        Kind.DECIMAL,
+        ColumnType.DECIMAL,
         "Upper end of its 95 % interval",
         label="Value, 95 % high",
         empty="no interval",
@@ -323,7 +323,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "rank",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Place by value_per_cost in the filtered list",
         label="Rank",
         empty="unranked",
@@ -331,7 +331,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "rank_low",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Best plausible place (5th percentile)",
         label="Best place",
         empty="unranked",
@@ -339,7 +339,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "rank_high",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Worst plausible place (95th percentile)",
         label="Worst place",
         empty="unranked",
@@ -347,7 +347,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "tie_group",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "Rows of one group are not distinguishable",
         label="Tie group",
         empty="unranked",
@@ -355,7 +355,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "pareto",
-        Kind.BOOLEAN,
+        ColumnType.BOOLEAN,
         "No other listed offer costs no more and scores no worse",
         label="Pareto front",
         empty="unranked",
@@ -364,7 +364,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "measured_at",
-        Kind.TIME,
+        ColumnType.TIME,
         "Time of the newest result used",
         label="Source",
         filter_words="Measured at",
@@ -373,39 +373,39 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "method_version",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Version of the method that made it",
         label="Method",
     ),
     RankingColumn(
         "source",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "measured, published or imported",
         label="Origin",
     ),
     RankingColumn(
         "result_url",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Where the raw output or the publication is",
         label="Result",
     ),
     RankingColumn(
         "data_version",
-        Kind.INTEGER,
+        ColumnType.INTEGER,
         "State of the data that this row shows",
         label="Data version",
         has_bounds=False,
     ),
     RankingColumn(
         "flags",
-        Kind.WORDS,
+        ColumnType.WORDS,
         "disturbed unstable cached shared_vcpu burstable stale_price …",
         label="Notes",
         empty="",
     ),
     RankingColumn(
         "missing",
-        Kind.WORDS,
+        ColumnType.WORDS,
         "Inputs that are not known",
         label="Missing",
         empty="nothing",
@@ -413,7 +413,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     ),
     RankingColumn(
         "price_zone",
-        Kind.TEXT,
+        ColumnType.TEXT,
         "Zone of a spot price: the cheapest of its region",
         label="Price zone",
         empty="no zone",

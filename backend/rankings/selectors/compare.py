@@ -10,7 +10,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.comparison import Figure, delta_ratio, is_distinguishable
+from backend.domain.comparison import IntervalFigure, delta_ratio, is_distinguishable
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
@@ -251,7 +251,7 @@ def _against(item: Item, place: int) -> Item:
     return replace(item, cells=cells)
 
 
-def _compared(cell: Cell, base: Figure, *, is_estimate: bool) -> Cell:
+def _compared(cell: Cell, base: IntervalFigure, *, is_estimate: bool) -> Cell:
     figure = _figure(cell, is_estimate=is_estimate)
     if figure is None:
         return cell
@@ -262,9 +262,9 @@ def _compared(cell: Cell, base: Figure, *, is_estimate: bool) -> Cell:
     )
 
 
-def _figure(cell: Cell, *, is_estimate: bool) -> Figure | None:
+def _figure(cell: Cell, *, is_estimate: bool) -> IntervalFigure | None:
     if cell.value is None:
         return None
     if is_estimate:
-        return Figure(cell.value, cell.ci95_low, cell.ci95_high)
-    return Figure(cell.value, cell.value, cell.value)
+        return IntervalFigure(cell.value, cell.ci95_low, cell.ci95_high)
+    return IntervalFigure(cell.value, cell.value, cell.value)

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from backend.common.rest.table import Kind
+from backend.common.rest.table import ColumnType
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import Filter
@@ -23,7 +23,7 @@ def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
 
 
 def _meets(cell: Any, condition: Filter) -> bool:
-    if COLUMN[condition.column].kind is Kind.WORDS:
+    if COLUMN[condition.column].kind is ColumnType.WORDS:
         is_any = not set(condition.values).isdisjoint((cell or "").split())
         return is_any != (condition.operator == "!")
     if cell is None:

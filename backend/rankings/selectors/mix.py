@@ -8,7 +8,7 @@ from uuid import UUID
 from backend.benchmarks.models import Source
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.metrics import METRICS
-from backend.domain.mix import MIX, Part, mix_log, mixed
+from backend.domain.mix import MIX, MixPart, mix_log, mixed
 from backend.rankings.selectors.scores import Score
 
 WEAKEST_FIRST = (Source.PUBLISHED, Source.IMPORTED, Source.MEASURED)
@@ -42,7 +42,7 @@ def mix(
         raise InvalidParameters([("base", _fault(base, slugs, lacking))])
     if not complete:
         return Mix({}, lacking, None)
-    parts = [Part(METRICS[key], weight) for key, weight in weights]
+    parts = [MixPart(METRICS[key], weight) for key, weight in weights]
     chosen = base or min(complete)
     columns = [scores[key] for key in keys]
     baseline_log = mix_log(parts, [c[complete[chosen]].summary.value for c in columns])
@@ -57,7 +57,7 @@ def _fault(base: str, slugs: Mapping[UUID, str], lacking: Mapping[UUID, tuple[st
     return f"{base} has no score for {', '.join(names)}"
 
 
-def _score(parts: Sequence[Part], of: Sequence[Score], baseline_log: float) -> Score:
+def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -> Score:
     """One offer's scores in one; what they rest on is the least that holds for all of them."""
     return Score(
         metric=MIX,

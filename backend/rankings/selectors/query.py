@@ -24,7 +24,7 @@ from backend.common.rest.parameters import (
     unknown_warning,
     whole,
 )
-from backend.common.rest.table import Kind
+from backend.common.rest.table import ColumnType
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
 from backend.domain.pricing.extras import DISK, EGRESS, IP, Wanted
@@ -454,10 +454,10 @@ def _value(column: RankingColumn, value: str) -> Any:
         return one_of(column.choices)(value)
     if column.kind.is_numeric:
         return number(value)
-    if column.kind is Kind.BOOLEAN:
+    if column.kind is ColumnType.BOOLEAN:
         return boolean(value)
-    if column.kind is Kind.DATE:
+    if column.kind is ColumnType.DATE:
         return day(value)
-    if column.kind is Kind.TIME:
+    if column.kind is ColumnType.TIME:
         return time(value)
     return value

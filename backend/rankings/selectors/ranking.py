@@ -25,7 +25,7 @@ from backend.domain.ranking import (
     Candidate,
     RankedRow,
     Worth,
-    placed,
+    ranked_rows,
     sorted_none_last,
     worth,
 )
@@ -286,7 +286,7 @@ def _placed(
     known = [(row.candidate, row.worth) for row in listed if row.candidate]
     rows = [
         _row(of[place.candidate.offer_id], place, place.missing)
-        for place in placed(known, query.ranked_metric)
+        for place in ranked_rows(known, query.ranked_metric)
     ]
     return rows, [_row(row.base, None, row.base.missing) for row in listed if not row.candidate]
 

@@ -16,12 +16,20 @@ from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, UnknownRate
-from backend.domain.fleets import Demand, Figure, Fleet, Requirement, Rule, Server, rule_of
+from backend.domain.fleets import (
+    Fleet,
+    FleetTarget,
+    Requirement,
+    Rule,
+    ServerFigure,
+    ServerType,
+    rule_of,
+)
 from backend.domain.metrics import METRICS
 from backend.domain.money import RateTable
 from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
 from backend.domain.requirement_document import RequirementDocument
-from backend.domain.requirements import Failure, Solution, solved
+from backend.domain.requirements import InfeasibleOffer, Solution, solved
 from backend.domain.stats import UNFIT
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
 from backend.rankings.selectors.prices import ONCE
@@ -77,7 +85,7 @@ class Answer:
     requirement: Requirement
     fleets: Sequence[FleetLine]
     fleet_count: int
-    failures: Sequence[Failure]
+    failures: Sequence[InfeasibleOffer]
     floor: Decimal | None
     basis: Mapping[str, Any]
     data_version: int
@@ -136,10 +144,11 @@ def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuer
 
 def _requirement(asked: RequirementDocument) -> Requirement:
     demands = [
-        Demand(metric, amount, rule_of(METRICS[metric])) for metric, amount in asked.targets.items()
+        FleetTarget(metric, amount, rule_of(METRICS[metric]))
+        for metric, amount in asked.targets.items()
     ]
     demands += [
-        Demand(name, amount)
+        FleetTarget(name, amount)
         for name in (RAM, DISK_GB)
         if (amount := getattr(asked, name)) is not None
     ]
@@ -158,7 +167,7 @@ def _basis(main: Ranking) -> dict[str, Any]:
 
 def _servers(
     rows: Mapping[str, RankingRow], asked: RequirementDocument, query: RankingQuery
-) -> list[Server]:
+) -> list[ServerType]:
     further = [key for key in asked.targets if key != query.metric]
     needs_traffic = asked.egress_gb_per_month is not None
     offers = _offers() if further or needs_traffic else {}
@@ -191,7 +200,7 @@ def _server(
     asked: RequirementDocument,
     query: RankingQuery,
     traffic: "_Traffic | None",
-) -> Server:
+) -> ServerType:
     summaries = {key: score.summary for key, score in scores.items()}
     figures = {
         key: _figure(key, found.value, found.ci95_low, found.ci95_high)
@@ -204,12 +213,12 @@ def _server(
         unfit += [] if UNFIT.isdisjoint(row.flags.split()) else [query.metric]
     for name, size in ((RAM, row.ram_gib), (DISK_GB, _disk_gb(row, query))):
         if size is not None:
-            figures[name] = Figure(exact_decimal(size), exact_decimal(size))
+            figures[name] = ServerFigure(exact_decimal(size), exact_decimal(size))
     bill = traffic.bill(row, asked) if traffic else _NO_BILL
-    return Server(
+    return ServerType(
         offer_id=row.offer_id,
         provider=row.provider,
-        place=f"{row.provider} {row.region}",
+        location=f"{row.provider} {row.region}",
         price=row.price or Decimal(0),
         figures=figures,
         refusal=_refusal(row, asked, unfit),
@@ -231,9 +240,9 @@ def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) 
     return f"its {unfit[0]} was measured disturbed or from a cache" if unfit else ""
 
 
-def _figure(metric: str, score: float, low: float | None, high: float | None) -> Figure:
+def _figure(metric: str, score: float, low: float | None, high: float | None) -> ServerFigure:
     worst = low if METRICS[metric].is_higher_better else high
-    return Figure(exact_decimal(score), None if worst is None else exact_decimal(worst))
+    return ServerFigure(exact_decimal(score), None if worst is None else exact_decimal(worst))
 
 
 def _disk_gb(row: RankingRow, query: RankingQuery) -> float | None:
@@ -338,7 +347,7 @@ def _sum(sizes: Iterable[tuple[float | None, int]]) -> Decimal | None:
 def _headroom(fleet: Fleet, requirement: Requirement) -> dict[str, Decimal]:
     """Given over asked for, 1 and more; asked for over given where less is better."""
     found = {}
-    for demand in requirement.demands:
+    for demand in requirement.targets:
         pair = (fleet.given[demand.name], demand.amount)
         over, under = pair[::-1] if demand.rule is Rule.AT_MOST else pair
         found[demand.name] = EXACT.divide(over, under)

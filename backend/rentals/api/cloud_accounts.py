@@ -18,8 +18,8 @@ from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
@@ -37,27 +37,27 @@ from backend.rentals.services.cloud_accounts import (
 CHECK_WAIT_S = 10.0
 CHECK_POLL_S = 0.1
 ACCOUNT_COLUMNS = (
-    Column("id", Kind.TEXT, "Identifier"),
-    Column("name", Kind.TEXT, "Name as given"),
-    Column("provider", Kind.TEXT, "aws, gcp, hetzner, …"),
-    Column("access", Kind.TEXT, "workload_identity, assume_role, token or static_key"),
-    Column("regions", Kind.WORDS, "Where machines may be rented"),
-    Column("enabled", Kind.BOOLEAN, "Whether machines are rented there"),
-    Column("has_secret", Kind.BOOLEAN, "Whether a secret is kept"),
-    Column("static_key", Kind.BOOLEAN, "Whether a long-lived key is stored although keyless access is available"),
-    Column("secret_set_at", Kind.TIME, "When the secret was given"),
-    Column("secret_age", Kind.INTEGER, "Age of the secret", "d"),
-    Column("last_used_at", Kind.TIME, "When a worker used the access last, to the minute"),
-    Column("identity", Kind.TEXT, "Who the provider says we are"),
-    Column("checking", Kind.BOOLEAN, "Whether the provider is being asked"),
-    Column("checked_at", Kind.TIME, "When the provider was asked last"),
-    Column("check_error", Kind.TEXT, "Why the provider did not say who we are"),
-    Column("machines", Kind.INTEGER, "Machines that may exist"),
-    Column("max_machines", Kind.INTEGER, "Machines that may exist at once"),
-    Column("budget", Kind.DECIMAL, "The most that a calendar month may cost; empty = no cap"),
-    Column("budget_currency", Kind.TEXT, "Currency of the budget"),
-    Column("reaped_at", Kind.TIME, "When its machines were last compared with ours"),
-    Column("reap_error", Kind.TEXT, "Why they could not be"),
+    Column("id", ColumnType.TEXT, "Identifier"),
+    Column("name", ColumnType.TEXT, "Name as given"),
+    Column("provider", ColumnType.TEXT, "aws, gcp, hetzner, …"),
+    Column("access", ColumnType.TEXT, "workload_identity, assume_role, token or static_key"),
+    Column("regions", ColumnType.WORDS, "Where machines may be rented"),
+    Column("enabled", ColumnType.BOOLEAN, "Whether machines are rented there"),
+    Column("has_secret", ColumnType.BOOLEAN, "Whether a secret is kept"),
+    Column("static_key", ColumnType.BOOLEAN, "Whether a long-lived key is stored although keyless access is available"),
+    Column("secret_set_at", ColumnType.TIME, "When the secret was given"),
+    Column("secret_age", ColumnType.INTEGER, "Age of the secret", "d"),
+    Column("last_used_at", ColumnType.TIME, "When a worker used the access last, to the minute"),
+    Column("identity", ColumnType.TEXT, "Who the provider says we are"),
+    Column("checking", ColumnType.BOOLEAN, "Whether the provider is being asked"),
+    Column("checked_at", ColumnType.TIME, "When the provider was asked last"),
+    Column("check_error", ColumnType.TEXT, "Why the provider did not say who we are"),
+    Column("machines", ColumnType.INTEGER, "Machines that may exist"),
+    Column("max_machines", ColumnType.INTEGER, "Machines that may exist at once"),
+    Column("budget", ColumnType.DECIMAL, "The most that a calendar month may cost; empty = no cap"),
+    Column("budget_currency", ColumnType.TEXT, "Currency of the budget"),
+    Column("reaped_at", ColumnType.TIME, "When its machines were last compared with ours"),
+    Column("reap_error", ColumnType.TEXT, "Why they could not be"),
 )  # fmt: skip
 
 
@@ -196,11 +196,13 @@ class CloudAccountsView(ListView):
     columns = ACCOUNT_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
         rows = accounts_visible(workspace_of(request)).order_by("created_at", "id")
-        return Listing(ACCOUNT_COLUMNS, rows, rows.count(), cells=_row, warnings=warnings, **paging)
+        return ListAnswer(
+            ACCOUNT_COLUMNS, rows, rows.count(), cells=_row, warnings=warnings, **paging
+        )
 
     @extend_schema(request=AccountDocument, responses={201: AccountDetail})
     def post(self, request: Request, **_: Any) -> Response:

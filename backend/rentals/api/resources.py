@@ -11,8 +11,8 @@ from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.costs import resource_cost
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import FilteredListView, Listing
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import FilteredListView, ListAnswer
 from backend.rentals.selectors.resources import resources_visible
 
 
@@ -28,35 +28,35 @@ class ResourcesView(FilteredListView):
         "campaign": ("run__campaign_id", identifier),
     }
     columns = (
-        Column("id", Kind.TEXT, "Identifier, which is the launch token at the provider"),
-        Column("state", Kind.TEXT, "wanted, reserved, called, created or gone"),
-        Column("run", Kind.TEXT, "Identifier of the run that it is rented for"),
-        Column("offer", Kind.TEXT, "Slug of the offer"),
-        Column("provider", Kind.TEXT, "Slug of the provider"),
-        Column("account", Kind.TEXT, "Identifier of the cloud account"),
-        Column("machine_type", Kind.TEXT, "The provider's name of the type"),
-        Column("region", Kind.TEXT, "Region"),
-        Column("zone", Kind.TEXT, "Zone"),
-        Column("purchase_model", Kind.TEXT, "on_demand or spot"),
-        Column("provider_id", Kind.TEXT, "The provider's name of the machine"),
-        Column("called_at", Kind.TIME, "When the provider was asked for it"),
-        Column("launched_at", Kind.TIME, "When it began, by the provider's word"),
-        Column("expires_at", Kind.TIME, "When it ends itself at the latest"),
-        Column("gone_at", Kind.TIME, "When it was over"),
-        Column("reserved", Kind.DECIMAL, "What it may cost at most"),
-        Column("cost", Kind.DECIMAL, "What it has cost so far"),
-        Column("currency", Kind.TEXT, "Currency of both"),
-        Column("last_error", Kind.TEXT, "What the provider refused last"),
-        Column("created_at", Kind.TIME, "When the run was asked for"),
+        Column("id", ColumnType.TEXT, "Identifier, which is the launch token at the provider"),
+        Column("state", ColumnType.TEXT, "wanted, reserved, called, created or gone"),
+        Column("run", ColumnType.TEXT, "Identifier of the run that it is rented for"),
+        Column("offer", ColumnType.TEXT, "Slug of the offer"),
+        Column("provider", ColumnType.TEXT, "Slug of the provider"),
+        Column("account", ColumnType.TEXT, "Identifier of the cloud account"),
+        Column("machine_type", ColumnType.TEXT, "The provider's name of the type"),
+        Column("region", ColumnType.TEXT, "Region"),
+        Column("zone", ColumnType.TEXT, "Zone"),
+        Column("purchase_model", ColumnType.TEXT, "on_demand or spot"),
+        Column("provider_id", ColumnType.TEXT, "The provider's name of the machine"),
+        Column("called_at", ColumnType.TIME, "When the provider was asked for it"),
+        Column("launched_at", ColumnType.TIME, "When it began, by the provider's word"),
+        Column("expires_at", ColumnType.TIME, "When it ends itself at the latest"),
+        Column("gone_at", ColumnType.TIME, "When it was over"),
+        Column("reserved", ColumnType.DECIMAL, "What it may cost at most"),
+        Column("cost", ColumnType.DECIMAL, "What it has cost so far"),
+        Column("currency", ColumnType.TEXT, "Currency of both"),
+        Column("last_error", ColumnType.TEXT, "What the provider refused last"),
+        Column("created_at", ColumnType.TIME, "When the run was asked for"),
     )
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         if not request.user.is_authenticated:
             raise NotAuthenticated
         conditions, shown = self.asked(request)
         resources = resources_visible(workspace_of(request)).filter(**conditions)
         resources = resources.order_by("-created_at", "id")
-        return Listing(self.columns, resources, resources.count(), cells=_cells, **shown)
+        return ListAnswer(self.columns, resources, resources.count(), cells=_cells, **shown)
 
 
 def _cells(resource: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ Fields = serializers.DictField
 
 
 class ScenarioChange(Strict):
-    """Members to put in the place of those of the document; null takes one away."""
+    """Members that replace those of the document; null takes one away."""
 
     name = TextField(required=False, max_length=100)
     horizon = Fields(required=False)

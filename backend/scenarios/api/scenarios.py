@@ -14,8 +14,8 @@ from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ, WRITE
 from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import DIALECT, Listing, ListView, View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.scenarios.api.documents import (
@@ -26,7 +26,7 @@ from backend.scenarios.api.documents import (
 )
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
-    scenario_found,
+    scenario_by_slug,
     scenario_result,
     scenarios_visible,
     simulated,
@@ -42,21 +42,21 @@ from backend.scenarios.services.scenarios import (
 )
 
 COLUMNS = (
-    Column("slug", Kind.TEXT, "Name in addresses, which never changes"),
-    Column("name", Kind.TEXT, "Name for people"),
-    Column("template", Kind.TEXT, "Template that it was opened from"),
-    Column("created_by", Kind.TEXT, "User name, or token and its name"),
-    Column("created_at", Kind.TIME, "When it was made"),
-    Column("updated_at", Kind.TIME, "When it was last changed"),
-    Column("frozen_at", Kind.TIME, "Since when it never changes"),
-    Column("note", Kind.TEXT, "Words for what was frozen"),
-    Column("data_version", Kind.INTEGER, "State of the data that it was frozen at"),
+    Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
+    Column("name", ColumnType.TEXT, "Name for people"),
+    Column("template", ColumnType.TEXT, "Template that it was opened from"),
+    Column("created_by", ColumnType.TEXT, "User name, or token and its name"),
+    Column("created_at", ColumnType.TIME, "When it was made"),
+    Column("updated_at", ColumnType.TIME, "When it was last changed"),
+    Column("frozen_at", ColumnType.TIME, "Since when it never changes"),
+    Column("note", ColumnType.TEXT, "Words for what was frozen"),
+    Column("data_version", ColumnType.INTEGER, "State of the data that it was frozen at"),
 )
 
 
-def found(request: Request, slug: str) -> Scenario:
+def requested_scenario(request: Request, slug: str) -> Scenario:
     """The scenario of this slug in the caller's workspace."""
-    scenario = scenario_found(workspace_slug(request), slug)
+    scenario = scenario_by_slug(workspace_slug(request), slug)
     if scenario is None:
         raise Http404
     return scenario
@@ -98,11 +98,11 @@ class ScenariosView(ListView):
     parser_classes = (ExactJSONParser,)
     most_bytes = MOST_BYTES
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
         rows = scenarios_visible(workspace_of(request))
-        return Listing(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
 
     @extend_schema(request=ScenarioDocument, responses={201: ScenarioDetail, 413: Problem})
     def post(self, request: Request, **_: Any) -> Response:
@@ -122,7 +122,7 @@ class ScenarioView(View):
 
     @extend_schema(operation_id="scenarios_get", responses={200: ScenarioDetail})
     def get(self, request: Request, slug: str) -> Response:
-        return Response(_detail(found(request, slug)))
+        return Response(_detail(requested_scenario(request, slug)))
 
     @extend_schema(
         operation_id="scenarios_change",
@@ -130,10 +130,10 @@ class ScenarioView(View):
         responses={200: ScenarioDetail, 409: Problem, 413: Problem},
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Put members in the place of those of the document; null takes one away."""
+        """Replace members of the document; null takes one away."""
         if not isinstance(request.data, Mapping):
             raise InvalidDocument([("", "an object is needed")])
-        scenario = found(request, slug)
+        scenario = requested_scenario(request, slug)
         merged = {**scenario.document, **request.data}
         document = {k: v for k, v in merged.items() if v is not None or k not in request.data}
         try:
@@ -145,7 +145,7 @@ class ScenarioView(View):
     @extend_schema(operation_id="scenarios_delete", responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:
         """Remove it, frozen or not."""
-        scenario_delete(scenario=found(request, slug), actor=actor(request))
+        scenario_delete(scenario=requested_scenario(request, slug), actor=actor(request))
         return Response(status=204)
 
 
@@ -157,7 +157,7 @@ class ScenarioResultView(View):
         responses={200: ScenarioResult, 409: Problem, 422: Problem, 503: Problem},
     )
     def get(self, request: Request, slug: str) -> Response:
-        scenario = found(request, slug)
+        scenario = requested_scenario(request, slug)
         try:
             return Response(scenario_result(scenario))
         except InvalidDocument as error:
@@ -174,7 +174,7 @@ class ScenarioDuplicateView(View):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Copy it, also a frozen one; the copy may be changed."""
-        copy = scenario_duplicate(scenario=found(request, slug), actor=actor(request))
+        copy = scenario_duplicate(scenario=requested_scenario(request, slug), actor=actor(request))
         return Response(_detail(copy), status=201)
 
 
@@ -192,7 +192,7 @@ class ScenarioFreezeView(View):
         """Keep document, prices, scores and result as they are now."""
         given = ScenarioNote(data=request.data)
         given.is_valid(raise_exception=True)
-        scenario = found(request, slug)
+        scenario = requested_scenario(request, slug)
         try:
             frozen = scenario_freeze(
                 scenario=scenario, note=given.validated_data["note"], actor=actor(request)

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 
 from backend.common.rest.parameters import PAGING, InvalidParameters, one_of, read, whole
 from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, Kind
-from backend.common.rest.views import MAX_EXPORT_ROWS, Listing, ListView
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import MAX_EXPORT_ROWS, ListAnswer, ListView
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.series import MOST_POINTS
-from backend.scenarios.api.scenarios import found
+from backend.scenarios.api.scenarios import requested_scenario
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import scenario_series
 
@@ -23,26 +23,26 @@ Rows = Iterator[dict[str, Any]]
 COLUMN = {
     column.name: column
     for column in (
-        Column("at", Kind.TIME, "Start of the point"),
-        Column("month", Kind.TEXT, "Calendar month, UTC"),
-        Column("share", Kind.NUMBER, "Of the time, from the busiest on", "ratio"),
-        Column("option", Kind.TEXT, "Name of the option"),
-        Column("demand", Kind.NUMBER, "Asked for", "unit of the demand"),
-        Column("running", Kind.NUMBER, "Servers that are paid", "servers"),
-        Column("serving", Kind.NUMBER, "Servers in service", "servers"),
-        Column("carried", Kind.NUMBER, "What those in service carry", "unit of the demand"),
-        Column("base", Kind.NUMBER, "Servers that the base pays", "servers"),
-        Column("burst", Kind.NUMBER, "Servers beyond it", "servers"),
-        Column("unserved", Kind.NUMBER, "Demand that nobody carried", "unit of the demand"),
-        Column("cost", Kind.DECIMAL, "All of the month", "currency"),
+        Column("at", ColumnType.TIME, "Start of the point"),
+        Column("month", ColumnType.TEXT, "Calendar month, UTC"),
+        Column("share", ColumnType.NUMBER, "Of the time, from the busiest on", "ratio"),
+        Column("option", ColumnType.TEXT, "Name of the option"),
+        Column("demand", ColumnType.NUMBER, "Asked for", "unit of the demand"),
+        Column("running", ColumnType.NUMBER, "Servers that are paid", "servers"),
+        Column("serving", ColumnType.NUMBER, "Servers in service", "servers"),
+        Column("carried", ColumnType.NUMBER, "What those in service carry", "unit of the demand"),
+        Column("base", ColumnType.NUMBER, "Servers that the base pays", "servers"),
+        Column("burst", ColumnType.NUMBER, "Servers beyond it", "servers"),
+        Column("unserved", ColumnType.NUMBER, "Demand that nobody carried", "unit of the demand"),
+        Column("cost", ColumnType.DECIMAL, "All of the month", "currency"),
         *(
-            Column(name, Kind.DECIMAL, f"Of it for {name}", "currency")
+            Column(name, ColumnType.DECIMAL, f"Of it for {name}", "currency")
             for name in ("compute", "egress", "storage", "staff", "fixed", "setup")
         ),
-        Column("paid", Kind.DECIMAL, "Paid by the end of the month", "currency"),
-        Column("exit", Kind.DECIMAL, "What leaving then still costs", "currency"),
-        Column("unserved_share", Kind.NUMBER, "Unserved of the demand", "ratio"),
-        Column("currency", Kind.TEXT, "Currency of the amounts"),
+        Column("paid", ColumnType.DECIMAL, "Paid by the end of the month", "currency"),
+        Column("exit", ColumnType.DECIMAL, "What leaving then still costs", "currency"),
+        Column("unserved_share", ColumnType.NUMBER, "Unserved of the demand", "ratio"),
+        Column("currency", ColumnType.TEXT, "Currency of the amounts"),
     )
 }
 
@@ -144,17 +144,17 @@ class ScenarioSeriesView(ListView):
             **super().parameter_readers(),
         }
 
-    def listing(self, request: Request) -> Listing:
+    def listing(self, request: Request) -> ListAnswer:
         asked, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
         paging = {name: asked[name] for name in PAGING if name in asked}
         names, rows_of = TABLES[asked.get("table", "steps")]
-        scenario = found(request, self.kwargs["slug"])
+        scenario = requested_scenario(request, self.kwargs["slug"])
         try:
             of = scenario_series(scenario, most_points=_points(scenario, asked.get("points")))
         except InvalidDocument as error:
             raise Conflict(f"it has no result any more: {error}") from error
         rows = list(rows_of(of))
-        return Listing(
+        return ListAnswer(
             columns=tuple(COLUMN[name] for name in names),
             rows=rows,
             count=len(rows),

@@ -29,16 +29,16 @@ class DocumentCommand(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(answer, indent=1))
             return
-        for line in self.told(answer):
+        for line in self.lines(answer):
             self.stdout.write(line)
 
     def answer(self, document: Any) -> dict[str, Any]:
         """The answer of the API; raises DomainError."""
         raise AssertionError("a command answers its document")
 
-    def told(self, answer: Mapping[str, Any]) -> list[str]:
+    def lines(self, answer: Mapping[str, Any]) -> list[str]:
         """The answer as lines of text."""
-        raise AssertionError("a command tells its answer")
+        raise AssertionError("a command prints its answer")
 
 
 def _read(file: str) -> Any:

@@ -33,15 +33,15 @@ def capacities_put(
     is_scored = METRIC in capacity or UNITS in capacity
     key, units = _asked(capacity, faults) if is_scored else ("", Fraction(1))
     ids = {offer.pk for _, offer in parts.values()}
-    wanted = [name for name in (key, BOOT) if name]
-    found = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=wanted)}
+    metrics = [name for name in (key, BOOT) if name]
+    scores = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=metrics)}
     if key:
-        _put(parts, key, units, found, faults)
-        _told(parts, key, found, assumptions)
+        _put(parts, key, units, scores, faults)
+        _note_scores(parts, key, scores, assumptions)
     if is_scored:
         document["capacity"] = {k: v for k, v in capacity.items() if k not in {METRIC, UNITS}}
-    _told(parts, BOOT, found, assumptions)
-    _spread(document, parts, key, found, assumptions)
+    _note_scores(parts, BOOT, scores, assumptions)
+    _spread(document, parts, key, scores, assumptions)
 
 
 def _asked(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:
@@ -59,11 +59,11 @@ def _asked(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fr
     return metric.key, units
 
 
-def _put(parts: Parts, key: str, units: Fraction, found: Scores, faults: dict[str, str]) -> None:
+def _put(parts: Parts, key: str, units: Fraction, scores: Scores, faults: dict[str, str]) -> None:
     for pointer, (part, offer) in parts.items():
         if part.get("capacity") is not None:
             continue
-        score = found.get((offer.pk, key))
+        score = scores.get((offer.pk, key))
         if score is None:
             faults[f"{pointer}/price/offer"] = f"{key} of {offer.slug} is not known"
             continue
@@ -72,9 +72,9 @@ def _put(parts: Parts, key: str, units: Fraction, found: Scores, faults: dict[st
         part["capacity"] = text(quotient)
 
 
-def _told(parts: Parts, key: str, found: Scores, assumptions: list[Assumption]) -> None:
+def _note_scores(parts: Parts, key: str, scores: Scores, assumptions: list[Assumption]) -> None:
     for offer in {offer.pk: offer for _, offer in parts.values()}.values():
-        score = found.get((offer.pk, key))
+        score = scores.get((offer.pk, key))
         if score is not None:
             assumptions.append(
                 {
@@ -100,7 +100,7 @@ def _spread(
     document: dict[str, Any],
     parts: Parts,
     key: str,
-    found: Scores,
+    scores: Scores,
     assumptions: list[Assumption],
 ) -> None:
     """The widest spread of the offers, where the document asks for uncertainty and states none."""
@@ -109,13 +109,15 @@ def _spread(
         return
     offers = {offer.pk for _, offer in parts.values()}
     for name, metric in (("score_cv", key), ("boot_cv", BOOT)):
-        spreads = [_cv(score) for (pk, of), score in found.items() if of == metric and pk in offers]
+        spreads = [
+            _cv(score) for (pk, of), score in scores.items() if of == metric and pk in offers
+        ]
         known = [spread for spread in spreads if spread is not None]
         if known and asked.get(name) is None:
             asked = {**asked, name: text(Decimal(max(known)).quantize(Decimal("0.000001")))}
             source = f"half the 95 % interval of {metric} over 1.96, the widest of the offers"
-            told = {"name": name, "value": asked[name], "unit": "ratio", "source": source}
-            assumptions.append(told)
+            assumption = {"name": name, "value": asked[name], "unit": "ratio", "source": source}
+            assumptions.append(assumption)
     document["uncertainty"] = asked
 
 

@@ -28,7 +28,7 @@ Assumption = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Quote:
+class OfferQuote:
     """An offer with the observation that prices it; `listed` is its price without a commitment."""
 
     offer: Offer
@@ -39,14 +39,14 @@ class Quote:
 
 @dataclass(frozen=True)
 class Exchange:
-    """The currency that is wanted, the rates known, and the day on which it is asked."""
+    """The currency to convert to, the rates known, and the day of the request."""
 
     currency: str
     rates: RateTable
     today: dt.date
 
     def rate(self, quoted: str) -> tuple[Decimal, dt.date | None]:
-        """Units of the wanted currency for one of `quoted`; InvalidValue where it is not known."""
+        """Units of the target currency for one of `quoted`; InvalidValue where it is not known."""
         try:
             return self.rates.rate(quoted, self.currency)
         except UnknownRate as error:
@@ -54,8 +54,8 @@ class Exchange:
             raise InvalidValue("currency", detail) from None
 
 
-def plain_price(quote: Quote, beside: Mapping[str, Any], into: Exchange) -> dict[str, Any]:
-    """The price in the wanted currency; `beside` holds what a person states, which wins.
+def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) -> dict[str, Any]:
+    """The price in the target currency; `beside` holds what a person states, which wins.
 
     Raises InvalidValue with the field of the price.
     """
@@ -66,17 +66,17 @@ def plain_price(quote: Quote, beside: Mapping[str, Any], into: Exchange) -> dict
     charge = quote.choice.charge
     converted = charge if rate == 1 else charge.times(rate)
     billing, amount, unit, fields = _billed(quote, converted, is_own=document is not None)
-    wanted = beside.get("billing", billing)
-    if billing == "savings" and wanted == billing:
+    chosen = beside.get("billing", billing)
+    if billing == "savings" and chosen == billing:
         amount, fields = _savings(quote, charge, rate)
-    told = {"amount": text(amount), "currency": into.currency, "unit": unit, "billing": wanted}
-    return {**told, **(fields if wanted == billing else {}), **beside}
+    price = {"amount": text(amount), "currency": into.currency, "unit": unit, "billing": chosen}
+    return {**price, **(fields if chosen == billing else {}), **beside}
 
 
 Billed = tuple[str, Decimal, str, dict[str, Any]]
 
 
-def _billed(quote: Quote, charge: Charge, *, is_own: bool) -> Billed:
+def _billed(quote: OfferQuote, charge: Charge, *, is_own: bool) -> Billed:
     """Billing rule, amount, its unit, and the rule's own fields."""
     model, unit, amount = quote.observation.purchase_model, charge.unit, charge.amount
     if unit == "year":
@@ -116,7 +116,7 @@ def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
     return "reserved", amount, "hour", fields
 
 
-def _by_month(quote: Quote, charge: Charge, amount: Decimal, *, is_own: bool) -> Billed:
+def _by_month(quote: OfferQuote, charge: Charge, amount: Decimal, *, is_own: bool) -> Billed:
     if is_own:
         return "monthly", amount, "month", {"month_convention": HOURS_PER_MONTH}
     months = quote.observation.minimum_months
@@ -128,7 +128,7 @@ def _by_month(quote: Quote, charge: Charge, amount: Decimal, *, is_own: bool) ->
     return "dedicated", amount, "month", fields
 
 
-def _savings(quote: Quote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict[str, Any]]:
+def _savings(quote: OfferQuote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict[str, Any]]:
     """The price without a commitment, and what the plan takes off it."""
     listed = quote.listed
     if listed is None or listed.unit != charge.unit or listed.currency != quote.choice.currency:
@@ -138,7 +138,7 @@ def _savings(quote: Quote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict
     return DIGITS.multiply(listed.amount, rate), {"discount": text(max(Decimal(0), discount))}
 
 
-def _hardware(quote: Quote) -> dict[str, Any] | None:
+def _hardware(quote: OfferQuote) -> dict[str, Any] | None:
     """The document of own hardware that the price was calculated from."""
     try:
         return dict(quote.observation.hardware.document)
@@ -146,19 +146,19 @@ def _hardware(quote: Quote) -> dict[str, Any] | None:
         return None
 
 
-def assumed(quote: Quote, into: Exchange) -> Assumption:
+def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
     """The price as quoted, its day and its source; the rate, where it was converted."""
     choice = quote.choice
     rate, rate_date = into.rate(choice.currency)
     age = (into.today - choice.observed_on).days
     words = [f"read on {choice.observed_on}, {age} days ago", quote.observation.source]
     if rate_date is not None:
-        told = text(SHOWN.plus(rate))
-        words.append(f"converted at {told} {into.currency}/{choice.currency} of {rate_date}")
+        shown_rate = text(SHOWN.plus(rate))
+        words.append(f"converted at {shown_rate} {into.currency}/{choice.currency} of {rate_date}")
     if choice.is_missing:
         words.append("its list does not contain it any more")
     if choice.is_gross:
-        words.append("holds tax at a rate that is not known")
+        words.append("includes tax at a rate that is not known")
     return {
         "name": f"price of {quote.offer.slug} ({choice.price_term})",
         "value": text(choice.charge.amount),

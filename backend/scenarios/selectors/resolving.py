@@ -1,4 +1,4 @@
-"""Prices and capacities from the catalog in the place of the offers that a document names.
+"""Prices and capacities from the catalog instead of the offers that a document names.
 
 A price `{"offer": slug, "term": …}` or `{"price_observation": id}` becomes a plain one, billed as
 its provider bills; whatever else stands beside it wins. With `capacity: {"metric",
@@ -31,7 +31,7 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.scenarios.selectors.capacities import capacities_put
-from backend.scenarios.selectors.quoted import Exchange, Quote, assumed, plain_price
+from backend.scenarios.selectors.quoted import Exchange, OfferQuote, assumed, plain_price
 
 OFFER, OBSERVATION, TERM, CURRENCY = "offer", "price_observation", "term", "currency"
 NAMED = (OFFER, OBSERVATION)
@@ -42,7 +42,7 @@ Assumption = dict[str, str]
 
 
 class Resolved(NamedTuple):
-    """A document without offers, what was put in their place, and the state of the data."""
+    """A document without offers, what replaced them, and the state of the data."""
 
     document: Any
     assumptions: tuple[Assumption, ...]
@@ -50,7 +50,7 @@ class Resolved(NamedTuple):
 
 
 @dataclass
-class Place:
+class CatalogPart:
     """A part whose price comes from the catalog."""
 
     pointer: str
@@ -58,7 +58,7 @@ class Place:
     part: dict[str, Any]
     price: Mapping[str, Any]
     """As stated."""
-    quote: Quote | None = None
+    quote: OfferQuote | None = None
 
 
 def resolved(
@@ -70,40 +70,40 @@ def resolved(
     any other fault of the document is left to the domain.
     """
     version = data_version()
-    opened, places = _opened(document)
+    opened, entries = _opened(document)
     faults: dict[str, str] = {}
     assumptions: list[Assumption] = []
-    if places:
-        _quote(places, workspace_slug, faults)
-        into = Exchange(_currency(opened, places), rate_table(today), today)
-        assumptions += _priced(places, into, faults)
+    if entries:
+        _quote(entries, workspace_slug, faults)
+        into = Exchange(_currency(opened, entries), rate_table(today), today)
+        assumptions += _priced(entries, into, faults)
     if isinstance(opened, dict):
-        offers = {p.pointer: (p.part, p.quote.offer) for p in places if p.quote is not None}
+        offers = {p.pointer: (p.part, p.quote.offer) for p in entries if p.quote is not None}
         capacities_put(opened, offers, faults, assumptions)
     if faults:
         raise InvalidDocument(sorted(faults.items()))
     return Resolved(opened, tuple(assumptions), version)
 
 
-def _opened(document: object) -> tuple[Any, list[Place]]:
+def _opened(document: object) -> tuple[Any, list[CatalogPart]]:
     """A copy of the document as deep as it will be changed, and the parts to be changed."""
     if not isinstance(document, Mapping) or not isinstance(document.get("options"), list):
         return document, []
     opened = {**document, "options": list(document["options"])}
-    places: list[Place] = []
+    entries: list[CatalogPart] = []
     for n, option in enumerate(opened["options"]):
         if isinstance(option, Mapping) and isinstance(option.get("parts"), list):
             parts = [dict(part) if isinstance(part, Mapping) else part for part in option["parts"]]
             opened["options"][n] = {**option, "parts": parts}
-            places += _places(f"/options/{n}/parts", parts)
-    return opened, places
+            entries += _entries(f"/options/{n}/parts", parts)
+    return opened, entries
 
 
-def _places(pointer: str, parts: Iterable[Any]) -> Iterator[Place]:
+def _entries(pointer: str, parts: Iterable[Any]) -> Iterator[CatalogPart]:
     for m, part in enumerate(parts):
         price = part.get("price") if isinstance(part, dict) else None
         if isinstance(price, Mapping) and any(name in price for name in NAMED):
-            yield Place(f"{pointer}/{m}", part, price)
+            yield CatalogPart(f"{pointer}/{m}", part, price)
 
 
 def _beside(price: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _beside(price: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in price.items() if k not in {*NAMED, TERM, CURRENCY} and v is not None}
 
 
-def _currency(document: Mapping[str, Any], places: Iterable[Place]) -> str:
+def _currency(document: Mapping[str, Any], entries: Iterable[CatalogPart]) -> str:
     """The one currency of a document: as stated by any price, else as all are quoted, else USD."""
     for option in document["options"]:
         parts = option.get("parts") if isinstance(option, Mapping) else None
@@ -120,99 +120,103 @@ def _currency(document: Mapping[str, Any], places: Iterable[Place]) -> str:
             stated = price.get(CURRENCY) if isinstance(price, Mapping) else None
             if isinstance(stated, str) and len(stated) == 3:
                 return stated.upper()
-    quoted = {place.quote.choice.currency for place in places if place.quote}
+    quoted = {entry.quote.choice.currency for entry in entries if entry.quote}
     return quoted.pop() if len(quoted) == 1 else DOLLAR
 
 
-def _priced(places: Iterable[Place], into: Exchange, faults: dict[str, str]) -> list[Assumption]:
+def _priced(
+    entries: Iterable[CatalogPart], into: Exchange, faults: dict[str, str]
+) -> list[Assumption]:
     """Puts a plain price into each part that has a quote; what the prices rest on, each once."""
-    found: list[Assumption] = []
-    for place in places:
-        if place.quote is None:
+    assumptions: list[Assumption] = []
+    for entry in entries:
+        if entry.quote is None:
             continue
         try:
-            place.part["price"] = plain_price(place.quote, _beside(place.price), into)
-            told = assumed(place.quote, into)
+            entry.part["price"] = plain_price(entry.quote, _beside(entry.price), into)
+            assumption = assumed(entry.quote, into)
         except InvalidValue as error:
-            faults[f"{place.pointer}/price/{error.field}"] = error.detail
+            faults[f"{entry.pointer}/price/{error.field}"] = error.detail
         else:
-            found += [] if told in found else [told]
-    return found
+            assumptions += [] if assumption in assumptions else [assumption]
+    return assumptions
 
 
 # --- prices of offers and observations ------------------------------------------------------------
 
 
-def _quote(places: Iterable[Place], workspace_slug: str, faults: dict[str, str]) -> None:
-    """The quote of each place; what is not known is a fault."""
-    by_term: dict[str, list[tuple[Place, str]]] = {}
-    by_id: list[tuple[Place, UUID]] = []
-    for place in places:
-        pointer = f"{place.pointer}/price"
-        if OFFER in place.price and OBSERVATION in place.price:
+def _quote(entries: Iterable[CatalogPart], workspace_slug: str, faults: dict[str, str]) -> None:
+    """The quote of each part; what is not known is a fault."""
+    by_term: dict[str, list[tuple[CatalogPart, str]]] = {}
+    by_id: list[tuple[CatalogPart, UUID]] = []
+    for entry in entries:
+        pointer = f"{entry.pointer}/price"
+        if OFFER in entry.price and OBSERVATION in entry.price:
             faults[f"{pointer}/{OBSERVATION}"] = "one of offer and price_observation is enough"
-        elif OBSERVATION in place.price:
-            if (found := _uuid(place.price[OBSERVATION])) is None:
+        elif OBSERVATION in entry.price:
+            if (observation_id := _uuid(entry.price[OBSERVATION])) is None:
                 faults[f"{pointer}/{OBSERVATION}"] = "the id of a price is needed"
             else:
-                by_id.append((place, found))
+                by_id.append((entry, observation_id))
         else:
-            slug, term = place.price[OFFER], place.price.get(TERM) or ON_DEMAND
+            slug, term = entry.price[OFFER], entry.price.get(TERM) or ON_DEMAND
             if not isinstance(slug, str) or not slug.strip():
                 faults[f"{pointer}/{OFFER}"] = "the slug of an offer is needed"
             elif not isinstance(term, str) or term not in TERMS:
                 faults[f"{pointer}/{TERM}"] = f"{str(term)[:40]!r} is not one of {', '.join(TERMS)}"
             else:
-                by_term.setdefault(term, []).append((place, slug))
+                by_term.setdefault(term, []).append((entry, slug))
     _by_offer(by_term, workspace_slug, faults)
     _by_observation(by_id, workspace_slug, faults)
 
 
 def _by_offer(
-    by_term: Mapping[str, list[tuple[Place, str]]], workspace_slug: str, faults: dict[str, str]
+    by_term: Mapping[str, list[tuple[CatalogPart, str]]],
+    workspace_slug: str,
+    faults: dict[str, str],
 ) -> None:
     slugs = {slug for named in by_term.values() for _, slug in named if SLUG.fullmatch(slug)}
     offers = {o.slug: o for o in offers_visible(workspace_slug).filter(slug__in=slugs)}
     ids = [offer.pk for offer in offers.values()]
-    # A savings plan is told as a discount on the price without a commitment.
-    wanted = {*by_term, *([ON_DEMAND] if any(t.startswith("savings") for t in by_term) else ())}
-    choices = {term: best_prices(PriceBasis(term=term), ids) for term in wanted}
+    # A savings plan is stated as a discount on the price without a commitment.
+    terms = {*by_term, *([ON_DEMAND] if any(t.startswith("savings") for t in by_term) else ())}
+    choices = {term: best_prices(PriceBasis(term=term), ids) for term in terms}
     kept = _observations(c.observation_id for of in choices.values() for c in of.values())
     for term, named in by_term.items():
-        for place, slug in named:
+        for entry, slug in named:
             offer = offers.get(slug)
             choice = choices[term].get(offer.pk) if offer else None
             if offer is None:
-                faults[f"{place.pointer}/price/{OFFER}"] = f"no offer is called {slug[:120]!r}"
+                faults[f"{entry.pointer}/price/{OFFER}"] = f"no offer is called {slug[:120]!r}"
             elif choice is None:
                 detail = f"no {term} price of {slug} is known"
-                faults[f"{place.pointer}/price/{TERM if term != ON_DEMAND else OFFER}"] = detail
+                faults[f"{entry.pointer}/price/{TERM if term != ON_DEMAND else OFFER}"] = detail
             else:
                 listed = choices.get(ON_DEMAND, {}).get(offer.pk)
-                place.quote = Quote(offer, choice, kept[choice.observation_id], listed)
+                entry.quote = OfferQuote(offer, choice, kept[choice.observation_id], listed)
 
 
 def _by_observation(
-    named: list[tuple[Place, UUID]], workspace_slug: str, faults: dict[str, str]
+    named: list[tuple[CatalogPart, UUID]], workspace_slug: str, faults: dict[str, str]
 ) -> None:
     if not named:
         return
     rows = prices_visible(workspace_slug).filter(pk__in=[pk for _, pk in named], is_published=True)
-    told = {
+    prices = {
         row["id"]: row
         for row in rows.annotate(**INCLUDED).values(*dict.fromkeys(TOLD), *INCLUDED, "id")
     }
-    kept = _observations(told)
-    for place, pk in named:
-        row = told.get(pk)
+    kept = _observations(prices)
+    for entry, pk in named:
+        row = prices.get(pk)
         if row is None:
             detail = f"no published price has the id {pk}"
-            faults[f"{place.pointer}/price/{OBSERVATION}"] = detail
+            faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
         elif (choice := _choice(row)) is None:
-            detail = f"the price holds more than the machine: {row['basis']}"
-            faults[f"{place.pointer}/price/{OBSERVATION}"] = detail
+            detail = f"the price includes more than the machine: {row['basis']}"
+            faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
         else:
-            place.quote = Quote(kept[pk].offer, choice, kept[pk], None)
+            entry.quote = OfferQuote(kept[pk].offer, choice, kept[pk], None)
 
 
 def _choice(row: Mapping[str, Any]) -> PriceChoice | None:

@@ -21,7 +21,7 @@ from backend.domain.scenarios.work import ADVICE, MOST_WORK, check_work
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.resolving import resolved
 
-MOST_HELD = 64
+MOST_STORED = 64
 """Results that a process keeps; each has some 10 to 100 kB."""
 
 
@@ -34,7 +34,7 @@ class Simulated:
     data_version: int
 
 
-class _Held:
+class _StoredResults:
     """The last results by their inputs: they follow from nothing else."""
 
     def __init__(self) -> None:
@@ -51,13 +51,13 @@ class _Held:
                 text = json.dumps(simulate(document, check))
             with self._lock:
                 self._texts[key] = text
-                while len(self._texts) > MOST_HELD:
+                while len(self._texts) > MOST_STORED:
                     self._texts.popitem(last=False)
-        found: dict[str, Any] = json.loads(text)
-        return found
+        result: dict[str, Any] = json.loads(text)
+        return result
 
 
-_held = _Held()
+_stored_results = _StoredResults()
 
 
 def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
@@ -65,7 +65,7 @@ def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
     return Scenario.objects.filter(workspace=workspace).defer("document", "resolved", "result")
 
 
-def scenario_found(workspace_slug: str, slug: str) -> Scenario | None:
+def scenario_by_slug(workspace_slug: str, slug: str) -> Scenario | None:
     """The scenario of this slug, with everything."""
     if "\0" in slug:
         return None  # which no database holds
@@ -79,12 +79,12 @@ def simulated(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> S
     The result has, beside the members of the domain's, `data_version`; prices and scores of offers
     are among its assumptions. InvalidDocument names every field that is wrong.
     """
-    found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
-    steps = check_work(found.document, most_steps(MOST_WORK))
-    result = _held.get(found.document, steps)
-    result["assumptions"] += found.assumptions
-    result["data_version"] = found.data_version
-    return Simulated(result, found.document, found.data_version)
+    plain = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    steps = check_work(plain.document, most_steps(MOST_WORK))
+    result = _stored_results.get(plain.document, steps)
+    result["assumptions"] += plain.assumptions
+    result["data_version"] = plain.data_version
+    return Simulated(result, plain.document, plain.data_version)
 
 
 def scenario_result(scenario: Scenario) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def simulated_series(
     most_points: int = MOST_POINTS,
 ) -> dict[str, Any]:
     """Series of a document; InvalidDocument names every field that is wrong."""
-    found = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
-    return _series(found.document, most_points)
+    plain = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    return _series(plain.document, most_points)
 
 
 def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:

@@ -48,20 +48,20 @@ def scenario_create(
 
 @transaction.atomic
 def scenario_update(*, scenario: Scenario, document: object, actor: str) -> Scenario:
-    """Put another document in its place; the slug stays.
+    """Replace its document; the slug stays.
 
     Raises ScenarioFrozen, or InvalidDocument with everything that is wrong.
     """
-    found = _locked(scenario)
-    kept = _checked(found.workspace, document)
-    if kept == found.document:
-        return found
-    changed = [name for name in kept if kept[name] != found.document.get(name)]
-    gone = [name for name in found.document if name not in kept]
-    found.document, found.name = kept, kept["name"]
-    found.save()
-    _record(found, actor, "scenario_update", {"changed": sorted([*changed, *gone])})
-    return found
+    locked = _locked(scenario)
+    kept = _checked(locked.workspace, document)
+    if kept == locked.document:
+        return locked
+    changed = [name for name in kept if kept[name] != locked.document.get(name)]
+    gone = [name for name in locked.document if name not in kept]
+    locked.document, locked.name = kept, kept["name"]
+    locked.save()
+    _record(locked, actor, "scenario_update", {"changed": sorted([*changed, *gone])})
+    return locked
 
 
 @transaction.atomic
@@ -83,14 +83,14 @@ def scenario_freeze(*, scenario: Scenario, note: str = "", actor: str) -> Scenar
     """
     if len(note) > MOST_NOTE or why_not_kept(note):
         raise InvalidValue("/note", f"text of at most {MOST_NOTE} characters is needed")
-    found = _locked(scenario)
-    now = simulated(found.document, workspace_slug=found.workspace.slug)
-    found.resolved, found.result = storable(now.resolved), now.result
-    found.data_version, found.note, found.frozen_at = now.data_version, note, clock.now()
-    found.save()
+    locked = _locked(scenario)
+    now = simulated(locked.document, workspace_slug=locked.workspace.slug)
+    locked.resolved, locked.result = storable(now.resolved), now.result
+    locked.data_version, locked.note, locked.frozen_at = now.data_version, note, clock.now()
+    locked.save()
     detail = {"data_version": now.data_version, "input_sha256": now.result["input_sha256"]}
-    _record(found, actor, "scenario_freeze", detail)
-    return found
+    _record(locked, actor, "scenario_freeze", detail)
+    return locked
 
 
 @transaction.atomic
@@ -102,10 +102,10 @@ def scenario_delete(*, scenario: Scenario, actor: str) -> None:
 
 def _locked(scenario: Scenario) -> Scenario:
     rows = Scenario.objects.select_related("workspace").select_for_update(of=("self",))
-    found = rows.get(pk=scenario.pk)
-    if found.frozen_at is not None:
-        raise ScenarioFrozen(found)
-    return found
+    locked = rows.get(pk=scenario.pk)
+    if locked.frozen_at is not None:
+        raise ScenarioFrozen(locked)
+    return locked
 
 
 def _checked(workspace: Workspace, document: object) -> dict[str, Any]:

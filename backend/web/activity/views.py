@@ -32,7 +32,7 @@ PAGES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class ActivityLine:
     """One entry as it reads: `facts` are the names and values of what changed."""
 
     entry: AuditEntry
@@ -60,13 +60,13 @@ class ActivityForm(forms.Form):
     def kept(self) -> QuerySet[AuditEntry]:
         """The entries that pass; a field in error narrows nothing."""
         self.full_clean()
-        wanted = {
+        filters = {
             "actor__icontains": self.cleaned_data.get("actor"),
             "action": self.cleaned_data.get("action"),
             "at__date__gte": self.cleaned_data.get("since"),
             "at__date__lte": self.cleaned_data.get("until"),
         }
-        entries = self.entries.filter(**{name: value for name, value in wanted.items() if value})
+        entries = self.entries.filter(**{name: value for name, value in filters.items() if value})
         about = self.cleaned_data.get("about")
         if not about:
             return entries
@@ -82,16 +82,16 @@ def activity_page(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.WRITE)
     form = ActivityForm(request.GET, AuditEntry.objects.filter(workspace=default_workspace()))
     page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
-    wanted = {name: v for name in form.fields if (v := request.GET.get(name, ""))}
+    filters = {name: v for name in form.fields if (v := request.GET.get(name, ""))}
     step = {"earlier": page.number - 1, "further": page.number + 1}
     exists = {"earlier": page.has_previous(), "further": page.has_next()}
     context = {
         "form": form,
         "page": page,
         "lines": [_line(entry) for entry in page.object_list],
-        "is_narrowed": bool(wanted),
+        "is_narrowed": bool(filters),
         **{
-            name: f"?{urlencode({**wanted, 'page': number})}" if exists[name] else ""
+            name: f"?{urlencode({**filters, 'page': number})}" if exists[name] else ""
             for name, number in step.items()
         },
     }
@@ -102,9 +102,9 @@ def _words(action: str) -> str:
     return action.replace("_", " ")
 
 
-def _line(entry: AuditEntry) -> Line:
+def _line(entry: AuditEntry) -> ActivityLine:
     page = PAGES.get(entry.object_type)
-    return Line(
+    return ActivityLine(
         entry=entry,
         action=_words(entry.action),
         url=reverse(page, args=[entry.object_id]) if page else "",

@@ -110,7 +110,7 @@ def _line(item: Item) -> Line:
     )
 
 
-def _shown(cell: Cell, item: Item, scale: figures.Scale) -> Shown:
+def _shown(cell: Cell, item: Item, scale: figures.UnitScale) -> Shown:
     if cell.value is None:
         unknown = "" if cell.text is not None else UNKNOWN[item.group]
         return Shown(WORDS.get(item.key, str)(cell.text or ""), unknown)

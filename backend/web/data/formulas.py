@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.common.rest.table import Column, Kind
+from backend.common.rest.table import Column, ColumnType
 
 LONGEST_ADDRESS = 2_048
 """Excel's WEBSERVICE takes no longer one."""
@@ -16,14 +16,14 @@ LONGEST_EXCEL_TEXT = 255
 TYPES_A_LINE = 3
 BASIC = "When asked how to sign in: Basic, any user name, an API token as the password."
 M_TYPES = {
-    Kind.TEXT: "type text",
-    Kind.WORDS: "type text",
-    Kind.INTEGER: "Int64.Type",
-    Kind.NUMBER: "type number",
-    Kind.DECIMAL: "type number",
-    Kind.BOOLEAN: "type logical",
-    Kind.DATE: "type date",
-    Kind.TIME: "type datetimezone",
+    ColumnType.TEXT: "type text",
+    ColumnType.WORDS: "type text",
+    ColumnType.INTEGER: "Int64.Type",
+    ColumnType.NUMBER: "type number",
+    ColumnType.DECIMAL: "type number",
+    ColumnType.BOOLEAN: "type logical",
+    ColumnType.DATE: "type date",
+    ColumnType.TIME: "type datetimezone",
 }
 
 

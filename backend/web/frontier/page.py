@@ -77,7 +77,7 @@ def _has_place(row: RankingRow) -> bool:
 
 
 def frontier_chart(
-    found: Frontier, scale: figures.Scale, cost: str, picture: dict[str, str]
+    found: Frontier, scale: figures.UnitScale, cost: str, picture: dict[str, str]
 ) -> dict[str, Any]:
     """What the page's script draws; prices in `cost`, scores in the scale's unit.
 
@@ -151,7 +151,7 @@ def _price(row: RankingRow) -> float:
     return float(row.price or 0)
 
 
-def _point(row: RankingRow, scale: figures.Scale, bounds: _Bounds) -> dict[str, Any]:
+def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[str, Any]:
     low, high = row.score_ci95_low, row.score_ci95_high
     is_cut = low is not None and low <= 0
     return {
@@ -167,7 +167,7 @@ def _point(row: RankingRow, scale: figures.Scale, bounds: _Bounds) -> dict[str, 
     }
 
 
-def _dot(row: RankingRow, scale: figures.Scale, *, is_beyond: bool) -> list[Any]:
+def _dot(row: RankingRow, scale: figures.UnitScale, *, is_beyond: bool) -> list[Any]:
     """The same without an interval, as a list: offer, label, provider, x, y, whether beyond."""
     x, y = _drawn(_price(row)), _drawn(scale.shown(row.score))
     return [row.offer_id, charts.row_label(row), row.provider, x, y, is_beyond]
@@ -212,7 +212,7 @@ def _cell_of(ends: Sequence[float], count: float) -> Callable[[float], int]:
     return lambda value: int((math.log(value) - low) / width)
 
 
-def _limit(one: Filter, scale: figures.Scale, cost: str) -> dict[str, Any]:
+def _limit(one: Filter, scale: figures.UnitScale, cost: str) -> dict[str, Any]:
     value = one.values[0]
     is_price = one.column == "price"
     shown = float(value) if is_price else scale.shown(value)
@@ -224,7 +224,9 @@ def _limit(one: Filter, scale: figures.Scale, cost: str) -> dict[str, Any]:
     }
 
 
-def _summary(found: Frontier, line: Sequence[RankingRow], scale: figures.Scale, cost: str) -> str:
+def _summary(
+    found: Frontier, line: Sequence[RankingRow], scale: figures.UnitScale, cost: str
+) -> str:
     if not line:
         return f"{found.metric.label}: nothing to draw."
     first, last = line[0], line[-1]

@@ -108,7 +108,7 @@ def _others(found: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
 
 
 def _lines(
-    rows: Sequence[RankingRow], found: Frontier, scale: figures.Scale, cost: str
+    rows: Sequence[RankingRow], found: Frontier, scale: figures.UnitScale, cost: str
 ) -> list[Line]:
     value = figures.value_scale(scale, found.metric, cost)
     return [
@@ -124,7 +124,7 @@ def _lines(
     ]
 
 
-def _interval(row: RankingRow, scale: figures.Scale) -> str:
+def _interval(row: RankingRow, scale: figures.UnitScale) -> str:
     if row.score_ci95_low is None or row.score_ci95_high is None:
         return ""
     ends = (scale.shown(row.score_ci95_low), scale.shown(row.score_ci95_high))

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.hardware_assumptions import ASSUMPTIONS, Assumption
+from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
 from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
@@ -35,7 +35,7 @@ ITEM_LABELS: Mapping[str, str] = {
 EMPTY_ROWS = 3
 
 
-def described(assumption: Assumption) -> str:
+def described(assumption: HardwareAssumption) -> str:
     """Unit and range of an assumption, in words."""
     low, high = (figures.quantity(end) for end in (assumption.low, assumption.high))
     return f"{assumption.unit}; {low} to {high}"
@@ -83,16 +83,16 @@ class HardwareForm(WriteForm):
         self.full_clean()
         self._rows: list[int] = []
         items = []
-        for place, form in enumerate(self.items.forms):
+        for index, form in enumerate(self.items.forms):
             form.full_clean()
             typed = _typed(form.cleaned_data, ITEM_FIELDS)
             if typed:
-                self._rows.append(place)
+                self._rows.append(index)
                 items.append(typed)
         names = ("name", "currency", "servers", *ASSUMPTIONS)
         return {**_typed(self.cleaned_data, names), "items": items}
 
-    def tell(self, error: InvalidDocument | InvalidValue) -> None:
+    def report(self, error: InvalidDocument | InvalidValue) -> None:
         """Puts each refusal beside the field that it names."""
         errors = (
             error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
@@ -108,9 +108,9 @@ class HardwareForm(WriteForm):
 
 def _typed(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The values that were typed; whole numbers as such where the document wants them."""
-    found = {name: str(values.get(name) or "").strip() for name in names}
+    entries = {name: str(values.get(name) or "").strip() for name in names}
     return {
         name: int(value) if name in WHOLE and value.isdecimal() and len(value) < 10 else value
-        for name, value in found.items()
+        for name, value in entries.items()
         if value
     }

@@ -62,8 +62,8 @@ def _in_one_currency(
     models: Sequence[HardwareModel], labels: Sequence[str], rates: RateTable
 ) -> tuple[list[tuple[str, dict[str, Decimal]]], str]:
     """(label, amounts by part) of each model, in their own currency where all share one."""
-    found = {model.cost["currency"] for model in models}
-    currency = found.pop() if len(found) == 1 else "USD"
+    currencies = {model.cost["currency"] for model in models}
+    currency = currencies.pop() if len(currencies) == 1 else "USD"
     shown = []
     for model, label in list(zip(models, labels, strict=True))[:MOST_BARS]:
         own = model.cost["currency"]

@@ -17,7 +17,7 @@ from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.hardware import Breakdown, HardwareCost
+from backend.domain.hardware import CostBreakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 from backend.domain.hardware_document import cost_document
 from backend.web.hardware.forms import LABELS, HardwareForm
@@ -79,17 +79,17 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
             _, cost = calculate_hardware(document)
             form = HardwareForm(document=document)  # with empty lines again
         except (InvalidDocument, InvalidValue) as error:
-            form.tell(error)
+            form.report(error)
     context = {"form": form, "cost": None if cost is None else _shown(cost_document(cost))}
     return render(request, "hardware/new.html", context)
 
 
 def _document(request: HttpRequest) -> dict[str, Any] | None:
     """The version that the address names with `from`."""
-    wanted = request.GET.get("from", "")
+    original = request.GET.get("from", "")
     every = hardware_visible(default_workspace(), is_newest_only=False)
     try:
-        model = every.filter(pk=UUID(wanted)).first() if wanted else None
+        model = every.filter(pk=UUID(original)).first() if original else None
     except ValueError:
         return None
     return model.document if model else None
@@ -99,7 +99,7 @@ def _shown(cost: dict[str, Any]) -> dict[str, Any]:
     """The stored cost with its parts as rows: name, of one server, of the set."""
     one, whole = cost["breakdown"], cost["set_breakdown"]
     # In the order of a stack, which the database does not keep.
-    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(Breakdown)]
+    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(CostBreakdown)]
     return {**cost, "parts": parts}
 
 

@@ -72,7 +72,7 @@ def _money(found: Breakdown) -> str:
     return figures.money(found.total, found.period) or "unknown"
 
 
-def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.Scale:
+def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.UnitScale:
     return figures.scale(query.ranked_metric.unit, (row.score for row in rows if row.score))
 
 

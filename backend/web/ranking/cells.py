@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from backend.common.rest.table import Kind
+from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN, COLUMNS, RankingColumn, Scale
 from backend.rankings.selectors.ranking import Ranking, RankingRow
 from backend.web.ranking.remembered import remembered
@@ -41,7 +41,7 @@ class Cells:
         self,
         ranking: Ranking,
         params: state.Params,
-        scale: figures.Scale,
+        scale: figures.UnitScale,
         rows: Sequence[RankingRow],
         sources: Mapping[str, str],
     ) -> None:
@@ -83,16 +83,16 @@ class Cells:
             return lambda value: figures.figure(scale.shown(value))
         if column.name in words.OF_VALUES:
             return lambda value: ", ".join(words.category(column.name, v) for v in value.split())
-        readers: dict[Kind, Callable[[Any], Any]] = {
-            Kind.NUMBER: figures.quantity,
-            Kind.INTEGER: figures.quantity,
-            Kind.DECIMAL: figures.figure,
-            Kind.BOOLEAN: lambda value: "yes" if value else "no",
-            Kind.TIME: lambda value: str(value.date()),
+        readers: dict[ColumnType, Callable[[Any], Any]] = {
+            ColumnType.NUMBER: figures.quantity,
+            ColumnType.INTEGER: figures.quantity,
+            ColumnType.DECIMAL: figures.figure,
+            ColumnType.BOOLEAN: lambda value: "yes" if value else "no",
+            ColumnType.TIME: lambda value: str(value.date()),
         }
         return readers.get(column.kind, str)
 
-    def _scale(self, column: RankingColumn) -> figures.Scale | None:
+    def _scale(self, column: RankingColumn) -> figures.UnitScale | None:
         if column.scale is None:
             return None
         return self.scale if column.scale is Scale.SCORE else self.value_scale
@@ -178,7 +178,7 @@ class Cells:
 
     # --- what a row rests on --------------------------------------------------------------------
 
-    def _spread(self, scale: figures.Scale, low: Any, high: Any) -> str:
+    def _spread(self, scale: figures.UnitScale, low: Any, high: Any) -> str:
         if low is None or high is None:
             return "no interval"
         return f"{figures.figure(scale.shown(low))} – {figures.figure(scale.shown(high))}"

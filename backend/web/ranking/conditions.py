@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from backend.common.rest.parameters import boolean, number, time
-from backend.common.rest.table import Kind
+from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
 
 SIGNS = {
@@ -89,7 +89,7 @@ def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
     return [(column.name + suffix, value)]
 
 
-def _bounds(name: str, kind: Kind, value: str) -> list[tuple[str, str]]:
+def _bounds(name: str, kind: ColumnType, value: str) -> list[tuple[str, str]]:
     low, _, high = value.partition(RANGE)
     if not low and not high:
         raise ValueError(f"{name} .. has no bound")
@@ -99,13 +99,13 @@ def _bounds(name: str, kind: Kind, value: str) -> list[tuple[str, str]]:
     return [(name + suffix, end) for suffix, end in (("__gte", low), ("__lte", high)) if end]
 
 
-def _checked(kind: Kind, value: str) -> Any:
+def _checked(kind: ColumnType, value: str) -> Any:
     """The value as its column compares it."""
     if kind.is_numeric:
         return number(value)
-    readers: dict[Kind, Callable[[str], Any]] = {
-        Kind.DATE: time,
-        Kind.TIME: time,
-        Kind.BOOLEAN: boolean,
+    readers: dict[ColumnType, Callable[[str], Any]] = {
+        ColumnType.DATE: time,
+        ColumnType.TIME: time,
+        ColumnType.BOOLEAN: boolean,
     }
     return readers.get(kind, str)(value)

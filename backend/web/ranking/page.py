@@ -87,7 +87,7 @@ def results(
     }
 
 
-def _scale(found: Ranking) -> figures.Scale:
+def _scale(found: Ranking) -> figures.UnitScale:
     return figures.scale(found.metric.unit, (row.score for row in found.rows if row.score))
 
 

@@ -24,7 +24,7 @@ class RankingTable:
         *,
         ranking: Ranking,
         address: state.Address,
-        scale: figures.Scale,
+        scale: figures.UnitScale,
         sources: dict[str, str],
     ) -> None:
         params = address.params

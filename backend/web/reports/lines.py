@@ -33,12 +33,12 @@ def report_lines(document: Mapping[str, Any]) -> list[ReportLine]:
     return [_line(row, scale) for row in rows]
 
 
-def _scale(document: Mapping[str, Any]) -> figures.Scale:
+def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
     scores = (row["score"] for row in document["rows"] if row["score"] is not None)
     return figures.scale(document["basis"]["unit"], scores)
 
 
-def _line(row: Mapping[str, Any], scale: figures.Scale) -> ReportLine:
+def _line(row: Mapping[str, Any], scale: figures.UnitScale) -> ReportLine:
     place = "" if row["rank"] is None else str(row["rank"])
     if row["rank_low"] != row["rank_high"]:
         place = f"{place} ({row['rank_low']}–{row['rank_high']})"
@@ -58,7 +58,7 @@ def _decimal(cell: str | None) -> Decimal | None:
     return None if cell is None else Decimal(cell)
 
 
-def _value(cell: Any, scale: figures.Scale, row: Mapping[str, Any]) -> float | None:
+def _value(cell: Any, scale: figures.UnitScale, row: Mapping[str, Any]) -> float | None:
     """Value per cost in the unit of the scores shown."""
     if cell is None:
         return None
@@ -66,7 +66,7 @@ def _value(cell: Any, scale: figures.Scale, row: Mapping[str, Any]) -> float | N
     return float(cell) / scale.factor if is_higher else float(cell) * scale.factor
 
 
-def _interval(row: Mapping[str, Any], column: str, scale: figures.Scale) -> str:
+def _interval(row: Mapping[str, Any], column: str, scale: figures.UnitScale) -> str:
     ends = [row[f"{column}_ci95_{end}"] for end in ("low", "high")]
     if None in ends:
         return ""
@@ -106,7 +106,7 @@ def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _bar(row: Mapping[str, Any], scale: figures.Scale) -> dict[str, Any]:
+def _bar(row: Mapping[str, Any], scale: figures.UnitScale) -> dict[str, Any]:
     return {
         "offer": row["offer_id"],
         "label": f"{row['offer']} · {row['region']}" if row["region"] else row["offer"],

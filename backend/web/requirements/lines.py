@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.domain.fleets import Demand, Rule
+from backend.domain.fleets import FleetTarget, Rule
 from backend.domain.metrics import METRICS
-from backend.domain.requirements import TRAFFIC, Failure, Fault
+from backend.domain.requirements import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.selectors.ranking import RankingRow
 from backend.rankings.selectors.requirements import Answer, FleetLine
 from backend.web.shared import figures, words
@@ -59,7 +59,7 @@ class Group:
 def headings(answer: Answer) -> list[tuple[str, str]]:
     """Words and unit of each demand that a fleet meets, in the order of its cells."""
     return [
-        (label(demand.name), _scale(demand, answer).unit) for demand in answer.requirement.demands
+        (label(demand.name), _scale(demand, answer).unit) for demand in answer.requirement.targets
     ]
 
 
@@ -81,7 +81,7 @@ def _shown(line: FleetLine, answer: Answer) -> Shown:
         per_month=figures.money(line.cost_per_month, "month"),
         per_hour=figures.money(line.cost_per_hour, "hour"),
         traffic=figures.money(fleet.traffic_cost, "month") if fleet.traffic_cost else "",
-        cells=[_cell(line, demand, answer) for demand in answer.requirement.demands],
+        cells=[_cell(line, demand, answer) for demand in answer.requirement.targets],
         holds=_holds(fleet.holds_at_worst, fleet.count_at_worst),
     )
 
@@ -96,16 +96,16 @@ def _parts(line: FleetLine) -> list[Part]:
     return parts
 
 
-def _cell(line: FleetLine, demand: Demand, answer: Answer) -> Cell:
+def _cell(line: FleetLine, demand: FleetTarget, answer: Answer) -> Cell:
     given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
     shown = figures.figure(_scale(demand, answer).shown(given))
     more = f"{ratio - 1:.1%}".replace("%", " %")
     return Cell(shown, figures.plain(given), "just enough" if ratio == 1 else f"{more} to spare")
 
 
-def _scale(demand: Demand, answer: Answer) -> figures.Scale:
+def _scale(demand: FleetTarget, answer: Answer) -> figures.UnitScale:
     if demand.name in SIZES:
-        return figures.Scale(1, SIZES[demand.name][1])
+        return figures.UnitScale(1, SIZES[demand.name][1])
     return figures.scale(METRICS[demand.name].unit, [demand.amount])
 
 
@@ -120,7 +120,7 @@ def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
 
 def failure_groups(answer: Answer) -> list[Group]:
     """Failures by reason, the most frequent first."""
-    found: dict[str, list[Failure]] = {}
+    found: dict[str, list[InfeasibleOffer]] = {}
     for failure in answer.failures:
         found.setdefault(_title(failure, answer), []).append(failure)
     ordered = sorted(found.items(), key=lambda group: (-len(group[1]), group[0]))
@@ -130,7 +130,7 @@ def failure_groups(answer: Answer) -> list[Group]:
     ]
 
 
-def _title(failure: Failure, answer: Answer) -> str:
+def _title(failure: InfeasibleOffer, answer: Answer) -> str:
     name = label(failure.demand)
     if failure.fault is Fault.REFUSED:
         return failure.reason[0].upper() + failure.reason[1:].replace("_", " ")
@@ -143,11 +143,11 @@ def _title(failure: Failure, answer: Answer) -> str:
         return f"{name}: it has none"
     if failure.fault is Fault.UNKNOWN:
         return f"{name}: not known"
-    rules = {demand.name: demand.rule for demand in answer.requirement.demands}
+    rules = {demand.name: demand.rule for demand in answer.requirement.targets}
     return f"{name}: too {'high' if rules[failure.demand] is Rule.AT_MOST else 'low'}"
 
 
-def _detail(failure: Failure) -> str:
+def _detail(failure: InfeasibleOffer) -> str:
     """What a group's title does not say of the single offer."""
     is_own = failure.fault in {Fault.SERVERS, Fault.BOUND}
     return failure.reason.replace(failure.demand, label(failure.demand)) if is_own else ""

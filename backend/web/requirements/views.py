@@ -102,7 +102,7 @@ def _results(answer: Answer, params: state.Params, path: str) -> dict[str, Any]:
         "fleets": fleet_lines(answer),
         "headings": headings(answer),
         "groups": failure_groups(answer),
-        "basis": [state.held(params), *basis_words(params, rows)],
+        "basis": [state.included_parts(params), *basis_words(params, rows)],
         "currency": answer.query.currency,
         "exports": {
             kind: reverse("api:requirements") + f".{kind}{state.encoded(params)}"

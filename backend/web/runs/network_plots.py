@@ -8,7 +8,7 @@ from typing import Any
 from backend.domain.probes import NETWORK, PROBES
 from backend.web.runs.spreads import Spread, Spreads, bars, over_time
 from backend.web.shared import figures
-from backend.web.shared.plots import Axis, Plot, Row, thinned
+from backend.web.shared.plots import Axis, Plot, PlotRow, thinned
 
 TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label}
 
@@ -61,7 +61,7 @@ def _middle_text(values: Iterable[Any]) -> str:
     return figures.quantity(median(known)) if known else "unknown"
 
 
-def _udp_and_ping(found: Spreads, width: int) -> list[Row]:
+def _udp_and_ping(found: Spreads, width: int) -> list[PlotRow]:
     """Rows whose last three cells are jitter, loss and round trip; the others stay empty."""
     rows = []
     for variant, words in {"standard": "to peer", "reverse": "from peer"}.items():
@@ -73,12 +73,12 @@ def _udp_and_ping(found: Spreads, width: int) -> list[Row]:
                 _ratio(loss.middle) if loss else "",
                 "",
             ]
-            rows.append(Row(f"UDP, {words}", None, [*[""] * (width - 3), *cells]))
+            rows.append(PlotRow(f"UDP, {words}", None, [*[""] * (width - 3), *cells]))
     trip = found.get(("net_rtt_ns", "standard"))
     if trip:
         lost = trip.parameters.get("loss_ratio")
         cells = ["", _ratio(float(lost)) if lost is not None else "", _time(trip.middle)]
-        rows.append(Row("Ping", None, [*[""] * (width - 3), *cells]))
+        rows.append(PlotRow("Ping", None, [*[""] * (width - 3), *cells]))
     return rows
 
 

@@ -12,8 +12,8 @@ from backend.domain.profiles import (
     MATRIX_JOBS,
     PARAMETERS,
     PROFILES,
-    Parameter,
     Profile,
+    RunParameter,
 )
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm
@@ -32,7 +32,7 @@ PREFIX = "parameter_"
 LISTS = ("matrix_depths", "matrix_jobs")
 
 
-def shown_unit(parameter: Parameter) -> tuple[str, int]:
+def shown_unit(parameter: RunParameter) -> tuple[str, int]:
     """Unit in which a parameter is typed, and its size."""
     return SHOWN_UNITS.get(parameter.unit, (parameter.unit, 1))
 
@@ -49,7 +49,7 @@ def profile_default(profile: Profile, name: str) -> str:
 class NumberField(forms.FloatField):
     """One number of PARAMETERS within its range, in the unit that is shown."""
 
-    def __init__(self, name: str, parameter: Parameter) -> None:
+    def __init__(self, name: str, parameter: RunParameter) -> None:
         unit, self.size = shown_unit(parameter)
         self.is_whole = parameter.is_whole and self.size == 1
         defaults = {key: profile_default(profile, name) for key, profile in PROFILES.items()}

@@ -92,7 +92,7 @@ def _throughput(series: Series) -> Plot | None:
     )
 
 
-def rate_scale(values: Iterable[float]) -> figures.Scale:
+def rate_scale(values: Iterable[float]) -> figures.UnitScale:
     """Scale of bytes a second in which the largest value reads well."""
     return figures.scale("bytes/s", [max(values, default=0.0)])
 

@@ -47,7 +47,7 @@ def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], Spread]:
 
 
 def bars(
-    label: str, spread: Sequence[Spread | None], tone: int, scale: figures.Scale | None = None
+    label: str, spread: Sequence[Spread | None], tone: int, scale: figures.UnitScale | None = None
 ) -> Mark:
     """Bars of medians; whiskers from the lowest to the highest where a test was repeated."""
     shown = scale.shown if scale else float
@@ -64,7 +64,7 @@ def bars(
 
 def over_time(
     lines: Mapping[str, Mapping[float, float | None]],
-    scale: figures.Scale,
+    scale: figures.UnitScale,
     *,
     id: str,  # noqa: A002  (the plot's own word)
     title: str,

@@ -19,9 +19,9 @@ def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-p
             one["name"],
             [100 * one["unserved_share"] if one is other else None for other in ordered],
             "dots",
-            tone=place,
+            tone=tone,
         )
-        for place, one in enumerate(ordered)
+        for tone, one in enumerate(ordered)
     ]
     return Plot(
         id=name,

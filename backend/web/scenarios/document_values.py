@@ -18,7 +18,7 @@ def typed(text: str, kind: str) -> Any:
     return _READS.get(kind, str)(text)
 
 
-def told(value: Any, kind: str) -> str:
+def entry_text(value: Any, kind: str) -> str:
     """The text that stands for a value; empty for None."""
     if value is None:
         return ""
@@ -34,14 +34,14 @@ def _whole(text: str) -> Any:
 
 
 def _days(text: str) -> Any:
-    found: set[int] = set()
+    days: set[int] = set()
     for part in filter(None, re.split(r"[,;\s]+", text.replace("–", "-"))):
         ends = [_day(end) for end in part.split("-")]
         if len(ends) > 2 or None in ends:
             return text
         first, last = ends[0] or 0, ends[-1] or 0
-        found |= {(first + n) % 7 for n in range((last - first) % 7 + 1)}
-    return sorted(found)
+        days |= {(first + n) % 7 for n in range((last - first) % 7 + 1)}
+    return sorted(days)
 
 
 def _day(text: str) -> int | None:
@@ -51,7 +51,7 @@ def _day(text: str) -> int | None:
     return names.index(text[:3].lower()) if text[:3].lower() in names else None
 
 
-def _days_told(days: Any) -> str:
+def _days_text(days: Any) -> str:
     if not all(isinstance(day, int) and 0 <= day < 7 for day in days):
         return json.dumps(days)
     if sorted(days) == list(range(7)):
@@ -73,25 +73,25 @@ def _pairs(text: str) -> list[list[str | None]]:
     return [[None if one == REST else one for one in line] for line in lines if line]
 
 
-def _pairs_told(pairs: Any) -> str:
+def _pairs_text(pairs: Any) -> str:
     return "\n".join(" ".join(REST if one is None else str(one) for one in pair) for pair in pairs)
 
 
 def _events(text: str) -> list[dict[str, Any]]:
-    found = []
+    events = []
     for line in filter(None, map(str.strip, text.splitlines())):
         at, length, level = [*line.split(), "", "", ""][:3]
         given = {"at": at, "duration_s": _whole(length), "level": level}
-        found.append({name: value for name, value in given.items() if value != ""})
-    return found
+        events.append({name: value for name, value in given.items() if value != ""})
+    return events
 
 
-def _events_told(events: Any) -> str:
+def _events_text(events: Any) -> str:
     names = ("at", "duration_s", "level")
     return "\n".join(" ".join(str(one.get(name, "")) for name in names) for one in events)
 
 
-def _points_told(points: Any) -> str:
+def _points_text(points: Any) -> str:
     return "\n".join(",".join(str(one) for one in point) for point in points)
 
 
@@ -102,7 +102,7 @@ def _json(text: str) -> Any:
         return text
 
 
-def _json_told(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, indent=1)
 
 
@@ -117,10 +117,10 @@ _READS: Mapping[str, Callable[[str], Any]] = {
     "json": _json,
 }
 _WRITES: Mapping[str, Callable[[Any], str]] = {
-    "days": _days_told,
+    "days": _days_text,
     "numbers": lambda values: " ".join(map(str, values)),
-    "pairs": _pairs_told,
-    "events": _events_told,
-    "points": _points_told,
-    "json": _json_told,
+    "pairs": _pairs_text,
+    "events": _events_text,
+    "points": _points_text,
+    "json": _json_text,
 }

@@ -29,11 +29,11 @@ MOST_OFFERS = 20
 @require_http_methods(["GET", "HEAD", "POST"])
 def scenario_new(request: HttpRequest) -> HttpResponse:
     """The editor, opened from a template; everybody may calculate, and who may write may save."""
-    wanted = request.GET.get("template", FIRST)
-    template = TEMPLATES.get(wanted) or TEMPLATES[FIRST]
+    chosen = request.GET.get("template", FIRST)
+    template = TEMPLATES.get(chosen) or TEMPLATES[FIRST]
     if request.method != "POST":
         form = ScenarioForm(document=template.document)
-        return _page(request, form, template=template, is_unknown=wanted not in TEMPLATES)
+        return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
     form = ScenarioForm(request.POST)
     if "save" in request.POST:
         demand(request, Scope.WRITE)
@@ -81,8 +81,8 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
 def scenario_offers(request: HttpRequest) -> HttpResponse:
     """Offers to complete what is typed, as a fragment; none for nothing."""
     words = request.GET.get("offer", "").replace("\0", "").strip()
-    found = offers_visible(DEFAULT_WORKSPACE).filter(Q(slug__icontains=words))
-    context = {"offers": found.order_by("slug")[:MOST_OFFERS] if words else []}
+    offers = offers_visible(DEFAULT_WORKSPACE).filter(Q(slug__icontains=words))
+    context = {"offers": offers.order_by("slug")[:MOST_OFFERS] if words else []}
     return render(request, "imports/_offers.html", context)
 
 
@@ -98,7 +98,7 @@ def _saved(
             workspace=default_workspace(), document=document, actor=actor, template=template
         )
     except (InvalidDocument, InvalidValue) as error:
-        form.tell(error)
+        form.report(error)
     except ScenarioFrozen as error:
         form.add_error(None, str(error))
     return None

@@ -51,8 +51,8 @@ def _unit_hour(option: Option) -> str:
     return figures.money(amount, "hour") if amount >= SMALL or not amount else figures.plain(amount)
 
 
-def currency_of(found: Simulated) -> str:
+def currency_of(simulated: Simulated) -> str:
     """The one currency of a document that has a result."""
-    price = found.resolved["options"][0]["parts"][0]["price"]
+    price = simulated.resolved["options"][0]["parts"][0]["price"]
     hardware = price.get("hardware") or {}
     return str(price.get("currency") or hardware.get("currency", "")).upper()

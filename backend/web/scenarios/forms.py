@@ -8,7 +8,7 @@ from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.web.scenarios import form_layout as layout
-from backend.web.scenarios.document_values import told, typed
+from backend.web.scenarios.document_values import entry_text, typed
 from backend.web.scenarios.form_help import glossary, help_for
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared.forms import WriteForm
@@ -22,7 +22,7 @@ MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.wi
 """Lines of each list, so that a form stays below the thousand fields that may be sent."""
 
 
-class Shown(NamedTuple):
+class ShownField(NamedTuple):
     """A field with the name of the choice that it depends on, and the values for which it counts."""
 
     field: forms.BoundField
@@ -35,15 +35,15 @@ def is_editable(document: Mapping[str, Any]) -> bool:
     """Whether the editor has a line for everything in the document."""
     lists = (_at(document, of.replace(".", "/")) for of in MOST_LINES)
     most = MOST_LINES.values()
-    return all(len(lines or ()) <= room for lines, room in zip(lists, most, strict=True))
+    return all(len(lines or ()) <= limit for lines, limit in zip(lists, most, strict=True))
 
 
 class ShownPart(NamedTuple):
     """A part of an option: `role` is None in the second, which exists beside a base only."""
 
     role: forms.BoundField | None
-    fields: Sequence[Shown]
-    terms: Sequence[Shown]
+    fields: Sequence[ShownField]
+    terms: Sequence[ShownField]
     when: str
 
 
@@ -53,7 +53,7 @@ class ShownOption(NamedTuple):
     number: int
     name: forms.BoundField
     parts: Sequence[ShownPart]
-    extras: Sequence[Shown]
+    extras: Sequence[ShownField]
     is_empty: bool
 
 
@@ -72,8 +72,8 @@ class ScenarioForm(WriteForm):
         for entry in layout.EVERY:
             for name in self._names(entry):
                 self.fields[name] = _field(entry)
-        for place in range(self.counts["options"]):
-            self.fields[f"options.{place}.parts.0.role"] = _chosen("Servers are", _ROLES)
+        for index in range(self.counts["options"]):
+            self.fields[f"options.{index}.parts.0.role"] = _chosen("Servers are", _ROLES)
 
     def _names(self, entry: Entry) -> Iterator[str]:
         """The names of a pointer's fields."""
@@ -81,8 +81,8 @@ class ScenarioForm(WriteForm):
         if "*" not in path:
             yield path
             return
-        for place in range(self.counts[path.partition(".*")[0]]):
-            row = path.replace("*", str(place), 1)
+        for index in range(self.counts[path.partition(".*")[0]]):
+            row = path.replace("*", str(index), 1)
             yield from (row.replace("*", str(n)) for n in range(PARTS if "*" in row else 1))
 
     # --- as a document --------------------------------------------------------------------------
@@ -90,86 +90,86 @@ class ScenarioForm(WriteForm):
     def document(self) -> dict[str, Any]:
         """What was typed as a document; lines and fields left empty are left out."""
         self.full_clean()
-        self._places: dict[str, str] = {}
-        found: dict[str, Any] = {"schema": 1, **self._values(_PLAIN, ())}
+        self._rows: dict[str, str] = {}
+        document: dict[str, Any] = {"schema": 1, **self._values(_PLAIN, ())}
         for of in ("demand", "policy"):
             rows = self._windows(of)
             if rows:
-                found[of]["windows"] = rows
-        found["options"] = [self._option(n, to) for to, n in enumerate(self._filled("options"))]
-        return found
+                document[of]["windows"] = rows
+        document["options"] = [self._option(n) for n in self._filled("options")]
+        return document
 
     def _text(self, name: str) -> str:
         return str(self.cleaned_data.get(name) or "")
 
     def _filled(self, of: str) -> list[int]:
-        """Places of the lines in which something was typed; remembers which line each becomes."""
+        """Indexes of the lines in which something was typed; remembers which line each becomes."""
         entries = [e for e in layout.EVERY if e.path.startswith(f"{of.replace('.', '/')}/*")]
         filled: list[int] = []
-        for place in range(self.counts[of]):
+        for index in range(self.counts[of]):
             names = [
                 name
                 for entry in entries
                 if entry.kind not in SAYS_NOTHING
                 for name in self._names(entry)
-                if name.startswith(f"{of}.{place}.")
+                if name.startswith(f"{of}.{index}.")
             ]
             if any(map(self._text, names)):
-                self._places[f"{of}.{len(filled)}."] = f"{of}.{place}."
-                filled.append(place)
+                self._rows[f"{of}.{len(filled)}."] = f"{of}.{index}."
+                filled.append(index)
         return filled
 
-    def _values(self, entries: Iterable[Entry], places: tuple[int, ...]) -> dict[str, Any]:
+    def _values(self, entries: Iterable[Entry], indexes: tuple[int, ...]) -> dict[str, Any]:
         """The values that count, nested as their pointers are from the last star on."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for entry in entries:
-            text = self._text(_name(entry.path, places))
-            if not text or not self._counts(entry, places):
+            text = self._text(_name(entry.path, indexes))
+            if not text or not self._counts(entry, indexes):
                 continue
             *above, last = entry.path.rpartition("*/")[2].split("/")
-            into = found
+            into = values
             for one in above:
                 into = into.setdefault(one, {})
             into[last] = typed(text, entry.kind)
-        return found
+        return values
 
-    def _counts(self, entry: Entry, places: tuple[int, ...]) -> bool:
+    def _counts(self, entry: Entry, indexes: tuple[int, ...]) -> bool:
         if not entry.when:
             return True
-        chosen = self._text(_name(entry.when, places))
+        chosen = self._text(_name(entry.when, indexes))
         return not chosen or chosen in entry.values
 
     def _windows(self, of: str) -> list[dict[str, Any]]:
         entries = layout.DEMAND_WINDOWS if of == "demand" else layout.POLICY_WINDOWS
         if self._text(f"{of}.kind") not in entries[0].values:
             return []
-        return [self._values(entries, (place,)) for place in self._filled(f"{of}.windows")]
+        return [self._values(entries, (index,)) for index in self._filled(f"{of}.windows")]
 
-    def _option(self, place: int, to: int) -> dict[str, Any]:
-        found = {**self._values((layout.OPTION, *layout.OWN_EXTRAS), (place,))}
-        role = self._text(f"options.{place}.parts.0.role") or "all"
+    def _option(self, index: int) -> dict[str, Any]:
+        option = {**self._values((layout.OPTION, *layout.OWN_EXTRAS), (index,))}
+        role = self._text(f"options.{index}.parts.0.role") or "all"
         roles = ("base", "burst") if role == "base" else ("all",)
-        found["parts"] = [self._part(place, n, role) for n, role in enumerate(roles)]
-        return found
+        option["parts"] = [self._part(index, n, role) for n, role in enumerate(roles)]
+        return option
 
-    def _part(self, place: int, n: int, role: str) -> dict[str, Any]:
+    def _part(self, index: int, n: int, role: str) -> dict[str, Any]:
         entries = (*layout.PART_ENTRIES, *layout.TERM_ENTRIES)
-        found = {"role": role, **self._values(entries, (place, n))}
-        price = found.get("price", {})
+        part = {"role": role, **self._values(entries, (index, n))}
+        price = part.get("price", {})
         currency = self._text(CURRENCY)
         if price and currency and price.get("billing") != "purchase":
             price[CURRENCY] = currency
-        return found
+        return part
 
     # --- refusals -------------------------------------------------------------------------------
 
-    def tell(self, error: InvalidDocument | InvalidValue) -> list[tuple[str, str]]:
+    def report(self, error: InvalidDocument | InvalidValue) -> list[tuple[str, str]]:
         """Puts each refusal beside its field; gives (name of the field or empty, words) of each."""
-        found = (
+        errors = (
             error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
         )
         said = []
-        for pointer, detail in found:
+        for pointer, detail in errors:
             name = self.field_of(pointer)
             self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
             said.append((name, f"{self._spoken(name)}: {detail}" if name else detail))
@@ -177,33 +177,33 @@ class ScenarioForm(WriteForm):
 
     def field_of(self, pointer: str) -> str:
         """Name of the field that a pointer of the document means, or the next one; else empty."""
-        wanted = pointer.removeprefix("/").replace("/", ".")
-        for prefix, own in self._places.items():
-            if f"{wanted}.".startswith(prefix):
-                wanted = f"{own}{wanted[len(prefix) :]}".rstrip(".")
+        name = pointer.removeprefix("/").replace("/", ".")
+        for prefix, own in self._rows.items():
+            if f"{name}.".startswith(prefix):
+                name = f"{own}{name[len(prefix) :]}".rstrip(".")
                 break
-        if wanted.endswith(f".price.{CURRENCY}"):
+        if name.endswith(f".price.{CURRENCY}"):
             return CURRENCY
-        if wanted == "demand.points":
+        if name == "demand.points":
             return "demand.csv"
-        parts = wanted.split(".")
+        parts = name.split(".")
         above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
-        inside = (name for name in self.fields if name.startswith(f"{wanted}."))
+        inside = (each for each in self.fields if each.startswith(f"{name}."))
         return next((n for n in above if n in self.fields), "") or next(inside, "")
 
     def _spoken(self, name: str) -> str:
         label = str(self.fields[name].label)
-        places = re.findall(r"(options|windows|parts)\.(\d+)", name)
-        return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in places), label])
+        indexes = re.findall(r"(options|windows|parts)\.(\d+)", name)
+        return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in indexes), label])
 
     # --- as shown -------------------------------------------------------------------------------
 
-    def shown(self, entries: Iterable[Entry], *places: int) -> list[Shown]:
+    def shown(self, entries: Iterable[Entry], *indexes: int) -> list[ShownField]:
         """The fields of some entries."""
         return [
-            Shown(
-                field=self[_name(entry.path, places)],
-                when=_name(entry.when, places),
+            ShownField(
+                field=self[_name(entry.path, indexes)],
+                when=_name(entry.when, indexes),
                 values=" ".join(sorted(entry.values)),
                 is_wide=entry.kind in LINES,
             )
@@ -211,7 +211,7 @@ class ScenarioForm(WriteForm):
         ]
 
     @property
-    def sections(self) -> Mapping[str, Sequence[Shown]]:
+    def sections(self) -> Mapping[str, Sequence[ShownField]]:
         """The fields that are there once, by their part of the document."""
         return {name: self.shown(entries) for name, entries in _SECTIONS.items()}
 
@@ -221,37 +221,37 @@ class ScenarioForm(WriteForm):
         return glossary((*layout.PART_ENTRIES, *layout.TERM_ENTRIES))
 
     @property
-    def demand_windows(self) -> list[list[Shown]]:
+    def demand_windows(self) -> list[list[ShownField]]:
         return self._lines("demand.windows", layout.DEMAND_WINDOWS)
 
     @property
-    def policy_windows(self) -> list[list[Shown]]:
+    def policy_windows(self) -> list[list[ShownField]]:
         return self._lines("policy.windows", layout.POLICY_WINDOWS)
 
-    def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[Shown]]:
-        return [self.shown(entries, place) for place in range(self.counts[of])]
+    def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[ShownField]]:
+        return [self.shown(entries, index) for index in range(self.counts[of])]
 
     @property
     def options(self) -> list[ShownOption]:
         """The options, the last one empty."""
-        return [self._shown_option(place) for place in range(self.counts["options"])]
+        return [self._shown_option(index) for index in range(self.counts["options"])]
 
-    def _shown_option(self, place: int) -> ShownOption:
-        role = f"options.{place}.parts.0.role"
+    def _shown_option(self, index: int) -> ShownOption:
+        role = f"options.{index}.parts.0.role"
         return ShownOption(
-            number=place + 1,
-            name=self[f"options.{place}.name"],
+            number=index + 1,
+            name=self[f"options.{index}.name"],
             parts=[
                 ShownPart(
                     role=None if n else self[role],
-                    fields=self.shown(layout.PART_ENTRIES, place, n),
-                    terms=self.shown(layout.TERM_ENTRIES, place, n),
+                    fields=self.shown(layout.PART_ENTRIES, index, n),
+                    terms=self.shown(layout.TERM_ENTRIES, index, n),
                     when=role if n else "",
                 )
                 for n in range(PARTS)
             ],
-            extras=self.shown(layout.OWN_EXTRAS, place),
-            is_empty=place == self.counts["options"] - 1,
+            extras=self.shown(layout.OWN_EXTRAS, index),
+            is_empty=index == self.counts["options"] - 1,
         )
 
 
@@ -268,10 +268,10 @@ _SECTIONS: Mapping[str, tuple[Entry, ...]] = {
 _PLAIN = tuple(entry for entries in _SECTIONS.values() for entry in entries)
 
 
-def _name(path: str, places: tuple[int, ...]) -> str:
-    """Name of a field: the pointer with numbers in the place of its stars."""
-    for place in places:
-        path = path.replace("*", str(place), 1)
+def _name(path: str, indexes: tuple[int, ...]) -> str:
+    """Name of a field: the pointer with numbers instead of its stars."""
+    for index in indexes:
+        path = path.replace("*", str(index), 1)
     return path.replace("/", ".")
 
 
@@ -291,30 +291,30 @@ def _rows(names: Iterable[str], of: str) -> int:
 
 def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     """The text of each field of a document that is stored, and so has no faults."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for entry in layout.EVERY:
         if "*" not in entry.path:
-            found[_name(entry.path, ())] = told(_at(document, entry.path), entry.kind)
+            texts[_name(entry.path, ())] = entry_text(_at(document, entry.path), entry.kind)
     demand = document.get("demand", {})
     if demand.get("points") is not None:
-        found["demand.csv"] = told(demand["points"], "points")
+        texts["demand.csv"] = entry_text(demand["points"], "points")
     for of, entries in (("demand", layout.DEMAND_WINDOWS), ("policy", layout.POLICY_WINDOWS)):
-        for place, window in enumerate(document.get(of, {}).get("windows") or ()):
-            found |= _row(entries, window, place)
-    for place, option in enumerate(document.get("options", ())):
-        found |= _row((layout.OPTION, *layout.OWN_EXTRAS), option, place)
+        for index, window in enumerate(document.get(of, {}).get("windows") or ()):
+            texts |= _row(entries, window, index)
+    for index, option in enumerate(document.get("options", ())):
+        texts |= _row((layout.OPTION, *layout.OWN_EXTRAS), option, index)
         ordered = sorted(option["parts"], key=lambda part: part.get("role") == "burst")
         for n, part in enumerate(ordered):
-            found |= _row((*layout.PART_ENTRIES, *layout.TERM_ENTRIES), part, place, n)
+            texts |= _row((*layout.PART_ENTRIES, *layout.TERM_ENTRIES), part, index, n)
             currency = part.get("price", {}).get(CURRENCY)
-            found.setdefault(CURRENCY, currency) if currency else None
-        found[f"options.{place}.parts.0.role"] = ordered[0].get("role", "all")
-    return {name: text for name, text in found.items() if text}
+            texts.setdefault(CURRENCY, currency) if currency else None
+        texts[f"options.{index}.parts.0.role"] = ordered[0].get("role", "all")
+    return {name: text for name, text in texts.items() if text}
 
 
-def _row(entries: Iterable[Entry], values: Mapping[str, Any], *places: int) -> dict[str, str]:
+def _row(entries: Iterable[Entry], values: Mapping[str, Any], *indexes: int) -> dict[str, str]:
     return {
-        _name(e.path, places): told(_at(values, e.path.rpartition("*/")[2]), e.kind)
+        _name(e.path, indexes): entry_text(_at(values, e.path.rpartition("*/")[2]), e.kind)
         for e in entries
     }
 

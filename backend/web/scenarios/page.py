@@ -14,7 +14,7 @@ from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     Simulated,
-    scenario_found,
+    scenario_by_slug,
     scenario_series,
     simulated,
 )
@@ -31,31 +31,31 @@ TONES = 6
 
 def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, Any]:
     """Everything that the page shows; InvalidDocument where the scenario has no result."""
-    found = scenario_outcome(scenario)
-    result, currency = found.result, currency_of(found)
+    outcome = scenario_outcome(scenario)
+    result, currency = outcome.result, currency_of(outcome)
     options = result["options"]
-    place = _place(option, options)
-    told = scenario_series(scenario, most_points=MOST_POINTS)
+    index = _option_index(option, options)
+    series = scenario_series(scenario, most_points=MOST_POINTS)
     span = span if span in SPANS else DEFAULT_SPAN
-    near = spanned(scenario, told, place, span)
+    near = spanned(scenario, series, index, span)
     return {
         "result": result,
         "currency": currency,
         "options": marked(options),
-        "chosen": place,
-        "chosen_name": options[place]["name"],
+        "chosen": index,
+        "chosen_name": options[index]["name"],
         "spans": SPANS.items(),
         "span": span,
-        "over_time": [plots.served_plot(near, place), plots.duration_plot(told, place)],
+        "over_time": [plots.served_plot(near, index), plots.duration_plot(series, index)],
         "money": [
             plots.cost_plot(result, currency),
-            plots.months_plot(told, place),
-            plots.cash_plot(told),
+            plots.months_plot(series, index),
+            plots.cash_plot(series),
         ],
         "deciding": deciding(result, currency),
         "has_spread": any(one["interval"] for one in options),
         "has_contract": any(one.get("contract") for one in options),
-        "assumed": assumed(scenario, found),
+        "assumed": assumed(scenario, outcome),
     }
 
 
@@ -69,19 +69,19 @@ def scenario_outcome(scenario: Scenario) -> Simulated:
 def deciding(result: Mapping[str, Any], currency: str) -> list[Plot]:
     """The charts for choosing between the options."""
     options = result["options"]
-    found = [
+    plots_made = [
         decisions.pareto_plot(options, currency),
         decisions.odds_plot(options),
         decisions.spread_plot(options, currency),
         decisions.tornado_plot(result, currency),
     ]
-    return [plot for plot in found if plot is not None]
+    return [plot for plot in plots_made if plot is not None]
 
 
-def _place(wanted: str, options: Sequence[Mapping[str, Any]]) -> int:
+def _option_index(chosen: str, options: Sequence[Mapping[str, Any]]) -> int:
     """The option that an address names by its number, else the cheapest."""
-    if wanted.isascii() and wanted.isdecimal() and len(wanted) < 4 and int(wanted) <= len(options):
-        return max(1, int(wanted)) - 1
+    if chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) <= len(options):
+        return max(1, int(chosen)) - 1
     return min(range(len(options)), key=lambda n: cost(options[n]))
 
 
@@ -92,12 +92,12 @@ NAMES = frozenset({"/schema", "/name"})
 """Fields of a document that assume nothing."""
 
 
-def assumed(scenario: Scenario, found_now: Simulated) -> list[dict[str, Any]]:
+def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
     """The ledger: what was assumed, the prices, what the document states, defaults with sources."""
     document = scenario.document
-    found = [{**one, "is_stated": False} for one in found_now.result["assumptions"]]
-    found += list(_prices(found_now.resolved))
-    names = {one["name"] for one in found}
+    rows = [{**one, "is_stated": False} for one in outcome.result["assumptions"]]
+    rows += list(_prices(outcome.resolved))
+    names = {one["name"] for one in rows}
     kinds = _kinds(document)
     for path, field in every_field(ScenarioDocument):
         if (
@@ -109,21 +109,23 @@ def assumed(scenario: Scenario, found_now: Simulated) -> list[dict[str, Any]]:
         ):
             continue
         value = _at(document, path)
-        is_told = value is not None and not isinstance(value, list | dict) and field.name != "csv"
+        is_stated = value is not None and not isinstance(value, list | dict) and field.name != "csv"
         is_idle = bool(field.value.when) and not kinds.intersection(field.value.when)
-        if is_idle or field.name in names or not (is_told or field.default is not None):
+        if is_idle or field.name in names or not (is_stated or field.default is not None):
             continue
-        found.append(
+        rows.append(
             {
                 "name": path.removeprefix("/").replace("/", ", ").replace("_", " "),
-                "value": value if is_told else str(field.default),
+                "value": value if is_stated else str(field.default),
                 "unit": field.value.unit,
                 "source": field.value.meaning
-                + ("" if is_told else f". Not stated: the default. {field.value.source}".rstrip()),
-                "is_stated": is_told,
+                + (
+                    "" if is_stated else f". Not stated: the default. {field.value.source}".rstrip()
+                ),
+                "is_stated": is_stated,
             }
         )
-    return found
+    return rows
 
 
 def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -133,8 +135,8 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             price = part["price"]
             if price.get("amount") is None:
                 continue
-            told = {name: value for name, value in price.items() if name not in PRICED}
-            more = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
+            terms = {name: value for name, value in price.items() if name not in PRICED}
+            more = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in terms.items())
             yield {
                 "name": f"price, {option['name']}, {part.get('role', 'all')}",
                 "value": price["amount"],
@@ -162,12 +164,12 @@ def _at(values: Any, path: str) -> Any:
 def map_context(scenario: Scenario) -> dict[str, Any]:
     """Which option is the cheapest at other prices and shapes; InvalidDocument for one
     that has none or is too large."""
-    found = scenario_outcome(scenario)
-    steps = check_map_work(found.resolved, most_steps(MOST_MAP_WORK))
+    outcome = scenario_outcome(scenario)
+    steps = check_map_work(outcome.resolved, most_steps(MOST_MAP_WORK))
     with calculation(steps, advice=ADVICE) as check:
-        lines = regimes(found.resolved, check)
-    tones = {one["name"]: n % TONES for n, one in enumerate(found.result["options"])}
-    currency = currency_of(found)
+        lines = regimes(outcome.resolved, check)
+    tones = {one["name"]: n % TONES for n, one in enumerate(outcome.result["options"])}
+    currency = currency_of(outcome)
     rows = [
         {
             "head": figures.quantity(row.peak_to_mean),
@@ -197,20 +199,20 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
     problems = [f"At most {MOST_COMPARED} are compared."] if len(slugs) > MOST_COMPARED else []
     currencies: set[str] = set()
     for slug in slugs[:MOST_COMPARED]:
-        scenario = scenario_found(DEFAULT_WORKSPACE, slug)
+        scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
         if scenario is None:
             name = slug[:80].replace("\0", "\N{REPLACEMENT CHARACTER}")
             problems.append(f"No scenario is called {name}.")
             continue
         try:
-            found = scenario_outcome(scenario)
+            outcome = scenario_outcome(scenario)
         except InvalidDocument as error:
             problems.append(f"{scenario.name} has no result any more: {error}")
             continue
-        currencies.add(currency_of(found))
+        currencies.add(currency_of(outcome))
         lines += [
-            {**one, "scenario": scenario, "currency": currency_of(found)}
-            for one in marked(found.result["options"])
+            {**one, "scenario": scenario, "currency": currency_of(outcome)}
+            for one in marked(outcome.result["options"])
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {

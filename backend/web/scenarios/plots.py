@@ -24,23 +24,23 @@ Result = Mapping[str, Any]
 # --- demand over time ---------------------------------------------------------------------------
 
 
-def demand_plot(found: Series, *, title: str = "Demand and what the servers carry") -> Plot:
+def demand_plot(series: Series, *, title: str = "Demand and what the servers carry") -> Plot:
     """Demand, and what the servers of the first options carry, in the demand's unit."""
-    unit = found["unit"]
-    options = found["options"][:MOST_LINES]
-    marks = [Mark(f"demand, {unit}", found["demand"], is_stepped=True, tone=DEMAND_TONE)]
+    unit = series["unit"]
+    options = series["options"][:MOST_LINES]
+    marks = [Mark(f"demand, {unit}", series["demand"], is_stepped=True, tone=DEMAND_TONE)]
     marks += [
-        Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=place)
-        for place, one in enumerate(options)
+        Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=tone)
+        for tone, one in enumerate(options)
     ]
-    return _over_time("plot-demand", title, found, marks)
+    return _over_time("plot-demand", title, series, marks)
 
 
-def served_plot(found: Series, place: int) -> Plot:
+def served_plot(series: Series, index: int) -> Plot:
     """Demand, servers in service and unserved demand of one option."""
-    unit, one = found["unit"], found["options"][place]
+    unit, one = series["unit"], series["options"][index]
     marks = [
-        Mark(f"demand, {unit}", found["demand"], is_stepped=True, tone=DEMAND_TONE),
+        Mark(f"demand, {unit}", series["demand"], is_stepped=True, tone=DEMAND_TONE),
         Mark(f"carried, {unit}", one["carried"], is_stepped=True, tone=SERVING_TONE),
         Mark(f"unmet, {unit}", one["unserved"], "area", is_stepped=True, tone=UNSERVED_TONE),
     ]
@@ -49,17 +49,17 @@ def served_plot(found: Series, place: int) -> Plot:
         "servers billed": [figures.quantity(n) for n in one["running"]],
     }
     title = f"Demand, servers and unmet demand: {one['name']}"
-    return _over_time("plot-served", title, found, marks, extra)
+    return _over_time("plot-served", title, series, marks, extra)
 
 
 def _over_time(
     name: str,
     title: str,
-    found: Series,
+    series: Series,
     marks: Sequence[Mark],
     extra: Mapping[str, Sequence[str]] | None = None,
 ) -> Plot:
-    times = [dt.datetime.fromisoformat(at) for at in found["t"]]
+    times = [dt.datetime.fromisoformat(at) for at in series["t"]]
     others = [(max(v or 0 for v in mark.values), mark.label) for mark in marks[1:]]
     highest, label = max(others)
     return Plot(
@@ -69,12 +69,12 @@ def _over_time(
         x_kind="time",
         x=[1000 * at.timestamp() for at in times],
         x_text=[f"{at:%Y-%m-%d %H:%M}" for at in times],
-        y=Axis(found["unit"]),
+        y=Axis(series["unit"]),
         marks=marks,
         extra=extra or {},
-        note=f"A point is the highest of {figures.interval(found['point_s'])}.",
+        note=f"A point is the highest of {figures.interval(series['point_s'])}.",
         summary=f"{title}: steps over time. The demand goes up to "
-        f"{figures.quantity(max(found['demand']))} {found['unit']}; the highest of the other "
+        f"{figures.quantity(max(series['demand']))} {series['unit']}; the highest of the other "
         f"lines is {label} with {figures.quantity(highest)}.",
     )
 
@@ -82,10 +82,10 @@ def _over_time(
 # --- the load-duration curve --------------------------------------------------------------------
 
 
-def duration_plot(found: Series, place: int) -> Plot:
+def duration_plot(series: Series, index: int) -> Plot:
     """Servers of one option in falling order, the base and what comes beyond it as areas."""
-    curve, unit = found["load_duration"], found["unit"]
-    one = curve["options"][place]
+    curve, unit = series["load_duration"], series["unit"]
+    one = curve["options"][index]
     words = {"servers": "always on", "reservations": "reserved"}
     beyond = "beyond it" if one["base_kind"] else "as needed"
     marks = [Mark(beyond, _ended(one["burst"]), "area", tone=4)]
@@ -134,9 +134,9 @@ def cost_plot(result: Result, currency: str) -> Plot:
     return replace(stack, x_label="option", is_flat=True)
 
 
-def months_plot(found: Series, place: int) -> Plot:
+def months_plot(series: Series, index: int) -> Plot:
     """What each month adds to the bill of one option, by components."""
-    rows = [(row["month"], row["options"][place]) for row in found["months"]]
+    rows = [(row["month"], row["options"][index]) for row in series["months"]]
     size = -(-len(rows) // MOST_BARS)
     groups = [rows[n : n + size] for n in range(0, len(rows), size)]
     shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
@@ -145,11 +145,11 @@ def months_plot(found: Series, place: int) -> Plot:
         "plot-months",
         f"Cost by month: {rows[0][1]['name']}",
         [
-            f"{_span(group[0][0], group[-1][0])}, {told}"
-            for group, told in zip(groups, shares, strict=True)
+            f"{_span(group[0][0], group[-1][0])}, {unmet}"
+            for group, unmet in zip(groups, shares, strict=True)
         ],
         [_summed([one["breakdown"] for _, one in group]) for group in groups],
-        found["currency"],
+        series["currency"],
     )
     return replace(
         stack,
@@ -202,27 +202,27 @@ def _stack(
     )
 
 
-def cash_plot(found: Series) -> Plot:
+def cash_plot(series: Series) -> Plot:
     """What has been paid by the end of each month, and with what leaving then still costs."""
-    currency = found["currency"]
-    options = [one["name"] for one in found["cash"][0]["options"]][:MOST_LINES]
+    currency = series["currency"]
+    options = [one["name"] for one in series["cash"][0]["options"]][:MOST_LINES]
     marks, extra = [], {}
-    for place, name in enumerate(options):
-        told = [row["options"][place] for row in found["cash"]]
-        paid = [float(one["paid"]) for one in told]
-        left = [float(one["paid"]) + float(one["exit"]) for one in told]
-        marks.append(Mark(f"{name}, paid", paid, tone=place))
+    for index, name in enumerate(options):
+        months = [row["options"][index] for row in series["cash"]]
+        paid = [float(one["paid"]) for one in months]
+        left = [float(one["paid"]) + float(one["exit"]) for one in months]
+        marks.append(Mark(f"{name}, paid", paid, tone=index))
         if left != paid:
-            marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=place))
-        extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in told]
-    last = found["cash"][-1]["options"][: len(options)]
+            marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=index))
+        extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in months]
+    last = series["cash"][-1]["options"][: len(options)]
     return Plot(
         id="plot-cash",
         title="Money spent, and what leaving costs",
         x_label="by the end of the month",
         x_kind="time",
-        x=_month_ends(found),
-        x_text=[row["month"] for row in found["cash"]],
+        x=_month_ends(series),
+        x_text=[row["month"] for row in series["cash"]],
         y=Axis(currency),
         marks=marks,
         extra=extra,
@@ -234,11 +234,11 @@ def cash_plot(found: Series) -> Plot:
     )
 
 
-def _month_ends(found: Series) -> list[float]:
+def _month_ends(series: Series) -> list[float]:
     """Ends of the months in milliseconds; the last is that of the horizon."""
-    last = dt.datetime.fromisoformat(found["t"][-1]) + dt.timedelta(seconds=found["point_s"])
+    last = dt.datetime.fromisoformat(series["t"][-1]) + dt.timedelta(seconds=series["point_s"])
     ends = []
-    for row in found["cash"]:
+    for row in series["cash"]:
         year, month = divmod(12 * int(row["month"][:4]) + int(row["month"][5:]), 12)
         ends.append(min(dt.datetime(year, month + 1, 1, tzinfo=dt.UTC), last))
     return [1000 * end.timestamp() for end in ends]

@@ -35,10 +35,10 @@ def preview(form: ScenarioForm) -> Preview:
     document = form.document()
     is_spread = document.pop("uncertainty", None) is not None
     try:
-        found = simulated(document)
-        told = simulated_series(document, most_points=MOST_SHOWN)
+        simulation = simulated(document)
+        series = simulated_series(document, most_points=MOST_SHOWN)
     except InvalidDocument as error:
-        return Preview(None, None, form.tell(error))
+        return Preview(None, None, form.report(error))
     except WorkRefused as error:
         return Preview(None, None, [("", f"Not calculated: {error.detail}.")])
-    return Preview(found.result, demand_plot(told), [], currency_of(found), is_spread)
+    return Preview(simulation.result, demand_plot(series), [], currency_of(simulation), is_spread)

@@ -18,7 +18,7 @@ MOST_FETCHED = 120_000
 """Points of the whole horizon that are looked at for the sake of a part."""
 
 
-def spanned(scenario: Scenario, whole: dict[str, Any], place: int, span: str) -> dict[str, Any]:
+def spanned(scenario: Scenario, whole: dict[str, Any], index: int, span: str) -> dict[str, Any]:
     """The series of the day or week in which an option leaves most unserved, or else the demand is
     highest; everything where that is no longer."""
     days = DAYS.get(span)
@@ -26,17 +26,17 @@ def spanned(scenario: Scenario, whole: dict[str, Any], place: int, span: str) ->
     length = times[-1] - times[0] + dt.timedelta(seconds=whole["point_s"])
     if days is None or length <= dt.timedelta(days=days):
         return whole
-    first = _first_day(times, whole, place, days)
+    first = _first_day(times, whole, index, days)
     points = int(MOST_POINTS * (length / dt.timedelta(days=days)))
     close = scenario_series(scenario, most_points=min(points, MOST_FETCHED))
     return _cut(close, first, first + dt.timedelta(days=days))
 
 
 def _first_day(
-    times: list[dt.datetime], whole: Mapping[str, Any], place: int, days: int
+    times: list[dt.datetime], whole: Mapping[str, Any], index: int, days: int
 ) -> dt.datetime:
     """Midnight before the worst moment, so early that the whole span lies within the horizon."""
-    missing = whole["options"][place]["unserved"]
+    missing = whole["options"][index]["unserved"]
     values = missing if any(missing) else whole["demand"]
     worst = times[max(range(len(values)), key=lambda n: values[n])]
     midnight = worst.replace(hour=0, minute=0, second=0)

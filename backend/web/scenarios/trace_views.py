@@ -16,7 +16,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
+from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
 from backend.domain.scenarios.traces import MOST_POINTS
@@ -93,4 +93,4 @@ def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
     scenario = scenario_create(
         workspace=default_workspace(), document=document, actor=actor, template=data["template"]
     )
-    return scenario, list(told_gaps(trace))
+    return scenario, list(gap_lines(trace))

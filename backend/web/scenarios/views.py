@@ -13,7 +13,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_work
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.scenarios import scenario_found, scenarios_visible
+from backend.scenarios.selectors.scenarios import scenario_by_slug, scenarios_visible
 from backend.scenarios.services.scenarios import (
     ScenarioFrozen,
     scenario_delete,
@@ -128,19 +128,19 @@ def _links(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """(words, links as (format, url)) of everything that the page shows, from the API."""
     document = ("JSON", reverse("api:scenario", args=[slug]))
     result = ("JSON", reverse("api:scenario-result", args=[slug]))
-    found = [("Document", [document]), ("Result", [result])]
+    links = [("Document", [document]), ("Result", [result])]
     for table, words in TABLES.items():
         formats = [
             (kind.upper(), f"{reverse('api:scenario-series-as', args=[slug, kind])}?table={table}")
             for kind in ("csv", "xlsx", "json")
         ]
-        found.append((words, formats))
-    return found
+        links.append((words, formats))
+    return links
 
 
 def scenario_or_404(slug: str) -> Scenario:
     """The scenario of this slug; raises Http404."""
-    found = scenario_found(DEFAULT_WORKSPACE, slug)
-    if found is None:
+    scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
+    if scenario is None:
         raise Http404(f"No scenario is called {slug}.")
-    return found
+    return scenario

@@ -21,13 +21,13 @@ SIGNIFICANT_DIGITS = 7
 
 def row_label(row: RankingRow) -> str:
     """Name of an offer in a chart: its type, its region, and the year of an old price."""
-    place = f" · {row.region}" if row.region else ""
+    region = f" · {row.region}" if row.region else ""
     price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
     year = f", {price_year}" if clock.now().year - price_year >= OLD_YEARS else ""
-    return f"{row.offer}{place}{year}"
+    return f"{row.offer}{region}{year}"
 
 
-def _bar(row: RankingRow, scale: figures.Scale, column: str) -> dict[str, Any]:
+def _bar(row: RankingRow, scale: figures.UnitScale, column: str) -> dict[str, Any]:
     return {
         "offer": row.offer_id,
         "label": row_label(row),
@@ -66,7 +66,12 @@ def _summary(title: str, unit: str, bars: Sequence[dict[str, Any]], count: int) 
 
 
 def _mode(
-    rows: Iterable[RankingRow], column: str, title: str, scale: figures.Scale, *, is_best_high: bool
+    rows: Iterable[RankingRow],
+    column: str,
+    title: str,
+    scale: figures.UnitScale,
+    *,
+    is_best_high: bool,
 ) -> dict[str, Any]:
     of_row = attrgetter(column)
     known = [row for row in rows if of_row(row) is not None]
@@ -85,7 +90,7 @@ def _mode(
 
 
 def ranking_chart(
-    ranking: Ranking, scale: figures.Scale, cost: str, picture: dict[str, str]
+    ranking: Ranking, scale: figures.UnitScale, cost: str, picture: dict[str, str]
 ) -> dict[str, Any]:
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
@@ -105,7 +110,7 @@ def ranking_chart(
 
 def strips(detail: OfferDetail) -> list[dict[str, Any]]:
     """A strip of dots for each metric measured here: one row of dots a run, newest on top."""
-    found = []
+    documents = []
     for score in detail.summaries:
         samples = [
             sample
@@ -116,8 +121,8 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
         if len(samples) < 2:
             continue
         scale = figures.scale(score.metric.unit, (sample.value for sample in samples))
-        rows = {run: place for place, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
-        found.append(
+        rows = {run: index for index, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
+        documents.append(
             {
                 "id": f"strip-{score.metric.key}",
                 "label": score.metric.label,
@@ -142,4 +147,4 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
                 "All repeats are listed in the samples below.",
             }
         )
-    return found
+    return documents

@@ -14,7 +14,7 @@ _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
 @dataclass(frozen=True)
-class Scale:
+class UnitScale:
     """How figures of one unit are shown: divided by `factor`, in `unit`."""
 
     factor: float
@@ -25,7 +25,7 @@ class Scale:
         return None if value is None else float(value) / self.factor
 
 
-def scale(unit: str, values: Iterable[Number]) -> Scale:
+def scale(unit: str, values: Iterable[Number]) -> UnitScale:
     """A scale under which the middle of the values reads as 1 to 999 (bytes, bits, ns only)."""
     known = sorted(float(value) for value in values)
     middle = known[len(known) // 2] if known else 0.0
@@ -33,20 +33,20 @@ def scale(unit: str, values: Iterable[Number]) -> Scale:
         short = unit.replace("bytes", "B").replace("bits", "bit")
         for factor, prefix in _PREFIXES:
             if middle >= factor:
-                return Scale(factor, prefix + short)
-        return Scale(1, short)
+                return UnitScale(factor, prefix + short)
+        return UnitScale(1, short)
     if unit == "ns":
         for factor, name in _TIMES:
             if middle >= factor:
-                return Scale(factor, name)
-    return Scale(1, unit)
+                return UnitScale(factor, name)
+    return UnitScale(1, unit)
 
 
-def value_scale(score: Scale, metric: Metric, cost: str) -> Scale:
+def value_scale(score: UnitScale, metric: Metric, cost: str) -> UnitScale:
     """Scale of value per cost where scores are shown in `score` and costs in `cost`."""
     if metric.is_higher_better:
-        return Scale(score.factor, f"{score.unit} per {cost}")
-    return Scale(1 / score.factor, f"1 / ({score.unit} × {cost})")
+        return UnitScale(score.factor, f"{score.unit} per {cost}")
+    return UnitScale(1 / score.factor, f"1 / ({score.unit} × {cost})")
 
 
 def figure(value: Number | None) -> str:

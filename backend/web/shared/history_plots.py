@@ -21,7 +21,7 @@ OUTSIDE_TONE = 1
 
 
 @dataclass(frozen=True)
-class Choice:
+class MetricChoice:
     """A metric whose history can be shown."""
 
     key: str
@@ -47,7 +47,7 @@ def history_plots(
     points = history(metric=key, variant=variants[key], offer=offer, host=host)
     return {
         "history": history_plot(key, variants[key], points),
-        "histories": [Choice(one, METRICS[one].label, one == key) for one in variants],
+        "histories": [MetricChoice(one, METRICS[one].label, one == key) for one in variants],
     }
 
 
@@ -108,7 +108,7 @@ def _is_outside(point: Point) -> bool:
     return point.band is not None and not point.band.low <= point.median <= point.band.high
 
 
-def _line(host: str, points: Sequence[Point], scale: figures.Scale, tone: int) -> Mark:
+def _line(host: str, points: Sequence[Point], scale: figures.UnitScale, tone: int) -> Mark:
     own = [point if point.host == host else None for point in points]
     lows: Values = [scale.shown(p.band.low) if p and p.band else None for p in own]
     highs: Values = [scale.shown(p.band.high) if p and p.band else None for p in own]

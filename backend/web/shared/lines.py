@@ -79,7 +79,7 @@ def _label(key: str) -> str:
     return METRICS[key].label if key in METRICS else key
 
 
-def _scales(samples: Sequence[Sample]) -> dict[str, figures.Scale]:
+def _scales(samples: Sequence[Sample]) -> dict[str, figures.UnitScale]:
     of_metric: dict[str, list[Sample]] = {}
     for sample in samples:
         of_metric.setdefault(sample.metric, []).append(sample)
@@ -139,7 +139,7 @@ def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
     return [_result_line(group, scales[key]) for (key, _), group in groups.items()]
 
 
-def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLine:
+def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> ResultLine:
     """Median and range of the repeats that count; of all where a person left all out, so that
     there is a line from which to take them back."""
     first = group[0]
@@ -172,14 +172,14 @@ def _result_line(group: Sequence[SampleLine], scale: figures.Scale) -> ResultLin
     )
 
 
-def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Facts as pairs of words and text; nested values and unknown ones are left out."""
-    names = [name for name in FACTS if name in found]
-    names += [name for name in found if name not in FACTS and name not in HIDDEN]
+    names = [name for name in FACTS if name in values]
+    names += [name for name in values if name not in FACTS and name not in HIDDEN]
     return [
-        (FACTS.get(name, name.replace("_", " ").capitalize()), _text(name, found[name]))
+        (FACTS.get(name, name.replace("_", " ").capitalize()), _text(name, values[name]))
         for name in names
-        if found[name] not in (None, "") and not isinstance(found[name], dict | list)
+        if values[name] not in (None, "") and not isinstance(values[name], dict | list)
     ]
 
 

@@ -10,8 +10,8 @@ Group = tuple[str, list[tuple[str, str]]]
 
 def metrics_offered(scored: Set[str], chosen: Iterable[str]) -> list[str]:
     """Keys worth a choice, in their order: ours, those with figures, and what is chosen anyway."""
-    wanted = OWN_METRICS | scored | set(chosen)
-    return [key for key in METRICS if key in wanted]
+    offered = OWN_METRICS | scored | set(chosen)
+    return [key for key in METRICS if key in offered]
 
 
 def metric_groups(scored: Set[str], chosen: str) -> list[Group]:

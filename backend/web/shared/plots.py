@@ -40,7 +40,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlotRow:
     """One line of the table."""
 
     head: str
@@ -68,7 +68,7 @@ class Plot:
     """Where each x leads to."""
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns that only the table shows, text for each x."""
-    more_rows: Sequence[Row] = ()
+    more_rows: Sequence[PlotRow] = ()
     """Rows that only the table shows."""
     range_words: tuple[str, str] = ("lowest", "highest")
     is_stacked: bool = False
@@ -100,12 +100,12 @@ class Plot:
                     "kind": mark.kind,
                     "axis": mark.axis,
                     "isStepped": mark.is_stepped,
-                    "tone": place if mark.tone is None else mark.tone,
+                    "tone": index if mark.tone is None else mark.tone,
                     "values": list(mark.values),
                     "lows": None if mark.lows is None else list(mark.lows),
                     "highs": None if mark.highs is None else list(mark.highs),
                 }
-                for place, mark in enumerate(self.marks)
+                for index, mark in enumerate(self.marks)
             ],
             "lines": [{"value": value, "label": label} for value, label in self.lines],
         }
@@ -113,34 +113,34 @@ class Plot:
     @property
     def heads(self) -> list[str]:
         """Heads of the table's columns after the first."""
-        found = []
+        heads = []
         for mark in self.marks:
             axis = self.y2 if mark.axis == "y2" and self.y2 else self.y
-            found.append(mark.label if axis.label in mark.label else f"{mark.label}, {axis.label}")
+            heads.append(mark.label if axis.label in mark.label else f"{mark.label}, {axis.label}")
             if _has_range(mark):
-                found += [f"{mark.label}, {word}" for word in self.range_words]
-        return [*found, *self.extra]
+                heads += [f"{mark.label}, {word}" for word in self.range_words]
+        return [*heads, *self.extra]
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PlotRow]:
         """The table: one row for each x, in order, then those that only the table has."""
         texts = self.x_text or [x if isinstance(x, str) else figures.quantity(x) for x in self.x]
         return [
             *(
-                Row(text, self.urls[place] if self.urls else None, self._cells(place))
-                for place, text in enumerate(texts)
+                PlotRow(text, self.urls[index] if self.urls else None, self._cells(index))
+                for index, text in enumerate(texts)
             ),
             *self.more_rows,
         ]
 
-    def _cells(self, place: int) -> list[str]:
+    def _cells(self, index: int) -> list[str]:
         cells = []
         for mark in self.marks:
             columns = [mark.values]
             if _has_range(mark):
                 columns += [mark.lows or (), mark.highs or ()]
-            cells += [figures.figure(column[place]) for column in columns]
-        return [*cells, *(column[place] for column in self.extra.values())]
+            cells += [figures.figure(column[index]) for column in columns]
+        return [*cells, *(column[index] for column in self.extra.values())]
 
 
 def _has_range(mark: Mark) -> bool:

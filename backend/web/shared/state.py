@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from backend.common.rest.table import Kind
+from backend.common.rest.table import ColumnType
 from backend.rankings.selectors import query as ranking_query
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.query import PARAMETER, PARAMETERS, Role, idle_parameters
@@ -131,20 +131,20 @@ class Chip:
 
 def _chip_text(params: Params, name: str, column: str) -> str:
     if name == "basis":
-        return held(params)
+        return included_parts(params)
     if name == "weights":
         return mix(params)
     if name == "tax_rate":
         return words.ratio(value(params, name))
     texts = params[name]
-    if (column in COLUMN and COLUMN[column].kind is Kind.BOOLEAN) or name == "measured":
+    if (column in COLUMN and COLUMN[column].kind is ColumnType.BOOLEAN) or name == "measured":
         return ", ".join(BOOLEANS.get(text.lower(), text) for text in texts)
     if column in CATEGORIES:
         return ", ".join(words.category(column, one) for one in values(params, name))
     return ", ".join(texts)
 
 
-def held(params: Params) -> str:
+def included_parts(params: Params) -> str:
     """What prices hold, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
     said = ["machine"]
     for part in values(params, "basis"):
@@ -203,14 +203,14 @@ class Address:
 
     def url(self, **changes: str | None) -> str:
         """The address after the changes; None takes a parameter out."""
-        wanted = changed(self.params, **changes)
+        params = changed(self.params, **changes)
         if self.view:
-            wanted = shortened(wanted, self.kept, self.view)
-        return self.path + encoded(wanted)
+            params = shortened(params, self.kept, self.view)
+        return self.path + encoded(params)
 
     def chips(self) -> list[Chip]:
         """The filters in force, each with the link that takes it away."""
-        found = []
+        chips = []
         for name in self.params:
             if name in SELECTORS | ARRANGEMENT or (name in PARAMETER and PARAMETER[name].owner):
                 continue
@@ -218,18 +218,18 @@ class Address:
             text = _chip_text(self.params, name, column)
             parts = [one.name for one in PARAMETERS if one.owner == name]
             gone = dict.fromkeys([name, *parts, "page"])
-            found.append(Chip(label, f"{sign}{text}", self.url(**gone)))
-        return found
+            chips.append(Chip(label, f"{sign}{text}", self.url(**gone)))
+        return chips
 
     def without_filters(self) -> str:
         """URL that keeps the selectors and the order, and nothing that has a chip."""
         gone = [name for name in self.params if name not in SELECTORS | ARRANGEMENT]
         return self.url(**dict.fromkeys([*gone, "page"]))
 
-    def switched(self, wanted: Mapping[str, str]) -> tuple[bool, str]:
+    def switched(self, switch: Mapping[str, str]) -> tuple[bool, str]:
         """Whether a ready-made filter is in force, and the URL that turns it on, or off again."""
-        is_on = all(self.params.get(name) == [text] for name, text in wanted.items())
-        changes: dict[str, str | None] = dict.fromkeys(wanted) if is_on else {**wanted}
+        is_on = all(self.params.get(name) == [text] for name, text in switch.items())
+        changes: dict[str, str | None] = dict.fromkeys(switch) if is_on else {**switch}
         return is_on, self.url(**changes, page=None)
 
     def heading(self, column: str) -> Heading:

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from backend.domain.errors import InvalidValue
-from backend.domain.storage import LEVELS, PRESETS, Array, Disk, Estimate, Memory, Population
+from backend.domain.storage import LEVELS, PRESETS, Array, ArrayDisk, Estimate, Memory, Population
 from backend.domain.storage.arrays import ASHIFTS, MAX_DISKS, estimate
 from backend.domain.storage.memory import (
     MAX_CHANNELS,
@@ -118,7 +118,7 @@ class ArrayForm(WriteForm):
         read = _scaled(given["read"], MB)
         read = kind.bytes_per_s if read is None and kind else read or 0.0
         write = _scaled(given["write"], MB)
-        disk = Disk(
+        disk = ArrayDisk(
             bytes=int(given["size"] * TB),
             read_bytes_per_s=read,
             write_bytes_per_s=read if write is None else write,

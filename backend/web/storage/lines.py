@@ -33,7 +33,7 @@ class FlowShown:
     asks: float | None
     rate: float
     together: float
-    held: str
+    limited_by: str
     transfer_s: float | None
 
 
@@ -73,32 +73,36 @@ def flow_lines(
         FlowShown(
             name=flow.name,
             count=flow.count,
-            asks=wanted,
+            asks=demand,
             rate=share.rate_bytes_per_s / MB,
             together=flow.count * share.rate_bytes_per_s / MB,
-            held=_held(share, full),
+            limited_by=_limited_by(share, full),
             transfer_s=share.transfer_s,
         )
-        for flow, share, wanted in zip(chain.flows, chain.shares.flows, asked, strict=True)
+        for flow, share, demand in zip(chain.flows, chain.shares.flows, asked, strict=True)
     ]
 
 
-def _held(share: FlowShare, full: set[str]) -> str:
+def _limited_by(share: FlowShare, full: set[str]) -> str:
     if share.bottleneck is None:
         return ""
     is_full = share.bottleneck in full
     return share.bottleneck if is_full else f"one of the links of {share.bottleneck}"
 
 
-def verdict(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
+def summary(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
     """The result in one line."""
     full = [link.name for link in links if link.is_full]
-    told = f"{', '.join(full)} {'is' if len(full) == 1 else 'are'} full" if full else "No link full"
-    least = min((flow for flow in flows if flow.held), default=None, key=lambda flow: flow.rate)
+    first = (
+        f"{', '.join(full)} {'is' if len(full) == 1 else 'are'} full" if full else "No link full"
+    )
+    least = min(
+        (flow for flow in flows if flow.limited_by), default=None, key=lambda flow: flow.rate
+    )
     if least is None:
-        return f"{told}: every flow gets what it asks for"
+        return f"{first}: every flow gets what it asks for"
     each = " each" if least.count > 1 else ""
-    return f"{told}; {least.name} gets {figures.figure(least.rate)} MB/s{each}"
+    return f"{first}; {least.name} gets {figures.figure(least.rate)} MB/s{each}"
 
 
 def chain_document(chain: Chain, transfer_bytes: int | None) -> dict[str, Any]:
@@ -120,16 +124,16 @@ class LevelShown:
 
     key: str
     label: str
-    found: Estimate | None
+    estimate: Estimate | None
     reason: str
     url: str
 
     @property
     def speeds(self) -> tuple[str, ...]:
         """Reading and writing in MB/s, as text; none without an estimate."""
-        if self.found is None:
+        if self.estimate is None:
             return ()
-        through = self.found.throughput
+        through = self.estimate.throughput
         return tuple(
             figures.figure(one / MB)
             for one in (through.read_bytes_per_s, through.write_bytes_per_s)
@@ -144,9 +148,9 @@ def level_lines(array: Array, used_ratio: float, url_of: Callable[..., str]) -> 
     """The same disks at every level; a level that is one group is one, however many are asked."""
     lines = []
     for key, level in LEVELS.items():
-        found, reason, groups = _at_level(array, key, used_ratio)
+        estimate, reason, groups = _at_level(array, key, used_ratio)
         url = url_of(level=key, groups=str(groups))
-        lines.append(LevelShown(key, level.label, found, reason, url))
+        lines.append(LevelShown(key, level.label, estimate, reason, url))
     return lines
 
 
@@ -176,10 +180,10 @@ class Measured:
 
 
 def measured_lines(
-    found: Estimate, read_bytes_per_s: float | None, write_bytes_per_s: float | None
+    estimate: Estimate, read_bytes_per_s: float | None, write_bytes_per_s: float | None
 ) -> list[Measured]:
     """Reading and writing."""
-    through = found.throughput
+    through = estimate.throughput
     return [
         Measured(
             label,
@@ -194,9 +198,9 @@ def measured_lines(
     ]
 
 
-def space_lines(found: Estimate) -> list[tuple[str, int, str]]:
+def space_lines(estimate: Estimate) -> list[tuple[str, int, str]]:
     """Where raw bytes go, as far as any do: what, how many, and the same in TB and TiB."""
-    space = found.capacity
+    space = estimate.capacity
     parts = [
         ("Usable", space.usable_bytes),
         ("Parity or copies", space.redundancy_bytes),
@@ -236,24 +240,24 @@ def seen_sources() -> list[Measured]:
 # --- memory -------------------------------------------------------------------------------------
 
 
-def memory_warnings(memory: Memory, found: Population) -> list[str]:
+def memory_warnings(memory: Memory, population: Population) -> list[str]:
     """What holds the memory back, in words."""
-    told = []
-    free = memory.channels_per_socket - found.used_channels_per_socket
+    warnings = []
+    free = memory.channels_per_socket - population.used_channels_per_socket
     if memory.modules_per_socket == 1 and free:
-        told.append("One module per socket: memory runs on a single channel.")
+        warnings.append("One module per socket: memory runs on a single channel.")
     if free:
-        share = found.used_channels_per_socket / memory.channels_per_socket
-        told.append(
+        share = population.used_channels_per_socket / memory.channels_per_socket
+        warnings.append(
             f"{free} of {memory.channels_per_socket} channels of each socket "
             f"{'is' if free == 1 else 'are'} empty: that leaves {100 * share:.0f} % of the bandwidth."
         )
     speed = memory.configured_mt_per_s
     if speed is not None and speed < memory.rated_mt_per_s:
-        told.append(
+        warnings.append(
             f"The modules run at {speed} MT/s and are made for {memory.rated_mt_per_s}: "
             f"that leaves {100 * speed / memory.rated_mt_per_s:.0f} % of the bandwidth."
         )
-    if found.is_uneven:
-        told.append("Some channels have more modules than others: a part of memory is slower.")
-    return told
+    if population.is_uneven:
+        warnings.append("Some channels have more modules than others: a part of memory is slower.")
+    return warnings

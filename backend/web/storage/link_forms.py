@@ -21,25 +21,25 @@ JOINS = {
     "multipath": "multipath, each I/O",
     "multipath_default": "multipath, 1,000 I/Os",
 }
-L = TypeVar("L", bound="Line")
+L = TypeVar("L", bound="ChainLine")
 
 
-class Line(WriteForm):
+class ChainLine(WriteForm):
     """One line; `said` are the fields that make it more than an empty one."""
 
     said: tuple[str, ...] = ()
 
-    def __init__(self, data: Mapping[str, str] | None, place: int) -> None:
+    def __init__(self, data: Mapping[str, str] | None, index: int) -> None:
         """With what was typed; None makes a free line."""
         super().__init__(data)
-        self.auto_id = f"%s_{place}"
+        self.auto_id = f"%s_{index}"
 
     @property
     def is_blank(self) -> bool:
         return not any(self.data.get(name, "").strip() for name in self.said)
 
 
-class LinkLine(Line):
+class LinkLine(ChainLine):
     """A link, or several that are joined."""
 
     link = forms.CharField(label="Link", required=False, max_length=LONGEST_NAME)
@@ -91,7 +91,7 @@ class LinkLine(Line):
         )
 
 
-class FlowLine(Line):
+class FlowLine(ChainLine):
     """Equal flows over some of the links, or over all of them."""
 
     flow = forms.CharField(label="Flow", required=False, max_length=LONGEST_NAME)
@@ -170,7 +170,7 @@ class LinksForm:
         try:
             return chain_shares(segments, flows, transfer_bytes=self.transfer_bytes)
         except InvalidValue as error:
-            self._tell(error)
+            self._report(error)
             return None
 
     @property
@@ -179,11 +179,11 @@ class LinksForm:
         move = self.total.cleaned_data["move"]
         return None if move is None else int(move * MB)
 
-    def _tell(self, error: InvalidValue) -> None:
+    def _report(self, error: InvalidValue) -> None:
         """Puts a refusal beside the field of the line that its pointer names."""
-        sort, place, field = error.field.split("/")[1:4]
-        lines: Sequence[Line] = self.links if sort == "links" else self.flows
-        lines[int(place)].refuse(InvalidValue(f"/{field}", error.detail))
+        sort, index, field = error.field.split("/")[1:4]
+        lines: Sequence[ChainLine] = self.links if sort == "links" else self.flows
+        lines[int(index)].refuse(InvalidValue(f"/{field}", error.detail))
 
     @property
     def problems(self) -> list[str]:
@@ -193,19 +193,19 @@ class LinksForm:
             *((f"Flow {n}, ", line) for n, line in enumerate(self.flows, 1)),
             ("", self.total),
         ]
-        found = [
-            f"{place}{line.fields[name].label}: {error}"
-            for place, line in named
+        lines = [
+            f"{prefix}{line.fields[name].label}: {error}"
+            for prefix, line in named
             for name, errors in line.errors.items()
             for error in errors
         ]
-        return [*self.other_errors, *found]
+        return [*self.other_errors, *lines]
 
 
 def _lines(given: Given, names: Sequence[str]) -> list[dict[str, str]]:
     """The values of each line: those at its place under each name."""
     count = max((len(given.get(name, ())) for name in names), default=0)
     return [
-        {name: given[name][place] for name in names if place < len(given.get(name, ()))}
-        for place in range(count)
+        {name: given[name][index] for name in names if index < len(given.get(name, ()))}
+        for index in range(count)
     ]

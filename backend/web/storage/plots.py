@@ -22,7 +22,7 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
         rest = [values for _, values in taken[MOST_MARKS - 1 :]]
         others = [_sum(column) for column in zip(*rest, strict=True)]
         taken = [*taken[: MOST_MARKS - 1], ("other flows", others)]
-    told = "; ".join(
+    shares = "; ".join(
         f"{link.name} {100 * link.ratio:.0f} % of {_speed(link.capacity)}" for link in links
     )
     return Plot(
@@ -38,7 +38,7 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
             "taken, MB/s": [figures.figure(link.used) for link in links],
             "of, MB/s": [figures.figure(link.capacity) for link in links],
         },
-        summary=f"Stacked bars of how full each link is: {told}.",
+        summary=f"Stacked bars of how full each link is: {shares}.",
     )
 
 
@@ -57,7 +57,7 @@ def _speed(mb_per_s: float) -> str:
 
 def level_plots(levels: Sequence[LevelShown]) -> list[Plot]:
     """Where the bytes go at each level, RAID and ZFS apart, on equal axes."""
-    possible = [(level, level.found.capacity) for level in levels if level.found is not None]
+    possible = [(level, level.estimate.capacity) for level in levels if level.estimate is not None]
     groups = (
         ("raid", "RAID: where the bytes go", [one for one in possible if not one[0].is_zfs]),
         ("zfs", "ZFS: where the bytes go", [one for one in possible if one[0].is_zfs]),
@@ -73,7 +73,9 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
         ("spares", [space.spare_bytes for _, space in shown]),
         ("kept by ZFS", [space.reserved_bytes for _, space in shown]),
     )
-    told = "; ".join(f"{level.label} {figures.size(space.usable_bytes)}" for level, space in shown)
+    usable = "; ".join(
+        f"{level.label} {figures.size(space.usable_bytes)}" for level, space in shown
+    )
     return Plot(
         id=f"plot-{key}",
         title=title,
@@ -85,7 +87,7 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
         marks=[Mark(name, [count / TB for count in counts], "bar") for name, counts in parts],
         is_stacked=True,
         urls=[level.url for level, _ in shown],
-        summary=f"Stacked bars of the same disks at each level. Usable: {told}.",
+        summary=f"Stacked bars of the same disks at each level. Usable: {usable}.",
     )
 
 

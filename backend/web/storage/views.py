@@ -23,7 +23,7 @@ from backend.web.storage.lines import (
     seen_sources,
     space_lines,
     speed_sources,
-    verdict,
+    summary,
 )
 from backend.web.storage.link_forms import LinksForm
 from backend.web.storage.plots import level_plots, links_plot
@@ -91,7 +91,7 @@ def _links(given: Given) -> dict[str, Any]:
     flows = flow_lines(chain, links, [None if one is None else float(one) for one in asked])
     return {
         "form": form,
-        "verdict": verdict(links, flows),
+        "summary": summary(links, flows),
         "links": links,
         "flows": flows,
         "move": form.total.cleaned_data["move"],
@@ -105,7 +105,7 @@ def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any
     solved = form.solved()
     if solved is None:
         return {"form": form}
-    array, found = solved
+    array, estimate = solved
     others = {n: v for key, params in own.items() if key != "arrays" for n, v in params.items()}
 
     def url_of(**changes: str) -> str:
@@ -117,9 +117,11 @@ def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any
         "form": form,
         "array": array,
         "label": next(level.label for level in levels if level.key == array.level),
-        "found": found,
-        "space": space_lines(found),
-        "measured": measured_lines(found, form.measured("seen_read"), form.measured("seen_write")),
+        "estimate": estimate,
+        "space": space_lines(estimate),
+        "measured": measured_lines(
+            estimate, form.measured("seen_read"), form.measured("seen_write")
+        ),
         "levels": levels,
         "plots": level_plots(levels),
     }
@@ -130,5 +132,5 @@ def _memory(given: Given) -> dict[str, Any]:
     solved = form.solved()
     if solved is None:
         return {"form": form}
-    memory, found = solved
-    return {"form": form, "found": found, "warnings": memory_warnings(memory, found)}
+    memory, population = solved
+    return {"form": form, "population": population, "warnings": memory_warnings(memory, population)}

@@ -68,8 +68,8 @@ def share(ratio: Any) -> str:
 @register.filter
 def flags(codes: str | list[str]) -> SafeString:
     """Flags as marks with words."""
-    found = codes.split() if isinstance(codes, str) else codes
-    shown = [words.FLAGS.get(code, (code.replace("_", " "), "", "")) for code in found]
+    listed = codes.split() if isinstance(codes, str) else codes
+    shown = [words.FLAGS.get(code, (code.replace("_", " "), "", "")) for code in listed]
     return format_html_join(
         " ",
         '<span class="mark {}" title="{}">{}</span>',

@@ -9,8 +9,8 @@ import pytest
 
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Demand, Scenario
-from backend.domain.scenarios.results import Outcome, outcome, told
+from backend.domain.scenarios.model import Demand, ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome, outcome, result_document
 from backend.domain.scenarios.service import unserved
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
@@ -44,7 +44,7 @@ def steps(levels: list[float], option: Document = CLOUD, **given: Any) -> Docume
     )
 
 
-def scenario_of(document: Document) -> Scenario:
+def scenario_of(document: Document) -> ScenarioInput:
     found = scenario_from(document)
     if found.name != SHORT:
         return found
@@ -54,7 +54,7 @@ def scenario_of(document: Document) -> Scenario:
     return replace(found, steps=length, demand=Demand("units", values))
 
 
-def ran(document: Document) -> Outcome:
+def ran(document: Document) -> OptionOutcome:
     scenario = scenario_of(document)
     return outcome(scenario, scenario.options[0])
 
@@ -86,7 +86,7 @@ def first(document: Document) -> dict[str, Any]:
     """The first option of the result."""
     scenario = scenario_of(document)
     found = [outcome(scenario, option) for option in scenario.options]
-    return dict(told(scenario, found)["options"][0])
+    return dict(result_document(scenario, found)["options"][0])
 
 
 def refused(document: Document) -> set[str]:

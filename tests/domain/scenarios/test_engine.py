@@ -19,7 +19,7 @@ from backend.domain.scenarios.lives import lives
 from backend.domain.scenarios.needed import needed
 from backend.domain.scenarios.scan import clamped, shifted, sliding_max, sliding_min
 from backend.domain.scenarios.steps import MAX_STEPS, Steps, offsets
-from backend.domain.scenarios.windows import Window, levels
+from backend.domain.scenarios.windows import LevelWindow, levels
 from tests.oracles.billing.commitments import uncovered_s as uncovered_oracle
 from tests.oracles.billing.lifetimes import lifetimes
 from tests.oracles.billing.rules import RULES
@@ -84,7 +84,7 @@ def test_shift_shows_the_past_and_before_it_the_first(seen: list[int], lag: int)
 
 ZONES = ("UTC", "Europe/Dublin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu")
 windows = st.builds(
-    Window,
+    LevelWindow,
     from_s=st.integers(0, 23).map(lambda h: h * H),
     to_s=st.integers(0, 24).map(lambda h: h * H),
     level=st.integers(0, 9).map(Decimal),
@@ -92,7 +92,7 @@ windows = st.builds(
 )
 
 
-def level_at(at_s: int, zone: str, base: int, given: list[Window]) -> float:
+def level_at(at_s: int, zone: str, base: int, given: list[LevelWindow]) -> float:
     local = dt.datetime.fromtimestamp(at_s, ZoneInfo(zone))
     second, weekday = local.hour * H + local.minute * 60 + local.second, local.weekday()
     on = []
@@ -106,14 +106,14 @@ def level_at(at_s: int, zone: str, base: int, given: list[Window]) -> float:
 
 
 @given(st.sampled_from(ZONES), st.lists(windows, max_size=3), st.integers(0, 364))
-def test_levels_are_read_off_the_wall_clock(zone: str, given: list[Window], day: int) -> None:
+def test_levels_are_read_off_the_wall_clock(zone: str, given: list[LevelWindow], day: int) -> None:
     steps = Steps(JANUARY + day * 86_400, 1800, 96)
     found = levels(steps, zone, Decimal(5), given).tolist()
     assert found == [level_at(at, zone, 5, given) for at in steps.instants().tolist()]
 
 
 def test_hour_skipped_by_summer_time_is_absent_and_doubled_one_twice() -> None:
-    night = [Window(1 * H, 2 * H, Decimal(9))]
+    night = [LevelWindow(1 * H, 2 * H, Decimal(9))]
     year = Steps(JANUARY, 1800, 365 * 48)
     on = levels(year, "Europe/Dublin", Decimal(0), night) == 9
     assert on.sum() == 365 * 2  # 364 nights of an hour, none in March, two hours in October

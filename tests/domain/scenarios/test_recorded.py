@@ -3,17 +3,17 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
+from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import MAX_STEPS
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import imported
-from backend.domain.scenarios.traces import Trace
+from backend.domain.scenarios.traces import DemandTrace
 
 START = 1767225600  # 2026-01-01
 
 
-def trace(*rows: tuple[int, float], unit: str = "requests/s") -> Trace:
+def trace(*rows: tuple[int, float], unit: str = "requests/s") -> DemandTrace:
     lines = [f"time,{unit}", *(f"{START + at},{value}" for at, value in rows)]
     return imported(lines)
 
@@ -70,14 +70,14 @@ def test_demand_of_nothing_still_has_a_size_of_server() -> None:
 def test_gaps_are_listed_and_filled_with_the_value_before() -> None:
     rows = [(n * 60, 1.0) for n in range(10)]
     found = trace(*rows, (1200, 2.0), (1260, 2.0))
-    (told,) = told_gaps(found)
+    (told,) = gap_lines(found)
     assert told.startswith("2026-01-01 00:09 to 2026-01-01 00:20: 10 points missing")
-    assert told_gaps(trace(*rows)) == []
+    assert gap_lines(trace(*rows)) == []
 
 
 def test_many_gaps_are_counted() -> None:
     rows = [(n * 60, 1.0) for n in range(50)]
     holes = [(10_000 + n * 1000, 1.0) for n in range(8)]
-    told = told_gaps(trace(*rows, *holes))
+    told = gap_lines(trace(*rows, *holes))
     assert len(told) == 6
     assert told[-1] == "and 3 more gaps"

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from backend.domain.scenarios.regimes import PRICES, SHAPES, Cell, regimes
+from backend.domain.scenarios.regimes import PRICES, SHAPES, RegimeCell, regimes
 from tests.domain.scenarios.documents import all_of, hybrid, price, startup
 
 SPOT, MONTH = price("0.4"), price("100", "monthly")
@@ -27,7 +27,7 @@ def test_map_has_the_three_regimes_of_the_startup() -> None:
     assert [cell.option for cell in row.cells] == expected
     assert {"all cloud", "hybrid", "all dedicated"} == set(expected)
     # 17 × 150 h × .4 + 3 × 100
-    assert row.cells[PRICES.index(1)] == Cell("hybrid", 1320, 0.0)
+    assert row.cells[PRICES.index(1)] == RegimeCell("hybrid", 1320, 0.0)
 
 
 def test_map_keeps_the_mean_and_moves_the_peak_when_the_shape_changes() -> None:

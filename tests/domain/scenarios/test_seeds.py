@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from backend.domain import cmips
-from backend.domain.comparison import Figure, delta_ratio
+from backend.domain.comparison import IntervalFigure, delta_ratio
 from backend.domain.contention import Flow, Link, shares
 from backend.domain.metrics import metric
 from backend.domain.parsing import dd
 from backend.domain.pricing import price_per_period
 from backend.domain.ranking import value_per_cost
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.storage.arrays import Array, Disk, estimate
+from backend.domain.storage.arrays import Array, ArrayDisk, estimate
 from backend.domain.storage.presets import PRESETS, aggregate, efficiency_ratio
 from backend.domain.units import gib
 from tests.domain.scenarios.documents import Document, all_of, price, startup
@@ -189,7 +189,7 @@ def test_volume_over_the_network_is_slower_than_a_file() -> None:
 
 
 def disks(count: int, size: int, speed_mb: float, **given: Any) -> Array:
-    return Array("raid0", count, Disk(size, speed_mb * MB, speed_mb * MB), **given)
+    return Array("raid0", count, ArrayDisk(size, speed_mb * MB, speed_mb * MB), **given)
 
 
 def test_fifteen_drives_are_the_limit_and_not_their_controller() -> None:
@@ -219,8 +219,8 @@ def test_rates_of_the_pool_of_24_disks(seconds: str, gb_per_s: float) -> None:
 
 def test_wrong_sectors_lose_about_a_third_of_the_writing() -> None:
     change = delta_ratio(
-        Figure(Decimal(rate(104_857_600_000, "97.4231"))),
-        Figure(Decimal(rate(104_857_600_000, "66.4922"))),
+        IntervalFigure(Decimal(rate(104_857_600_000, "97.4231"))),
+        IntervalFigure(Decimal(rate(104_857_600_000, "66.4922"))),
     )
     # 66.4922 / 97.4231 − 1 = −31.75 %
     assert round(change or 0, 4) == Decimal("-0.3175")
@@ -265,7 +265,9 @@ def test_sizes_in_binary_units(size_bytes: int, size_gib: int) -> None:
 def test_twenty_thousand_are_a_quarter_more_than_sixteen() -> None:
     before, after = (math.trunc(cmips.score(2_048_000_000_000, seconds)) for seconds in (125, 100))
     assert (before, after) == (16_000, 20_000)
-    assert delta_ratio(Figure(Decimal(after)), Figure(Decimal(before))) == Decimal("0.25")
+    assert delta_ratio(IntervalFigure(Decimal(after)), IntervalFigure(Decimal(before))) == Decimal(
+        "0.25"
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +285,7 @@ def test_twenty_thousand_are_a_quarter_more_than_sixteen() -> None:
     ],
 )
 def test_ratios_of_times(seconds: str, base_s: str, times: str) -> None:
-    more = delta_ratio(Figure(Decimal(base_s)), Figure(Decimal(seconds)))
+    more = delta_ratio(IntervalFigure(Decimal(base_s)), IntervalFigure(Decimal(seconds)))
     assert abs(1 + (more or 0) - Decimal(times)) <= Decimal("0.005")
 
 

@@ -16,13 +16,13 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.trace_files import imported
-from backend.domain.scenarios.traces import Gap, Trace
+from backend.domain.scenarios.traces import DemandTrace, Gap
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
 START = 1_767_225_600  # the first of January 2026
 
 
-def pairs(trace: Trace) -> list[tuple[int, float]]:
+def pairs(trace: DemandTrace) -> list[tuple[int, float]]:
     return list(zip((trace.at_s - START).tolist(), trace.values.tolist(), strict=True))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from backend.domain.covering import useful_types
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S
-from backend.domain.scenarios.model import Scenario
+from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.needed import needed
 from tests.oracles.scenarios.screening import Candidate
 
@@ -39,7 +39,7 @@ class Mixed:
     is_exact: bool
 
 
-def mixed(scenario: Scenario, candidates: Sequence[Candidate]) -> Mixed:
+def mixed(scenario: ScenarioInput, candidates: Sequence[Candidate]) -> Mixed:
     """The cheapest mixes of the candidates; InvalidValue where none is given."""
     if not candidates:
         raise InvalidValue("/options", "at least one offer is needed")
@@ -57,7 +57,7 @@ def mixed(scenario: Scenario, candidates: Sequence[Candidate]) -> Mixed:
     return Mixed(total * scenario.steps.step_s / HOUR_S, peak, is_exact)
 
 
-def _grain(scenario: Scenario, candidates: Sequence[Candidate]) -> tuple[Fraction, bool]:
+def _grain(scenario: ScenarioInput, candidates: Sequence[Candidate]) -> tuple[Fraction, bool]:
     """Units of one level: what all capacities are whole multiples of, if the levels stay few."""
     units = [one.units_per_server for one in candidates]
     common = math.lcm(*(one.denominator for one in units))

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from backend.domain.pricing.billing.lifetimes import HOUR_S
-from backend.domain.scenarios.model import Scenario
+from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.service import served
 from backend.domain.scenarios.trajectories import alone
@@ -38,7 +38,7 @@ class Screened:
     unserved_share: float
 
 
-def screened(scenario: Scenario, candidates: Iterable[Candidate]) -> list[Screened]:
+def screened(scenario: ScenarioInput, candidates: Iterable[Candidate]) -> list[Screened]:
     """Every candidate, the cheapest first."""
     runs: dict[Fraction, tuple[int, int, float]] = {}
     found = []
@@ -51,7 +51,7 @@ def screened(scenario: Scenario, candidates: Iterable[Candidate]) -> list[Screen
     return sorted(found, key=lambda one: (one.cost, one.name))
 
 
-def _run(scenario: Scenario, units: Fraction) -> tuple[int, int, float]:
+def _run(scenario: ScenarioInput, units: Fraction) -> tuple[int, int, float]:
     """Server-seconds, most servers at once, unserved share."""
     running, serving = alone(scenario, units)
     share = served(scenario, serving, units).share

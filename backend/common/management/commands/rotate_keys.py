@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        columns = keys_rotate(seen=self._tell)
+        columns = keys_rotate(seen=self._report)
         if options["json"]:
             self.stdout.write(json.dumps(_document(columns)))
         broken = sum(len(rotated.broken) for rotated in columns)
@@ -30,7 +30,7 @@ class Command(BaseCommand):
                 " add the missing key to it, or replace those secrets"
             )
 
-    def _tell(self, rotated: Rotated) -> None:
+    def _report(self, rotated: Rotated) -> None:
         broken = f", {len(rotated.broken)} not openable" if rotated.broken else ""
         self.stderr.write(
             f"{rotated.column}: {rotated.rewrapped} wrapped again, {rotated.current} already{broken}"

@@ -13,7 +13,7 @@ class Command(DocumentCommand):
     def answer(self, document: Any) -> dict[str, Any]:
         return contention(document)
 
-    def told(self, answer: Mapping[str, Any]) -> list[str]:
+    def lines(self, answer: Mapping[str, Any]) -> list[str]:
         flows = [
             (
                 one["name"],
@@ -28,7 +28,7 @@ class Command(DocumentCommand):
             for one in answer["links"]
         ]
         return [
-            *table(("flow", "bytes/s each", "held by", "transfer s"), flows),
+            *table(("flow", "bytes/s each", "limited by", "transfer s"), flows),
             "",
             *table(("link", "bytes/s used", "use"), links),
         ]

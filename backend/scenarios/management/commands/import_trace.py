@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.recorded import recorded, steps_of, told_gaps
+from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
 
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             document = recorded(trace, steps, template, name=name[:100])
         except (InvalidValue, UnicodeDecodeError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
-        for gap in told_gaps(trace):
+        for gap in gap_lines(trace):
             self.stderr.write(f"gap: {gap}")
         self.stdout.write(json.dumps(document, indent=1))
 

@@ -25,7 +25,7 @@ class Command(DocumentCommand):
     def answer(self, document: Any) -> dict[str, Any]:
         return simulated(document).result
 
-    def told(self, answer: Mapping[str, Any]) -> list[str]:
+    def lines(self, answer: Mapping[str, Any]) -> list[str]:
         demand = answer["demand"]
         lines = [f"demand: peak {demand['peak']:g}, mean {demand['mean']:g}", ""]
         lines += table(HEAD, [_row(option) for option in answer["options"]])
