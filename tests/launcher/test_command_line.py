@@ -7,7 +7,7 @@ import pytest
 
 from launcher import __main__ as command_line
 from launcher import checks, commands
-from launcher.console import Problem
+from launcher.console import LauncherError
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_wrong_arguments_end_with_status_2_and_call_nothing(calls, capsys, argum
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
-        (Problem("No stack is up."), 1, "rackrate: No stack is up.\n"),
+        (LauncherError("No stack is up."), 1, "rackrate: No stack is up.\n"),
         (OSError(28, "No space left on device"), 1, "rackrate: [Errno 28] No space left on device.\n"),
         (KeyboardInterrupt(), 130, ""),
     ],

@@ -7,8 +7,8 @@ import pytest
 
 from launcher import checks, commands
 from launcher.checks import Check
-from launcher.console import Problem, console
-from launcher.state import Busy, State
+from launcher.console import LauncherError, console
+from launcher.state import Busy, StackState
 
 
 class Stack:
@@ -26,7 +26,7 @@ class Stack:
     def _note(self, name):
         steps.append(name)
         if name == self.fails_at:
-            raise Problem(f"{name} failed")
+            raise LauncherError(f"{name} failed")
 
     def start_services(self):
         self._note("services")
@@ -85,18 +85,18 @@ def busy(monkeypatch):
     """Let another launcher hold the state."""
 
     def run_by(command, pid=4_000_000):
-        monkeypatch.setattr(State, "holder", lambda _: Busy(pid, command))
+        monkeypatch.setattr(StackState, "holder", lambda _: Busy(pid, command))
 
         def acquire(_self, _command):
             raise Busy(pid, command)
 
-        monkeypatch.setattr(State, "acquire", acquire)
+        monkeypatch.setattr(StackState, "acquire", acquire)
 
     return run_by
 
 
 def is_free(directory: Path) -> bool:
-    return State(directory).holder() is None
+    return StackState(directory).holder() is None
 
 
 def test_up_serves_until_it_is_interrupted(directory, printed):
@@ -122,7 +122,7 @@ def test_demo_serves_on_after_a_failed_benchmark(monkeypatch):
 @pytest.mark.parametrize("step", READY)
 def test_what_was_started_is_stopped_when_a_step_fails(directory, monkeypatch, step):
     monkeypatch.setattr(Stack, "fails_at", step)
-    with pytest.raises(Problem, match=f"{step} failed"):
+    with pytest.raises(LauncherError, match=f"{step} failed"):
         commands.serve("up", 0, benchmark=False, once=False)
     assert steps == [*READY[: READY.index(step) + 1], "stop"]
     assert is_free(directory)
@@ -130,17 +130,17 @@ def test_what_was_started_is_stopped_when_a_step_fails(directory, monkeypatch, s
 
 def test_lock_is_released_when_set_up_fails(directory, monkeypatch):
     def fails(**_):
-        raise Problem("the disk is full")
+        raise LauncherError("the disk is full")
 
     monkeypatch.setattr(commands, "set_up", fails)
-    with pytest.raises(Problem, match="the disk is full"):
+    with pytest.raises(LauncherError, match="the disk is full"):
         commands.serve("up", 0, benchmark=False, once=False)
     assert is_free(directory)
 
 
 def test_second_stack_is_refused_with_the_process_of_the_first(busy):
     busy("demo", 4321)
-    with pytest.raises(Problem, match=r"runs already \(demo \(process 4321\)\)"):
+    with pytest.raises(LauncherError, match=r"runs already \(demo \(process 4321\)\)"):
         commands.serve("up", 0, benchmark=False, once=False)
 
 
@@ -154,7 +154,7 @@ def test_short_command_is_waited_for_with_one_line(monkeypatch, printed):
     def without_pause(condition, _timeout_s, _pause_s):
         return any(condition() for _ in range(5))
 
-    monkeypatch.setattr(State, "acquire", acquire)
+    monkeypatch.setattr(StackState, "acquire", acquire)
     monkeypatch.setattr(commands, "wait_until", without_pause)
     assert commands.serve("up", 0, benchmark=False, once=False) == 0
     assert printed().count("waiting for manage (process 7) to end") == 1
@@ -163,7 +163,7 @@ def test_short_command_is_waited_for_with_one_line(monkeypatch, printed):
 def test_short_command_that_does_not_end_is_a_problem(busy, monkeypatch):
     busy("manage")
     monkeypatch.setattr(commands, "wait_until", lambda condition, *_: condition())
-    with pytest.raises(Problem, match="Another command of this checkout"):
+    with pytest.raises(LauncherError, match="Another command of this checkout"):
         commands.serve("up", 0, benchmark=False, once=False)
 
 
@@ -177,7 +177,7 @@ def test_stop_says_so_when_nothing_runs(printed, directory):
 
 
 def test_stop_names_what_a_killed_launcher_left(printed, monkeypatch):
-    monkeypatch.setattr(State, "stop_left_overs", lambda _: ["web", "postgres"])
+    monkeypatch.setattr(StackState, "stop_left_overs", lambda _: ["web", "postgres"])
     assert commands.stop() == 0
     assert "an earlier launcher left: web, postgres" in printed()
 
@@ -195,7 +195,7 @@ def test_stop_ends_the_stack_that_runs(busy, printed, monkeypatch):
 def test_stop_leaves_a_short_command_alone(busy, monkeypatch):
     busy("manage", 4321)
     monkeypatch.setattr(commands, "send", lambda *_: pytest.fail("it was signalled"))
-    with pytest.raises(Problem, match=r"No stack is up; manage \(process 4321\)"):
+    with pytest.raises(LauncherError, match=r"No stack is up; manage \(process 4321\)"):
         commands.stop()
 
 
@@ -203,7 +203,7 @@ def test_stop_is_a_problem_when_the_stack_does_not_end(busy, directory, monkeypa
     busy("demo", 4321)
     monkeypatch.setattr(commands, "send", lambda *_: None)
     monkeypatch.setattr(commands, "wait_until", lambda *_: False)
-    with pytest.raises(Problem, match=rf"does not stop; see {directory / 'log'}"):
+    with pytest.raises(LauncherError, match=rf"does not stop; see {directory / 'log'}"):
         commands.stop()
 
 
@@ -228,7 +228,7 @@ def replaced(monkeypatch):
 
 def test_manage_beside_a_stack_uses_its_services(busy, directory, replaced):
     busy("up")
-    State(directory).publish({"DATABASE_URL": "postgres://live", "PUBLIC_URL": "http://here"})
+    StackState(directory).publish({"DATABASE_URL": "postgres://live", "PUBLIC_URL": "http://here"})
     commands.manage(["user", "list"])
     [(program, argv, environment)] = replaced
     assert argv[-2:] == ["user", "list"]
@@ -241,16 +241,16 @@ def test_manage_beside_a_stack_uses_its_services(busy, directory, replaced):
 def test_manage_is_a_problem_when_the_stack_ends_before_it_is_ready(busy, monkeypatch, replaced):
     busy("up")
     monkeypatch.setattr(commands, "wait_until", lambda *_: True)
-    with pytest.raises(Problem, match="ended before it was ready"):
+    with pytest.raises(LauncherError, match="ended before it was ready"):
         commands.manage(["user", "list"])
     monkeypatch.setattr(commands, "wait_until", lambda *_: False)
-    with pytest.raises(Problem, match="does not become ready"):
+    with pytest.raises(LauncherError, match="does not become ready"):
         commands.manage(["user", "list"])
     assert replaced == []
 
 
 def test_user_needs_a_running_stack_or_a_named_database(monkeypatch):
-    with pytest.raises(Problem, match="Nothing is running"):
+    with pytest.raises(LauncherError, match="Nothing is running"):
         commands.user(["user", "list"])
     monkeypatch.setenv("DATABASE_URL", "postgres://named")
     assert commands.user(["user", "list"]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from launcher import environment, paths
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.environment import (
     application_environment,
     chosen,
@@ -74,7 +74,7 @@ def test_dotenv_strips_values_and_the_last_one_wins(root, text, values):
 @pytest.mark.parametrize("line", ["NAME", "1A=2", "A-B=2", "A =2"])
 def test_dotenv_refuses_what_is_no_assignment(root, line):
     settings(root, f"# first\n{line}\n")
-    with pytest.raises(Problem, match=r"\.env, line 2: expected NAME=value"):
+    with pytest.raises(LauncherError, match=r"\.env, line 2: expected NAME=value"):
         dotenv(root / ".env")
 
 

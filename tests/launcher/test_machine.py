@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launcher import browser, node, paths, setup, steps
-from launcher.console import Problem
+from launcher.console import LauncherError
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def programs(monkeypatch, tmp_path):
 
 def test_other_system_is_one_sentence(monkeypatch):
     monkeypatch.setattr(setup.sys, "platform", "darwin")
-    with pytest.raises(Problem, match=r"needs Linux, this is darwin; see docker-compose\.yml"):
+    with pytest.raises(
+        LauncherError, match=r"needs Linux, this is darwin; see docker-compose\.yml"
+    ):
         setup.check_machine()
 
 
@@ -48,7 +50,7 @@ def test_unknown_c_library_is_one_sentence(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(setup.os, "confstr", fails)
-    with pytest.raises(Problem, match="this system has another C library"):
+    with pytest.raises(LauncherError, match="this system has another C library"):
         setup.check_machine()
 
 
@@ -225,14 +227,14 @@ def test_output_of_a_tool_is_returned_and_logged(logs):
 
 
 def test_failed_tool_is_a_problem_with_its_meaning_and_log(logs):
-    with pytest.raises(Problem, match=r"pages: the disk is full \(see .*/pages\.log\)\."):
+    with pytest.raises(LauncherError, match=r"pages: the disk is full \(see .*/pages\.log\)\."):
         steps.tool("pages", ["/bin/sh", "-c", "echo ENOSPC; exit 1"])
     assert (logs / "pages.log").read_text() == "ENOSPC\n"
 
 
 def test_absent_tool_is_a_problem_with_its_name(logs):
     absent = str(logs / "uv")
-    with pytest.raises(Problem, match=rf"packages: {absent} cannot be run \(No such file"):
+    with pytest.raises(LauncherError, match=rf"packages: {absent} cannot be run \(No such file"):
         steps.tool("packages", [absent])
 
 
@@ -244,14 +246,14 @@ def test_step_forgets_its_last_success_when_it_fails(monkeypatch, tmp_path):
     monkeypatch.setattr(steps, "STAMPS", tmp_path)
 
     def fails():
-        raise Problem("no network")
+        raise LauncherError("no network")
 
-    good = steps.Step("a step", lambda: None, lambda: "1")
+    good = steps.SetupStep("a step", lambda: None, lambda: "1")
     good.run()
     assert good.is_done()
     assert (tmp_path / "a-step").read_text() == "1"
-    with pytest.raises(Problem):
-        steps.Step("a step", fails, lambda: "1").run()
+    with pytest.raises(LauncherError):
+        steps.SetupStep("a step", fails, lambda: "1").run()
     assert not good.is_done()
 
 
@@ -268,7 +270,9 @@ def test_state_is_in_the_checkout_unless_named(monkeypatch, tmp_path):
 
 def test_missing_package_is_a_problem_that_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr(paths, "VENV", tmp_path)
-    with pytest.raises(Problem, match=rf"server is missing in {tmp_path}; remove that folder"):
+    with pytest.raises(
+        LauncherError, match=rf"server is missing in {tmp_path}; remove that folder"
+    ):
         paths.installed("server")
     target = tmp_path / "lib/python3.11/site-packages/server"
     target.mkdir(parents=True)

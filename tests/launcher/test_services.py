@@ -13,11 +13,11 @@ import pytest
 from launcher import postgres as postgres_module
 from launcher import stack as stack_module
 from launcher import valkey as valkey_module
-from launcher.console import Problem
+from launcher.console import LauncherError
 from launcher.postgres import NOBODY, Postgres, Rights
 from launcher.processes import PROC
 from launcher.stack import Stack, answers, claim_port, free_port
-from launcher.state import State
+from launcher.state import StackState
 from launcher.valkey import Valkey
 
 PASSWORD = "not-for-anybody"
@@ -127,7 +127,7 @@ def test_root_never_runs_the_database_as_root(database, monkeypatch):
 
 
 def test_two_states_never_share_a_public_copy(database, tmp_path):
-    other = Postgres(State(tmp_path / "other"), PASSWORD, is_durable=True)
+    other = Postgres(StackState(tmp_path / "other"), PASSWORD, is_durable=True)
     assert database.public != other.public
     assert database.public == Postgres(database.state, "x", is_durable=False).public
 
@@ -167,7 +167,7 @@ def test_every_failure_is_named_when_no_rights_work(database, attempts, monkeypa
     failures, _ = attempts
     failures.update(b="no capabilities", c="disk full")
     monkeypatch.setattr(postgres_module, "is_root", lambda: is_root)
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(LauncherError) as caught:
         database.prepare()
     words = "(a: no namespace; b: no capabilities; c: disk full)"
     assert words in str(caught.value)
@@ -259,7 +259,7 @@ def test_database_that_is_there_is_no_problem(database, monkeypatch):
     )
     database.create_database(5432)
     error = "psql: hint\nFATAL:  no more connections\n"
-    with pytest.raises(Problem, match=r"cannot be made: FATAL:  no more connections\."):
+    with pytest.raises(LauncherError, match=r"cannot be made: FATAL:  no more connections\."):
         database.create_database(5432)
 
 
@@ -301,7 +301,7 @@ def test_failed_command_is_a_problem_with_its_last_line_of_its_own(stack, monkey
     )
     monkeypatch.setattr(stack_module, "MANAGE", script)
     with pytest.raises(
-        Problem, match=r"manage\.py migrate failed: Error: no table \(see .*migrated"
+        LauncherError, match=r"manage\.py migrate failed: Error: no table \(see .*migrated"
     ):
         stack.manage_quietly("migrated", "migrate")
 
