@@ -2,10 +2,11 @@
 
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 
@@ -21,6 +22,19 @@ def evidence_listed(evidence: QuerySet[Evidence]) -> QuerySet[Evidence]:
     """Evidence without its texts and series, which are large; with `has_series`."""
     has_series = ExpressionWrapper(Q(series__isnull=False), output_field=BooleanField())
     return evidence.defer("raw_gzip", "series").annotate(has_series=has_series)
+
+
+def evidence_visible(workspace: Workspace) -> QuerySet[Evidence]:
+    """Evidence of its runs, and imported texts of public offers and of its own."""
+    is_visible = Q(offer__workspace=None) | Q(offer__workspace=workspace)
+    visible = Evidence.objects.filter(is_visible | Q(run__workspace=workspace))
+    return visible.select_related("offer__provider", "run").exclude(offer=None, run=None)
+
+
+def evidence_with_series(run: Run, probes: Iterable[str]) -> QuerySet[Evidence]:
+    """Series of these probes in their order, without the texts."""
+    seen = Evidence.objects.filter(run=run, probe__in=probes, series__isnull=False)
+    return seen.order_by("n").only("n", "run_id", "probe", "variant", "series")
 
 
 def evidence_shown(item: Evidence, redaction: Redaction) -> Evidence:

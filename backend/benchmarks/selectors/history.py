@@ -9,6 +9,8 @@ from statistics import median
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Count
+
 from backend.benchmarks.models import Host, Run, RunState, Sample, Source
 from backend.catalog.models import Offer
 from backend.domain.drift import Trend, trend
@@ -206,3 +208,16 @@ def _drift_text(metric: Metric, variant: str, drift: Trend, count: int) -> str:
         f"{abs(drift.change_ratio):.0%} from the first half of its {count} repeats to the last: "
         f"a trend and not noise (Mann–Kendall test, p = {drift.p_value:.2g})"
     )
+
+
+def host_variants(host: Host) -> dict[str, str]:
+    """Metric → the variant that ranks, of those measured on the host in two runs or more."""
+    samples = Sample.objects.filter(host=host, source=Source.MEASURED, run__state=RunState.DONE)
+    counted = samples.order_by().values_list("metric", "variant")
+    rows = counted.annotate(runs=Count("run", distinct=True))
+    measured = {(metric, variant) for metric, variant, runs in rows if runs > 1}
+    return {
+        key: next(v for v in metric.ranking_variants if (key, v) in measured)
+        for key, metric in METRICS.items()
+        if any((key, v) in measured for v in metric.ranking_variants)
+    }

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import AuditEntry, Scope
+from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.workspaces import default_workspace
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import Day, text
@@ -80,7 +81,7 @@ class ActivityForm(forms.Form):
 def activity_page(request: HttpRequest) -> HttpResponse:
     """Every write with its author and what it changed, fifty a page; for analysts and above."""
     demand(request, Scope.WRITE)
-    form = ActivityForm(request.GET, AuditEntry.objects.filter(workspace=default_workspace()))
+    form = ActivityForm(request.GET, audit_entries(default_workspace()))
     page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
     filters = {name: v for name in form.fields if (v := request.GET.get(name, ""))}
     step = {"earlier": page.number - 1, "further": page.number + 1}

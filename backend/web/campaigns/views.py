@@ -19,6 +19,7 @@ from backend.benchmarks.selectors.campaigns import (
     CampaignView,
     Cell,
     campaign_view,
+    campaigns_of,
     campaigns_visible,
     target_name,
 )
@@ -107,8 +108,7 @@ def _created(form: CampaignForm, actor: str) -> Campaign:
 
 
 def _campaign(campaign_id: UUID) -> Campaign:
-    with_workspace = Campaign.objects.select_related("workspace")
-    return get_object_or_404(with_workspace, pk=campaign_id, workspace__slug=DEFAULT_WORKSPACE)
+    return get_object_or_404(campaigns_of(DEFAULT_WORKSPACE), pk=campaign_id)
 
 
 def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
+from backend.benchmarks.selectors.history import host_variants
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
@@ -29,7 +30,7 @@ from backend.web.hosts.forms import HostForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.history_plots import history_plots, host_variants
+from backend.web.shared.history_plots import history_plots
 
 RECENT_RUNS = 20
 

@@ -1,17 +1,22 @@
-"""The raw output behind figures: of a run's command, or of a text that somebody brought along."""
+"""The raw output behind figures: of a run's command, or of a text that somebody imported."""
 
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from backend.accounts.models import AuditEntry, Scope
+from backend.accounts.models import Scope
+from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Evidence
-from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_shown, evidence_text
+from backend.benchmarks.selectors.evidence import (
+    EvidenceDamaged,
+    evidence_shown,
+    evidence_text,
+    evidence_visible,
+)
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.web.runs.series_plots import series_plots
@@ -61,20 +66,16 @@ def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
 @readable
 @require_safe
 def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
-    """A text that was imported, with who brought it and when; a run's own goes to its page."""
+    """A text that was imported, with who imported it and when; a run's own goes to its page."""
     workspace = default_workspace()
-    is_visible = Q(offer__workspace=None) | Q(offer__workspace=workspace)
-    found = Evidence.objects.filter(is_visible | Q(run__workspace=workspace))
-    evidence = get_object_or_404(
-        found.select_related("offer__provider", "run").exclude(offer=None, run=None), pk=evidence_id
-    )
+    evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
     if evidence.run_id is not None:
         return HttpResponseRedirect(lines.evidence_url(evidence))
     context = _context(request, evidence) | {
         "offer": evidence.offer,
         "parameters": lines.facts(evidence.conditions),
-        "brought": AuditEntry.objects.filter(
-            workspace=workspace, object_type="evidence", object_id=str(evidence.pk)
-        ).first(),
+        "import_entry": audit_entries(workspace)
+        .filter(object_type="evidence", object_id=str(evidence.pk))
+        .first(),
     }
     return render(request, "runs/imported.html", context)

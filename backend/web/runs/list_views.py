@@ -12,7 +12,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import TERMINAL_STATES, Host, Run
+from backend.benchmarks.models import TERMINAL_STATES, Run
+from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
@@ -38,7 +39,7 @@ class RunsForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")
-        hosts = Host.objects.filter(workspace=default_workspace()).values_list("pk", "name")
+        hosts = hosts_visible(default_workspace()).values_list("pk", "name")
         choices = [(str(pk), name) for pk, name in hosts]
         self.fields["host"].choices = [("", "any"), *choices]  # type: ignore[attr-defined]
 

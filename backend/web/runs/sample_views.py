@@ -1,7 +1,6 @@
 """One figure: leave it out of the summaries with a reason, or count it again."""
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -9,7 +8,7 @@ from django.views.decorators.http import require_POST
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.domain.errors import InvalidValue
 from backend.web.shared import lines
@@ -22,12 +21,7 @@ def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
     """Takes a reason, or `include` to count the figure again; nothing is ever deleted."""
     demand(request, Scope.WRITE)
     workspace = default_workspace()
-    visible = Sample.objects.filter(
-        Q(run__workspace=workspace)
-        | Q(run=None, offer__workspace=None)
-        | Q(run=None, offer__workspace=workspace)
-    )
-    sample = get_object_or_404(visible.select_related("offer", "evidence"), pk=sample_id)
+    sample = get_object_or_404(samples_visible(workspace), pk=sample_id)
     actor = request.user.get_username()
     try:
         if "include" in request.POST:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Evidence, Resource, Run
+from backend.benchmarks.models import Resource, Run
+from backend.benchmarks.selectors.evidence import evidence_with_series
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.runs import RunView, run_view, runs_visible
 from backend.benchmarks.services.runs import run_cancel
@@ -85,12 +86,9 @@ def _machine(run: Run, view: RunView, redaction: Redaction) -> dict[str, Any]:
 
 
 def _charts(run: Run, view: RunView) -> dict[str, Any]:
-    seen = Evidence.objects.filter(
-        run=run, probe__in=disk_plots.SERIES_PROBES, series__isnull=False
-    )
-    pieces = seen.order_by("n").only("n", "run_id", "probe", "variant", "series")
+    series = evidence_with_series(run, disk_plots.SERIES_PROBES)
     return {
-        "plots": run_plots.run_plots(view.samples, pieces),
+        "plots": run_plots.run_plots(view.samples, series),
         "strips": run_plots.run_strips(view.samples, run.offer.provider.slug),
     }
 

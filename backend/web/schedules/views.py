@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Campaign
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.schedules import (
     preview,
     schedule_recurrence,
@@ -22,7 +22,7 @@ from backend.benchmarks.selectors.schedules import (
 )
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.domain.errors import InvalidValue
-from backend.notifications.models import NoticeKind, Subscription
+from backend.notifications.models import NoticeKind
 from backend.notifications.selectors.subscriptions import subscriptions_visible
 from backend.notifications.services.subscriptions import subscription_create, subscription_delete
 from backend.web.schedules.forms import ScheduleForm, time_zones
@@ -30,13 +30,9 @@ from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable
 
 
-def _campaigns() -> list[Campaign]:
-    return list(Campaign.objects.filter(workspace=default_workspace()))
-
-
 def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
     workspace = default_workspace()
-    campaigns = _campaigns()
+    campaigns = list(campaigns_of(DEFAULT_WORKSPACE))
     is_admin = may(request, Scope.ADMIN)
     wanted = {"campaign": request.GET.get("campaign", "")}
     return {
@@ -60,7 +56,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "schedules/page.html", _context(request))
     demand(request, Scope.RUN)
-    form = ScheduleForm(request.POST, campaigns=_campaigns())
+    form = ScheduleForm(request.POST, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
     is_preview = "preview" in request.POST
     times = _previewed(form) if is_preview else []
     if not is_preview and form.is_valid() and _created(form, request.user.get_username()):
@@ -72,7 +68,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
 
 
 def _created(form: ScheduleForm, actor: str) -> bool:
-    campaign = Campaign.objects.get(pk=form.cleaned_data["campaign"])
+    campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=form.cleaned_data["campaign"])
     try:
         schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
     except InvalidValue as error:
@@ -96,7 +92,7 @@ def _previewed(form: ScheduleForm) -> list[dt.datetime]:
 @require_safe
 def schedule_preview(request: HttpRequest) -> HttpResponse:
     """The next five dates of what stands in the form, as a fragment."""
-    form = ScheduleForm(request.GET, campaigns=_campaigns())
+    form = ScheduleForm(request.GET, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
     times = _previewed(form)
     if not HtmxDetails(request):
         return HttpResponseRedirect(reverse("schedules"))
@@ -176,7 +172,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
 def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
     """Notifies an address no more."""
     demand(request, Scope.ADMIN)
-    visible = Subscription.objects.filter(workspace=default_workspace())
+    visible = subscriptions_visible(default_workspace())
     subscription_delete(
         subscription=get_object_or_404(visible, pk=subscription_id),
         actor=request.user.get_username(),

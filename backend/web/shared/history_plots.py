@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
 from django.http import HttpRequest
 from django.urls import reverse
 
-from backend.benchmarks.models import Host, RunState, Sample, Source
+from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.history import Point, history
 from backend.catalog.models import Offer
 from backend.domain.metrics import METRICS
@@ -48,19 +47,6 @@ def history_plots(
     return {
         "history": history_plot(key, variants[key], points),
         "histories": [MetricChoice(one, METRICS[one].label, one == key) for one in variants],
-    }
-
-
-def host_variants(host: Host) -> dict[str, str]:
-    """Metric → the variant that ranks, of those measured on the host in two runs or more."""
-    samples = Sample.objects.filter(host=host, source=Source.MEASURED, run__state=RunState.DONE)
-    counted = samples.order_by().values_list("metric", "variant")
-    rows = counted.annotate(runs=Count("run", distinct=True))
-    measured = {(metric, variant) for metric, variant, runs in rows if runs > 1}
-    return {
-        key: next(v for v in metric.ranking_variants if (key, v) in measured)
-        for key, metric in METRICS.items()
-        if any((key, v) in measured for v in metric.ranking_variants)
     }
 
 
