@@ -27,7 +27,7 @@ from backend.benchmarks.api.runs import (
     RunEvidenceSeriesView,
     RunEvidenceView,
     RunsView,
-    RunView,
+    OneRunView,
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
@@ -112,7 +112,7 @@ plain = [
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),
     path("hosts/<uuid:host_id>/scan", HostScanView.as_view(), name="host-scan"),
     path("hosts/<uuid:host_id>/approve", HostApproveView.as_view(), name="host-approve"),
-    path("runs/<uuid:run_id>", RunView.as_view(), name="run"),
+    path("runs/<uuid:run_id>", OneRunView.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", RunCancelView.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/evidence/<int:n>", RunEvidenceView.as_view(), name="run-evidence"),
     path(

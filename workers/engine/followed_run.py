@@ -115,9 +115,9 @@ class Followed:
         if is_judged and UNFIT.isdisjoint(flags):
             self.values.setdefault(pair, []).append(value)
 
-    def order(self, wanted: set[str]) -> None:
+    def order(self, names: set[str]) -> None:
         """What the target is to be told with the next reading, each once."""
-        self.orders |= wanted - self.ordered
+        self.orders |= names - self.ordered
 
     def orders_are_given(self) -> None:
         """The last reading brought its orders to the target."""
@@ -189,7 +189,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
     """All that is needed to follow the claimed runs, in three queries whatever their number."""
     by_step = {claim.step_id: claim for claim in claims}
     steps = Step.objects.filter(pk__in=by_step).select_related(*RELATED)
-    found = {
+    runs = {
         step.run_id: Followed(
             claim=by_step[step.pk],
             run=step.run,
@@ -200,13 +200,13 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
         )
         for step in steps
     }
-    evidence = Evidence.objects.filter(run__in=found).order_by("n")
+    evidence = Evidence.objects.filter(run__in=runs).order_by("n")
     for run_id, n, *pair in evidence.values_list("run_id", "n", "probe", "variant"):
-        found[run_id].after = n
-        found[run_id].measured.add((pair[0], pair[1]))
-    samples = Sample.objects.filter(run__in=found).order_by("repeat")
+        runs[run_id].after = n
+        runs[run_id].measured.add((pair[0], pair[1]))
+    samples = Sample.objects.filter(run__in=runs).order_by("repeat")
     names = ("run_id", "evidence__probe", "evidence__variant", "metric", "value", "flags")
     for run_id, probe, variant, metric, value, flags in samples.values_list(*names):
         if run_id is not None:
-            found[run_id].take_in_value((str(probe), str(variant)), metric, value, flags)
-    return list(found.values())
+            runs[run_id].take_in_value((str(probe), str(variant)), metric, value, flags)
+    return list(runs.values())

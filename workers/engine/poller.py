@@ -63,7 +63,7 @@ def follow(
     dispatch: engine.Dispatch,
     *,
     window_s: float | None = None,
-    is_wanted: Callable[[], bool] = lambda: True,
+    is_needed: Callable[[], bool] = lambda: True,
 ) -> int:
     """Follow every running run that nobody follows, until they end or the window closes.
 
@@ -72,9 +72,9 @@ def follow(
     """
     if window_s is None:
         window_s = min(MAX_WINDOW_S, settings.LEASE_S / 2)
-    window = Window(dispatch, connections())
+    window = FollowWindow(dispatch, connections())
     try:
-        window.run(time.monotonic() + window_s, is_wanted)
+        window.run(time.monotonic() + window_s, is_needed)
     finally:
         left = window.let_go()
     if left:
@@ -82,7 +82,7 @@ def follow(
     return left
 
 
-class Window:
+class FollowWindow:
     """The runs that are followed for a while, by the id of their step."""
 
     def __init__(self, dispatch: engine.Dispatch, hosts: Connections) -> None:
@@ -94,11 +94,11 @@ class Window:
         self._unwritten: dict[int, Progress] = {}
         self._write_at = 0.0
 
-    def run(self, until: float, is_wanted: Callable[[], bool]) -> None:
+    def run(self, until: float, is_needed: Callable[[], bool]) -> None:
         """Until nothing is left to follow, or that time."""
         claim_at = 0.0
         overdue_s: float = OVERDUE_S if is_followed() else 0
-        while (now := time.monotonic()) < until and is_wanted():
+        while (now := time.monotonic()) < until and is_needed():
             if now >= claim_at:
                 claim_at = now + PERIOD_S
                 self._claim(overdue_s)
@@ -110,18 +110,18 @@ class Window:
             self._take_in_all()
 
     def _claim(self, overdue_s: float) -> None:
-        room = MAX_FOLLOWED - len(self._followed)
-        claims = claim_due(is_polling=True, limit=room, overdue_s=overdue_s)
-        found: list[Followed] = []
+        free_count = MAX_FOLLOWED - len(self._followed)
+        claims = claim_due(is_polling=True, limit=free_count, overdue_s=overdue_s)
+        followed: list[Followed] = []
         try:
-            found = taken_up(claims)
+            followed = taken_up(claims)
         except Exception:  # one of them cannot be followed: find out which
             log.exception("taking up %s runs at once failed", len(claims))
             for claim in claims:
-                found += self._taken_up_alone(claim)
-        for number, one in enumerate(found):
+                followed += self._taken_up_alone(claim)
+        for number, one in enumerate(followed):
             # Apart from each other, so that they do not all come at the same moment.
-            one.next_at = time.monotonic() + PERIOD_S * number / len(found)
+            one.next_at = time.monotonic() + PERIOD_S * number / len(followed)
             self._followed[one.claim.step_id] = one
 
     def _taken_up_alone(self, claim: Claim) -> list[Followed]:

@@ -88,7 +88,7 @@ class Pump:
             while not self._stop.is_set():
                 self._wake.wait(IDLE_S)
                 self._wake.clear()
-                poller.follow(self._dispatch, is_wanted=lambda: not self._stop.is_set())
+                poller.follow(self._dispatch, is_needed=lambda: not self._stop.is_set())
         finally:
             connection.close()
 

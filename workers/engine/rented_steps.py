@@ -198,17 +198,17 @@ def boot(run: Run, step: Step) -> Move | Wait:
     """Until the first login: the machine runs, its console shows the key that it presents."""
     resource = run.resource
     provider = ProviderCalls(resource.account)
-    found = provider.ask(methodcaller("describe", _handle(resource)))
-    why = _ended(resource, found)
+    machine = provider.ask(methodcaller("describe", _handle(resource)))
+    why = _ended(resource, machine)
     if why is not None:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
-    if found.state != machines.ProviderResourceState.ABSENT:
+    if machine.state != machines.ProviderResourceState.ABSENT:
         with fenced(_claim(step)):
-            _created(resource, found)
-    if found.state != machines.ProviderResourceState.RUNNING or not found.address:
+            _created(resource, machine)
+    if machine.state != machines.ProviderResourceState.RUNNING or not machine.address:
         return _not_yet(resource, step, "the machine starts")
     try:
-        return _logged_in(run, step, provider, found)
+        return _logged_in(run, step, provider, machine)
     except HostKeyChanged:
         raise
     except DriverError as error:
@@ -228,17 +228,17 @@ def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
 
 
 def _logged_in(
-    run: Run, step: Step, provider: ProviderCalls, found: machines.ProviderResource
+    run: Run, step: Step, provider: ProviderCalls, machine: machines.ProviderResource
 ) -> Move | Wait:
     resource, host = run.resource, run.host
     if host.state != HostState.TRUSTED:
-        shown = provider.ask(methodcaller("console_fingerprint", found))
+        shown = provider.ask(methodcaller("console_fingerprint", machine))
         if shown is None:
             return _not_yet(resource, step, "the console does not show the host key yet")
         presented = asyncio.run(
             ssh.scan(
-                found.address,
-                found.port,
+                machine.address,
+                machine.port,
                 is_private_allowed=settings.SSH_ALLOW_PRIVATE,
                 first_type=shown.type,
             )
@@ -249,9 +249,9 @@ def _logged_in(
         with fenced(_claim(step)):
             rented_host_pin(
                 host=host,
-                address=found.address,
-                port=found.port,
-                username=found.username,
+                address=machine.address,
+                port=machine.port,
+                username=machine.username,
                 host_key=presented,
             )
     steps.on_host(host, _greeted, seconds=min(LOGIN_S, step_seconds()))
@@ -273,16 +273,16 @@ async def _greeted(transport: Transport) -> None:
 # --- while it runs --------------------------------------------------------------------------------
 
 
-def _ended(resource: Resource, found: machines.ProviderResource) -> str | None:
+def _ended(resource: Resource, machine: machines.ProviderResource) -> str | None:
     """Why the machine is no more, by the provider's word; None while it may live."""
     known = resource.launched_at or resource.called_at
     settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
-    if found.state == machines.ProviderResourceState.ABSENT:
+    if machine.state == machines.ProviderResourceState.ABSENT:
         if known is not None and clock.now() > known + settled:
             return "the provider does not know the machine"
         return None
-    if found.state in (machines.ProviderResourceState.ENDING, machines.ProviderResourceState.GONE):
-        return f"the provider ended the machine: {found.detail or found.state}"
+    if machine.state in (machines.ProviderResourceState.ENDING, machines.ProviderResourceState.GONE):
+        return f"the provider ended the machine: {machine.detail or machine.state}"
     return None
 
 
@@ -292,10 +292,10 @@ def why_ended(run: Run) -> str | None:
     if resource.state == ResourceState.GONE:
         return "the machine is gone"
     try:
-        found = ProviderCalls(resource.account).ask(methodcaller("describe", _handle(resource)))
+        machine = ProviderCalls(resource.account).ask(methodcaller("describe", _handle(resource)))
     except (NoCallLeft, DriverError):
         return None
-    return _ended(resource, found)
+    return _ended(resource, machine)
 
 
 def look_after(run: Run, step: Step) -> Move | Wait:
@@ -317,7 +317,7 @@ def end(run: Run, step: Step) -> Move | Wait:
     resource = run.resource
     if resource.state != ResourceState.GONE and resource.called_at is not None:
         provider = ProviderCalls(resource.account)
-        machine, left = _found(provider, resource, step)
+        machine, left = _machines_of(provider, resource, step)
         if left:
             with fenced(_claim(step)):
                 ledger_record(resource=resource, until=clock.now())
@@ -334,23 +334,23 @@ def end(run: Run, step: Step) -> Move | Wait:
     return Move(moved.target, effect=lambda: resource_mark_gone(resource=resource, ended_at=None))
 
 
-def _found(
+def _machines_of(
     provider: ProviderCalls, resource: Resource, step: Step
 ) -> tuple[machines.ProviderResource | None, Sequence[machines.ProviderResource]]:
     """The machine as the provider describes it, and everything of the launch that is left."""
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
     listed = provider.ask(methodcaller("inventory", tag, token=token, region=region))
-    found = {one.id: one for one in listed if one.token == token}
-    rented = [one for one in found.values() if one.kind == machines.ResourceKind.MACHINE]
+    by_id = {one.id: one for one in listed if one.token == token}
+    rented = [one for one in by_id.values() if one.kind == machines.ResourceKind.MACHINE]
     if rented and not resource.provider_id:  # the answer to its launch was lost
         with fenced(_claim(step)):
             _created(resource, rented[0])
     described = None
     if resource.provider_id:
         described = provider.ask(methodcaller("describe", _handle(resource)))
-        found[described.id] = described
-    left = [one for one in found.values() if one.state not in OVER]
+        by_id[described.id] = described
+    left = [one for one in by_id.values() if one.state not in OVER]
     return described, left
 
 

@@ -37,7 +37,7 @@ def document(view: RunView) -> dict[str, Any]:
             if counted_repeats(repeats)[0]
         ],
         "warnings": view.warnings,
-        "ranking": _place(run) if series else None,
+        "ranking": _rank_row(run) if series else None,
     }
 
 
@@ -51,7 +51,7 @@ def _summary(repeats: list[Sample]) -> dict[str, Any]:
     }
 
 
-def _place(run: Run) -> dict[str, Any] | None:
+def _rank_row(run: Run) -> dict[str, Any] | None:
     """The offer's row of the default ranking and its place by score; None where not listed."""
     from backend.rankings.selectors.ranking import query_from, ranking
 
@@ -97,52 +97,52 @@ def lines(document: dict[str, Any]) -> list[str]:
     """The document for people."""
     lines = [f"{document['host']} ({document['offer']}), profile {document['profile']}:"]
     lines += [
-        f"  {found['metric']:30} {found['median']:>18,.2f} {found['unit']}"
-        f"   ({found['variant']}, {found['repeats']} repeats"
-        + (f", {found['disturbed']} disturbed)" if found["disturbed"] else ")")
-        for found in document["results"]
+        f"  {result['metric']:30} {result['median']:>18,.2f} {result['unit']}"
+        f"   ({result['variant']}, {result['repeats']} repeats"
+        + (f", {result['disturbed']} disturbed)" if result["disturbed"] else ")")
+        for result in document["results"]
     ]
-    if (place := document["ranking"]) is not None:
-        lines += place_lines(place)
+    if (row := document["ranking"]) is not None:
+        lines += rank_lines(row)
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     lines.append(f"  evidence: {document['url']}")
     return lines
 
 
-def place_lines(place: dict[str, Any]) -> list[str]:
+def rank_lines(row: dict[str, Any]) -> list[str]:
     """Score, price and place of an offer's row in the ranking."""
     interval = "interval unknown"
-    if place["score_ci95_low"] is not None:
+    if row["score_ci95_low"] is not None:
         interval = (
-            f"95 % interval {place['score_ci95_low']:,.2f} … {place['score_ci95_high']:,.2f}, "
-            f"{place['interval_basis']}"
+            f"95 % interval {row['score_ci95_low']:,.2f} … {row['score_ci95_high']:,.2f}, "
+            f"{row['interval_basis']}"
         )
-    lines = [f"  score: {place['score']:,.2f} CMIPS ({interval})"]
-    if (stated := place["stated"]) is not None:
+    lines = [f"  score: {row['score']:,.2f} CMIPS ({interval})"]
+    if (stated := row["stated"]) is not None:
         lines.append(
             f"  price: {stated['amount'].normalize():f} {stated['currency']} per {stated['unit']}; "
             f"it has no rank by cost, because no exchange rate from {stated['currency']} to "
-            f"{place['currency']} is stored: import the rates of the ECB with manage.py import_fx"
+            f"{row['currency']} is stored: import the rates of the ECB with manage.py import_fx"
         )
-    elif place["price"] is None:
+    elif row["price"] is None:
         lines.append(
             "  price: none known, so it has no rank by cost; state one with "
             "--price 49 EUR month (amount, currency, hour|month|year)"
         )
     else:
-        basis = f"{place['price_basis']}, {place['price_term']}"
+        basis = f"{row['price_basis']}, {row['price_term']}"
         lines.append(
-            f"  price: {place['price']:.6f} {place['currency']} per {place['period']} ({basis})"
+            f"  price: {row['price']:.6f} {row['currency']} per {row['period']} ({basis})"
         )
-    if place["rank"] is not None:
+    if row["rank"] is not None:
         lines.append(
-            f"  place: {place['rank']} of {place['count']} by value per cost "
-            f"(plausibly {place['rank_low']} … {place['rank_high']})"
+            f"  place: {row['rank']} of {row['count']} by value per cost "
+            f"(plausibly {row['rank_low']} … {row['rank_high']})"
         )
-    elif "disturbed" in place["flags"].split():
+    elif "disturbed" in row["flags"].split():
         lines.append("  place: none, every repeat was disturbed by other work on this machine")
     else:
-        lines.append(f"  place: {place['place_by_score']} of {place['count']} by score")
-    if "unstable" in place["flags"].split():
+        lines.append(f"  place: {row['place_by_score']} of {row['count']} by score")
+    if "unstable" in row["flags"].split():
         lines.append("  the repeats spread more than they should: measure again when it is quiet")
     return lines

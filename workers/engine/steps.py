@@ -164,14 +164,14 @@ def identify(run: Run, step: Step) -> Move:
     runs left there goes."""
     peer = _paired(run)
     seconds = step_seconds() / (1 if peer is None else 2)
-    found, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
-    live = {"directory": found.directory, "arch": found.arch, "container": gethostname()}
+    target, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
+    live = {"directory": target.directory, "arch": target.arch, "container": gethostname()}
     if peer is not None:
         other, more = on_peer(peer, lambda t: _looked_at(t, run, seconds, True), seconds=seconds)
-        address = peer.address or found.seen_from or LOOPBACK
+        address = peer.address or target.seen_from or LOOPBACK
         live |= {"peer_directory": other.directory, "peer_address": address}
         swept += more
-    return Move(RunState.PREPARED, {"boot_id": found.boot_id, "live": live}, events=tuple(swept))
+    return Move(RunState.PREPARED, {"boot_id": target.boot_id, "live": live}, events=tuple(swept))
 
 
 async def _looked_at(
@@ -179,26 +179,26 @@ async def _looked_at(
 ) -> tuple[pipeline.TargetIdentity, list[tuple[str, str]]]:
     """What the machine is, and the events of clearing up there. That fails no run."""
     before = clock.now().timestamp()
-    found = await pipeline.identify(transport, str(run.pk), is_peer=is_peer)
-    events = _clock_events(found, before, clock.now().timestamp())
-    for directory in found.leftovers:
+    target = await pipeline.identify(transport, str(run.pk), is_peer=is_peer)
+    events = _clock_events(target, before, clock.now().timestamp())
+    for directory in target.leftovers:
         try:
             async with asyncio.timeout(seconds / 3):
                 await pipeline.teardown(transport, directory)
             events.append(("swept", f"{directory} was left by an earlier run and is removed"))
         except (DriverError, TimeoutError) as error:
             events.append(("warning", f"{directory} of an earlier run remains: {error}"))
-    return found, events
+    return target, events
 
 
 def _clock_events(
-    found: pipeline.TargetIdentity, before_s: float, after_s: float
+    target: pipeline.TargetIdentity, before_s: float, after_s: float
 ) -> list[tuple[str, str]]:
     """A warning when the machine's clock was not between our two looks at ours."""
-    if found.clock_s is None:
+    if target.clock_s is None:
         return []
     # It tells whole seconds only.
-    skew_s = max(found.clock_s - after_s, 0) + min(found.clock_s + 1 - before_s, 0)
+    skew_s = max(target.clock_s - after_s, 0) + min(target.clock_s + 1 - before_s, 0)
     if abs(skew_s) <= MAX_SKEW_S:
         return []
     return [("warning", f"the clock is {skew_s:+.0f} s off; durations are not affected")]
@@ -306,10 +306,10 @@ def tear_down(run: Run, step: Step) -> Move:
     Each is cleaned also when the other does not answer; then all of it is tried again. A rented
     host is left as it is: its machine ends.
     """
-    places = [(run.host, run.live.get("directory")), (run.peer, run.live.get("peer_directory"))]
+    directories = [(run.host, run.live.get("directory")), (run.peer, run.live.get("peer_directory"))]
     if run.host.is_rented:
-        del places[0]
-    known = [(host, directory) for host, directory in places if host and directory]
+        del directories[0]
+    known = [(host, directory) for host, directory in directories if host and directory]
     errors = []
     for host, directory in known:
         on = on_host if host == run.host else on_peer

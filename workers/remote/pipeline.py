@@ -169,9 +169,9 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
 
     All that is missing goes in one piece: a session of its own for each costs tenths of a second.
     """
-    wanted = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    found = _sums(await _script(transport, scripts.HASHES, directory))
-    missing = [name for name in files if found.get(name) != wanted[name]]
+    expected = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    present = _sums(await _script(transport, scripts.HASHES, directory))
+    missing = [name for name in files if present.get(name) != expected[name]]
     if not missing:
         return
     pack = f"{directory}/pack-{secrets.token_hex(4)}"  # a killed worker's own may still arrive
@@ -180,8 +180,8 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
     parts = (
         (name, str(len(files[name])), "600" if name == "plan.sh" else "700") for name in missing
     )
-    found = _sums(await _script(transport, scripts.UNPACK, directory, pack, *chain(*parts)))
-    wrong = [name for name in files if found.get(name) != wanted[name]]
+    present = _sums(await _script(transport, scripts.UNPACK, directory, pack, *chain(*parts)))
+    wrong = [name for name in files if present.get(name) != expected[name]]
     if wrong:
         raise DriverError(
             Reason.INTERRUPTED, f"{wrong[0]} did not arrive as it was sent", retryable=True
@@ -274,17 +274,17 @@ def _live(content: bytes) -> str:
 def _frames(output: bytes) -> dict[str, bytes]:
     """The framed items; ProbeError when the output was cut off."""
     frames: dict[str, bytes] = {}
-    place = 0
-    while place < len(output):
-        end = output.find(b"\n", place)
-        words = output[place : end if end >= 0 else len(output)].split(b" ")
+    position = 0
+    while position < len(output):
+        end = output.find(b"\n", position)
+        words = output[position : end if end >= 0 else len(output)].split(b" ")
         if end < 0 or len(words) != 3 or words[0] != b"@" or not words[2].isdigit():
             raise ProbeError("runner", "the answer is not framed as expected")
         start, size = end + 1, int(words[2])
         if len(output) < start + size + 1:
             raise ProbeError("runner", "the answer ends early")
         frames[words[1].decode(errors="replace")] = output[start : start + size]
-        place = start + size + 1
+        position = start + size + 1
     return frames
 
 

@@ -44,7 +44,7 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str
     """The IP to connect to. Checked after resolving and then used itself, so that a name cannot
     change its mind between the check and the connection."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
+        entries = await asyncio.get_running_loop().getaddrinfo(
             checked_address(address), port, type=socket.SOCK_STREAM
         )
     except InvalidValue as error:
@@ -53,7 +53,7 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str
         raise DriverError(
             Reason.UNREACHABLE, f"{address} does not resolve: {error.strerror}", retryable=True
         ) from error
-    ips = [str(entry[4][0]) for entry in found]
+    ips = [str(entry[4][0]) for entry in entries]
     allowed = [ip for ip in ips if is_private_allowed or is_public(ip)]
     if not allowed:
         raise DriverError(
@@ -70,23 +70,23 @@ async def scan(address: str, port: int, *, is_private_allowed: bool, first_type:
     types = (first_type, *TYPES) if first_type else TYPES
     algorithms = [name for one in types for name in SIGNATURES.get(one, (one,))]
     ip = await _resolved(address, port, is_private_allowed=is_private_allowed)
-    place = f"{address} port {port}"
+    endpoint = f"{address} port {port}"
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
                 ip, port, config=None, server_host_key_algs=algorithms
             )
     except (OSError, asyncssh.Error) as error:
-        raise _connect_error(error, place) from error
+        raise _connect_error(error, endpoint) from error
     if key is None:
-        raise DriverError(Reason.UNSUPPORTED, f"{place} presents no host key", retryable=False)
+        raise DriverError(Reason.UNSUPPORTED, f"{endpoint} presents no host key", retryable=False)
     return _public_line(key)
 
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
     ip = await _resolved(target.address, target.port, is_private_allowed=target.is_private_allowed)
-    place = f"{target.username}@{target.address} port {target.port}"
+    endpoint = f"{target.username}@{target.address} port {target.port}"
     client = _Client()
     try:
         connection = await asyncssh.connect(
@@ -107,7 +107,7 @@ async def connect(target: Target) -> "SshTransport":
             keepalive_interval=KEEPALIVE_S,
         )
     except asyncssh.HostKeyNotVerifiable as error:
-        raise _changed(target, place, client.presented) from error
+        raise _changed(target, endpoint, client.presented) from error
     except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost) as error:
         # No host key of the pinned type, which either side may say first by hanging up: the machine
         # has another one, which a scan names.
@@ -118,18 +118,18 @@ async def connect(target: Target) -> "SshTransport":
             first_type=target.host_key.partition(" ")[0],
         )
         if presented == target.host_key:
-            raise _connect_error(error, place) from error
-        raise _changed(target, place, presented) from error
+            raise _connect_error(error, endpoint) from error
+        raise _changed(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
-        raise _connect_error(error, place) from error
-    return SshTransport(connection, place)
+        raise _connect_error(error, endpoint) from error
+    return SshTransport(connection, endpoint)
 
 
-def _changed(target: Target, place: str, presented: str | None) -> HostKeyChanged:
+def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:
     shown = _named(presented) if presented else "an unknown key"
     pinned = _named(target.host_key)
     return HostKeyChanged(
-        f"{place} presents the host key {shown}, but {pinned} is pinned; nothing was run",
+        f"{endpoint} presents the host key {shown}, but {pinned} is pinned; nothing was run",
         presented=presented,
     )
 
@@ -138,25 +138,25 @@ def _named(key_line: str) -> str:
     return f"{key_line.split(maxsplit=1)[0]} {key_fingerprint(key_line)}"
 
 
-def _connect_error(error: Exception, place: str) -> DriverError:
+def _connect_error(error: Exception, endpoint: str) -> DriverError:
     """The named reason of a connection that was not made."""
     if isinstance(error, asyncssh.PermissionDenied):
-        return DriverError(Reason.AUTH, f"{place} refuses the key: {error}", retryable=False)
+        return DriverError(Reason.AUTH, f"{endpoint} refuses the key: {error}", retryable=False)
     if isinstance(error, asyncssh.KeyImportError):
         return DriverError(Reason.AUTH, f"the private key cannot be read: {error}", retryable=False)
     if isinstance(error, TimeoutError):
-        detail = f"{place} does not answer within {CONNECT_TIMEOUT_S} s"
+        detail = f"{endpoint} does not answer within {CONNECT_TIMEOUT_S} s"
     else:
-        detail = f"{place}: {error}"
+        detail = f"{endpoint}: {error}"
     return DriverError(Reason.UNREACHABLE, detail, retryable=True)
 
 
 class SshTransport:
     """Commands and files over one connection."""
 
-    def __init__(self, connection: asyncssh.SSHClientConnection, place: str) -> None:
+    def __init__(self, connection: asyncssh.SSHClientConnection, endpoint: str) -> None:
         self._connection = connection
-        self._place = place
+        self._endpoint = endpoint
 
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float, limit_bytes: int = 16 * 2**20
@@ -167,12 +167,12 @@ class SshTransport:
         except TimeoutError:
             raise DriverError(
                 Reason.TIMEOUT,
-                f"{self._place}: a command took more than {timeout_s:g} s",
+                f"{self._endpoint}: a command took more than {timeout_s:g} s",
                 retryable=True,
             ) from None
         except (OSError, asyncssh.Error) as error:
             raise DriverError(
-                Reason.UNREACHABLE, f"{self._place}: connection lost: {error}", retryable=True
+                Reason.UNREACHABLE, f"{self._endpoint}: connection lost: {error}", retryable=True
             ) from error
 
     async def _run(self, command: str, stdin: bytes, limit_bytes: int) -> Output:
@@ -211,7 +211,7 @@ class SshTransport:
         is_full = "No space left" in said or "quota exceeded" in said.lower()
         return DriverError(
             Reason.DISK_FULL if is_full else Reason.UNSUPPORTED,
-            f"{self._place}: {PurePosixPath(path).name}: {said}",
+            f"{self._endpoint}: {PurePosixPath(path).name}: {said}",
             retryable=False,
         )
 

@@ -73,8 +73,8 @@ class RunArchiveView(View):
     )
     def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
         """The same run gives the same bytes; 409 while it is not finished."""
-        found = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
-        run = get_object_or_404(found, pk=run_id)
+        runs = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
+        run = get_object_or_404(runs, pk=run_id)
         try:
             is_known = request.user.is_authenticated
             content = run_archive(run, kind, is_for_strangers=not is_known)

@@ -79,15 +79,15 @@ class CampaignsView(FilteredListView):
         """Make a campaign; nothing runs until it is started."""
         document = CampaignDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        budget = wanted.pop("budget")
+        fields = document.validated_data
+        budget = fields.pop("budget")
         campaign = campaign_create(
-            **wanted,
+            **fields,
             budget=Budget(**budget) if budget else None,
             workspace=workspace_of(request),
             actor=actor(request),
         )
-        return _told(request, campaign, status=201)
+        return _state_response(request, campaign, status=201)
 
 
 def _cells(campaign: Any) -> dict[str, Any]:
@@ -114,11 +114,11 @@ def _cells(campaign: Any) -> dict[str, Any]:
 
 
 def _campaign(request: Request, campaign_id: UUID) -> Campaign:
-    found = Campaign.objects.filter(workspace=workspace_of(request))
-    return get_object_or_404(found, pk=campaign_id)
+    campaigns = Campaign.objects.filter(workspace=workspace_of(request))
+    return get_object_or_404(campaigns, pk=campaign_id)
 
 
-def _told(request: Request, campaign: Campaign, *, status: int) -> Response:
+def _state_response(request: Request, campaign: Campaign, *, status: int) -> Response:
     state = _state(request, campaign_view(campaign))
     return Response(
         CampaignState(state).data, status=status, headers={"Location": str(state["url"])}
@@ -127,12 +127,12 @@ def _told(request: Request, campaign: Campaign, *, status: int) -> Response:
 
 def _state(request: Request, seen: Seen) -> dict[str, Any]:
     campaign = seen.campaign
-    place = {"campaign_id": campaign.pk}
+    key = {"campaign_id": campaign.pk}
     return {
         "id": campaign.pk,
         "state": campaign.state,
         "round": campaign.round,
-        "url": reverse("api:campaign", kwargs=place, request=request),
+        "url": reverse("api:campaign", kwargs=key, request=request),
         "cost_estimate": _money(seen.cost_estimate),
         "cost_note": seen.cost_estimate.note,
         "runs": [_run(request, run) for run in seen.runs],
@@ -210,7 +210,7 @@ class CampaignStartView(View):
             campaign = campaign_start(campaign=campaign, actor=actor(request))
         except CampaignActive as error:
             raise Conflict(str(error)) from error
-        return _told(request, campaign, status=202)
+        return _state_response(request, campaign, status=202)
 
 
 class CampaignCancelView(View):
@@ -223,7 +223,7 @@ class CampaignCancelView(View):
         """A campaign that does not run stays as it is."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
-        return _told(request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202)
+        return _state_response(request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202)
 
 
 class CampaignRetryView(View):
@@ -237,4 +237,4 @@ class CampaignRetryView(View):
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         campaign_retry_failed(campaign=campaign, actor=actor(request))
-        return _told(request, _campaign(request, campaign_id), status=202)
+        return _state_response(request, _campaign(request, campaign_id), status=202)

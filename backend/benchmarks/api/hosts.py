@@ -100,10 +100,10 @@ class HostsView(ListView):
         """Add a host; it stays unverified until its key is scanned and approved."""
         document = documents.HostDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        price = wanted.pop("price")
+        fields = document.validated_data
+        price = fields.pop("price")
         host = host_create(
-            **wanted | {"offer": _offer(request, wanted["offer"])},
+            **fields | {"offer": _offer(request, fields["offer"])},
             workspace=workspace_of(request),
             price=PriceInput(**price) if price else None,
             actor=actor(request),
@@ -115,10 +115,10 @@ class HostsView(ListView):
 def _offer(request: Request, slug: str | None) -> Offer | None:
     if slug is None:
         return None
-    found = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
-    if found is None:
+    offer = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
+    if offer is None:
         raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return found
+    return offer
 
 
 def _host(request: Request, host_id: UUID) -> Host:

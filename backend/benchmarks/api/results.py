@@ -116,10 +116,10 @@ def _sample(sample: Sample) -> dict[str, Any]:
 
 def visible_offer(request: Request, slug: str) -> Offer:
     """The offer of this slug; raises InvalidValue("/offer")."""
-    found = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
-    if found is None:
+    offer = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
+    if offer is None:
         raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return found
+    return offer
 
 
 class ResultImportView(View):
@@ -135,14 +135,14 @@ class ResultImportView(View):
         """Keep a text and its samples; 409 when the offer has the same text already."""
         document = ImportDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        fields = document.validated_data
         try:
             made = result_import(
                 workspace=workspace_of(request),
-                offer=visible_offer(request, wanted["offer"]),
-                tool=wanted["tool"],
-                text=wanted["text"],
-                parameters=wanted["parameters"],
+                offer=visible_offer(request, fields["offer"]),
+                tool=fields["tool"],
+                text=fields["text"],
+                parameters=fields["parameters"],
                 actor=actor(request),
             )
         except ProbeError as error:
@@ -171,8 +171,8 @@ class ResultTextView(View):
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, evidence_id: int) -> Response:
         offers = offers_visible(workspace_of(request).slug)
-        found = Evidence.objects.filter(run=None, offer__in=offers)
-        item = get_object_or_404(found, pk=evidence_id)
+        evidence = Evidence.objects.filter(run=None, offer__in=offers)
+        item = get_object_or_404(evidence, pk=evidence_id)
         try:
             raw = evidence_text(item, redaction_for(request.user, workspace_of(request)))
         except EvidenceDamaged as error:

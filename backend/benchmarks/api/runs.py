@@ -81,18 +81,18 @@ class RunsView(FilteredListView):
         """
         document = documents.RunDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
-        if wanted["offer"] is not None:
-            return _accepted(request, _rented(request, wanted))
-        host = hosts_visible(workspace_of(request)).filter(pk=wanted["host"]).first()
+        fields = document.validated_data
+        if fields["offer"] is not None:
+            return _accepted(request, _rented(request, fields))
+        host = hosts_visible(workspace_of(request)).filter(pk=fields["host"]).first()
         if host is None:
-            raise InvalidValue("/host", f"no host has the id {wanted['host']}")
+            raise InvalidValue("/host", f"no host has the id {fields['host']}")
         try:
             run = run_create(
                 host=host,
-                profile=wanted["profile"],
-                probes=wanted["probes"],
-                parameters=wanted["parameters"],
+                profile=fields["profile"],
+                probes=fields["probes"],
+                parameters=fields["parameters"],
                 actor=actor(request),
             )
         except HostNotTrusted as error:
@@ -100,18 +100,18 @@ class RunsView(FilteredListView):
         return _accepted(request, run)
 
 
-def _rented(request: Request, wanted: dict[str, Any]) -> Run:
+def _rented(request: Request, fields: dict[str, Any]) -> Run:
     workspace = workspace_of(request)
-    offer = offers_visible(workspace.slug).filter(slug=wanted["offer"]).first()
+    offer = offers_visible(workspace.slug).filter(slug=fields["offer"]).first()
     if offer is None:
-        raise InvalidValue("/offer", f"no offer is called {wanted['offer']!r}")
+        raise InvalidValue("/offer", f"no offer is called {fields['offer']!r}")
     return rented_run_create(
         workspace=workspace,
         offer=offer,
-        profile=wanted["profile"],
-        probes=wanted["probes"],
-        parameters=wanted["parameters"],
-        budget=Budget(**wanted["budget"]),
+        profile=fields["profile"],
+        probes=fields["probes"],
+        parameters=fields["parameters"],
+        budget=Budget(**fields["budget"]),
         actor=actor(request),
     )
 
@@ -146,7 +146,7 @@ def _run(request: Request, run_id: UUID) -> Run:
     return get_object_or_404(runs_visible(workspace_of(request)), pk=run_id)
 
 
-class RunView(View):
+class OneRunView(View):
     """One run."""
 
     @extend_schema(operation_id="runs_get", responses={200: documents.RunDetail})
@@ -182,7 +182,7 @@ def _run_sample(sample: Sample) -> dict[str, Any]:
 
 
 def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
-    place = {"run_id": item.run_id, "n": item.n}
+    key = {"run_id": item.run_id, "n": item.n}
     return {
         "n": item.n,
         "probe": item.probe,
@@ -193,8 +193,8 @@ def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
         "exit_code": item.exit_code,
         "bytes": item.size_bytes,
         "sha256": item.sha256,
-        "url": reverse("api:run-evidence", kwargs=place, request=request),
-        "series_url": reverse("api:run-evidence-series", kwargs=place, request=request)
+        "url": reverse("api:run-evidence", kwargs=key, request=request),
+        "series_url": reverse("api:run-evidence-series", kwargs=key, request=request)
         if getattr(item, "has_series", False)
         else None,
     }

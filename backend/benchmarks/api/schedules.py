@@ -68,26 +68,26 @@ class SchedulesView(FilteredListView):
         """Start a campaign at times to come; the answer names the next five."""
         document = ScheduleDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        fields = document.validated_data
         campaign = Campaign.objects.filter(
-            workspace=workspace_of(request), pk=wanted["campaign"]
+            workspace=workspace_of(request), pk=fields["campaign"]
         ).first()
         if campaign is None:
-            raise InvalidValue("/campaign", f"no campaign has the id {wanted['campaign']}")
+            raise InvalidValue("/campaign", f"no campaign has the id {fields['campaign']}")
         schedule = schedule_create(
             campaign=campaign,
-            is_enabled=wanted["enabled"],
+            is_enabled=fields["enabled"],
             actor=actor(request),
-            **_recurrence(wanted),
+            **_recurrence(fields),
         )
         return Response(_detail(schedule), status=201)
 
 
-def _recurrence(wanted: Mapping[str, Any]) -> Recurrence:
-    window = wanted["window"]
+def _recurrence(fields: Mapping[str, Any]) -> Recurrence:
+    window = fields["window"]
     if isinstance(window, Mapping):
         window = Window(window["from"], window["to"])
-    return cast("Recurrence", {**{name: wanted[name] for name in WHEN}, "window": window})
+    return cast("Recurrence", {**{name: fields[name] for name in WHEN}, "window": window})
 
 
 def _cells(schedule: Schedule) -> dict[str, Any]:

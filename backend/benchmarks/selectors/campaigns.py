@@ -44,7 +44,7 @@ MEASURING = (RunState.RUNNING, RunState.COLLECTING)
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProbeCell:
     """One probe on one target; `run_id` is that of the repeat which gave the state."""
 
     target: str
@@ -68,7 +68,7 @@ class CampaignView:
     """None when nothing runs."""
     cost_estimate: Cost
     cost_so_far: Cost
-    matrix: list[Cell]
+    matrix: list[ProbeCell]
     probes: list[str]
     """Columns of the matrix."""
 
@@ -135,8 +135,8 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
     for of_target in targets.values():
         good = [run for run in of_target if run.state not in NOT_DONE]
         bad = [run for run in of_target if run.state in NOT_DONE]
-        room = max(repeats - len(good), 0)
-        kept |= {run.pk for run in [*good, *bad[len(bad) - min(room, len(bad)) :]]}
+        free_count = max(repeats - len(good), 0)
+        kept |= {run.pk for run in [*good, *bad[len(bad) - min(free_count, len(bad)) :]]}
     return [run for run in runs if run.pk in kept]
 
 
@@ -151,7 +151,7 @@ def target_name(run: Run) -> str:
 
 
 @dataclass(frozen=True)
-class _Found:
+class ProbeCounts:
     """What one probe of one run brought."""
 
     commands: int = 0
@@ -161,18 +161,18 @@ class _Found:
     disturbed: int = 0
 
 
-def matrix(runs: Sequence[Run]) -> list[Cell]:
+def matrix(runs: Sequence[Run]) -> list[ProbeCell]:
     """Target × probe, in the order of the runs and of the probes (two queries)."""
-    found = _found(runs)
+    counts = _probe_counts(runs)
     repeats: dict[tuple[str, str], list[tuple[str, UUID]]] = defaultdict(list)
     for run in runs:
         for probe in _probes(run):
-            state = _state(run, probe, found.get((run.pk, probe), _Found()))
+            state = _state(run, probe, counts.get((run.pk, probe), ProbeCounts()))
             repeats[target_name(run), probe].append((state, run.pk))
     cells = []
     for (target, probe), states in repeats.items():
         state, run_id = min(states, key=lambda pair: CELL_STATES.index(pair[0]))
-        cells.append(Cell(target, probe, state, run_id))
+        cells.append(ProbeCell(target, probe, state, run_id))
     return cells
 
 
@@ -191,7 +191,7 @@ def _probes(run: Run) -> list[str]:
     return fit if fit == [NETWORK] else [INVENTORY, *fit]
 
 
-def _found(runs: Iterable[Run]) -> Mapping[tuple[UUID, str], _Found]:
+def _probe_counts(runs: Iterable[Run]) -> Mapping[tuple[UUID, str], ProbeCounts]:
     run_ids = [run.pk for run in runs]
     unavailable = Q(exit_code=UNAVAILABLE_EXIT)
     bad_exit = Q(exit_code__isnull=False) & ~Q(exit_code__in=(0, UNAVAILABLE_EXIT))
@@ -211,27 +211,27 @@ def _found(runs: Iterable[Run]) -> Mapping[tuple[UUID, str], _Found]:
         .values_list("run_id", "evidence__probe")
         .annotate(samples=Count("id"), disturbed=Count("id", filter=Q(flags__contains=[DISTURBED])))
     )
-    counts = {(run_id, probe): found for run_id, probe, *found in samples}
+    counts = {(run_id, probe): numbers for run_id, probe, *numbers in samples}
     return {
-        (run_id, probe): _Found(*found, *counts.get((run_id, probe), (0, 0)))
-        for run_id, probe, *found in commands
+        (run_id, probe): ProbeCounts(*numbers, *counts.get((run_id, probe), (0, 0)))
+        for run_id, probe, *numbers in commands
     }
 
 
-def _state(run: Run, probe: str, found: _Found) -> str:
+def _state(run: Run, probe: str, counts: ProbeCounts) -> str:
     if not run.is_finished:
-        is_measuring = run.state in MEASURING and (run.probe == probe or found.commands)
-        return RUNNING if is_measuring else DONE if found.samples else WAITING
-    if found.errors:
+        is_measuring = run.state in MEASURING and (run.probe == probe or counts.commands)
+        return RUNNING if is_measuring else DONE if counts.samples else WAITING
+    if counts.errors:
         return FAILED
-    if found.samples:
-        return DISTURBED if found.disturbed == found.samples else DONE
-    return NOT_AVAILABLE if found.unavailable else _unmeasured(run, probe, found)
+    if counts.samples:
+        return DISTURBED if counts.disturbed == counts.samples else DONE
+    return NOT_AVAILABLE if counts.unavailable else _unmeasured(run, probe, counts)
 
 
-def _unmeasured(run: Run, probe: str, found: _Found) -> str:
+def _unmeasured(run: Run, probe: str, counts: ProbeCounts) -> str:
     """Of a run that has ended without a result of the probe."""
-    if probe == INVENTORY and found.commands:
+    if probe == INVENTORY and counts.commands:
         return DONE
     if run.state == RunState.DONE:
         return NOT_AVAILABLE

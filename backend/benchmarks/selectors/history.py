@@ -157,11 +157,11 @@ def run_notes(run: Run) -> list[Note]:
             for other in comparable
             if (other.pk, key, variant) in results
         ]
-        found = departure(median(values), past, is_higher_better=metric.is_higher_better)
+        change = departure(median(values), past, is_higher_better=metric.is_higher_better)
         expected = band(past)
-        if found is not None and expected is not None:
-            told = _departure_text(metric, variant, median(values), expected, found)
-            notes.append(Note(found.kind, told))
+        if change is not None and expected is not None:
+            text = _departure_text(metric, variant, median(values), expected, change)
+            notes.append(Note(change.kind, text))
         drift = trend(values, least_change_ratio=metric.target_half_width_ratio)
         if drift is not None:
             notes.append(Note("drift", _drift_text(metric, variant, drift, len(values))))
@@ -190,13 +190,13 @@ def _environment_notes(run: Run, before: Sequence[Run]) -> list[Note]:
 
 
 def _departure_text(
-    metric: Metric, variant: str, value: float, expected: Band, found: Departure
+    metric: Metric, variant: str, value: float, expected: Band, change: Departure
 ) -> str:
-    is_above = found.change_ratio > 0
-    often = "for the first time" if found.streak == 1 else f"for the {found.streak}. time in a row"
+    is_above = change.change_ratio > 0
+    often = "for the first time" if change.streak == 1 else f"for the {change.streak}. time in a row"
     return (
         f"{metric.label} ({variant}) {'rose' if is_above else 'fell'} "
-        f"{abs(found.change_ratio):.0%} {'above' if is_above else 'below'} the median of "
+        f"{abs(change.change_ratio):.0%} {'above' if is_above else 'below'} the median of "
         f"{expected.count} earlier runs, out of their band {often}: {value:,.4g} {metric.unit}, "
         f"expected {expected.low:,.4g} … {expected.high:,.4g}"
     )

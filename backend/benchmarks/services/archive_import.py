@@ -15,7 +15,7 @@ from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Samp
 from backend.benchmarks.services.archive_members import ArchiveRefused
 from backend.benchmarks.services.archive_reading import (
     LATER_FLAGS,
-    Item,
+    ArchivedEvidence,
     Key,
     Taken,
     archived,
@@ -87,92 +87,92 @@ def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run
 
 def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
     """The machine, once for all archives of it: it has its own spread between repeats."""
-    told = taken.root.node("host")
-    pk = uuid5(identifier(told, "id"), f"{workspace.pk} {offer.pk}")
-    facts = next((_facts(item) for item in taken.items if item.told.text("probe") == INVENTORY), {})
+    node = taken.root.node("host")
+    pk = uuid5(identifier(node, "id"), f"{workspace.pk} {offer.pk}")
+    facts = next((_facts(item) for item in taken.items if item.document.text("probe") == INVENTORY), {})
     host = Host.objects.filter(pk=pk).first()
     if host is None:
         host = Host(pk=pk, workspace=workspace, offer=offer, driver=ARCHIVE_DRIVER)
-        host.name = _free_name(workspace, short(told, "name", 100))
+        host.name = _free_name(workspace, short(node, "name", 100))
     host.facts = facts or host.facts
     host.save()
     return host
 
 
-def _facts(item: Item) -> dict[str, Any]:
-    if item.told.fields.get("exit_code") != 0 or item.told.fields.get("error"):
+def _facts(item: ArchivedEvidence) -> dict[str, Any]:
+    if item.document.fields.get("exit_code") != 0 or item.document.fields.get("error"):
         return {}
     return asdict(inventory.parse(output_of(item.raw.decode())))
 
 
-def _free_name(workspace: Workspace, told: str) -> str:
+def _free_name(workspace: Workspace, original: str) -> str:
     taken = set(Host.objects.filter(workspace=workspace).values_list("name", flat=True))
-    number, name = 1, f"{told[:80]} (archive)"
+    number, name = 1, f"{original[:80]} (archive)"
     while name in taken:
         number += 1
-        name = f"{told[:80]} (archive {number})"
+        name = f"{original[:80]} (archive {number})"
     return name
 
 
 def _run(workspace: Workspace, offer: Offer, host: Host, taken: Taken, actor: str) -> Run:
-    told = taken.root.node("run")
-    probes = told.fields.get("probes")
-    runner_s = None if told.is_null("runner_s") else told.number("runner_s")
+    node = taken.root.node("run")
+    probes = node.fields.get("probes")
+    runner_s = None if node.is_null("runner_s") else node.number("runner_s")
     run = Run.objects.create(
         pk=taken.run_id,
         workspace=workspace,
         host=host,
         offer=offer,
-        profile=short(told, "profile", 10),
-        probes=None if probes is None else words(told, "probes"),
-        parameters=small_object(told, "parameters"),
-        state=told.text("state"),
-        outcome=told.text("state"),
-        progress_ratio=1 if told.text("state") == RunState.DONE else 0,
+        profile=short(node, "profile", 10),
+        probes=None if probes is None else words(node, "probes"),
+        parameters=small_object(node, "parameters"),
+        state=node.text("state"),
+        outcome=node.text("state"),
+        progress_ratio=1 if node.text("state") == RunState.DONE else 0,
         runner_s=runner_s,
-        failure_reason=short(told, "failure_reason", 20),
-        failure_detail=short(told, "failure_detail", 10_000),
+        failure_reason=short(node, "failure_reason", 20),
+        failure_detail=short(node, "failure_detail", 10_000),
         requested_by=f"{actor} (archive)"[:150],
-        started_at=None if told.is_null("started_at") else moment_of(told, "started_at"),
-        finished_at=None if told.is_null("finished_at") else moment_of(told, "finished_at"),
+        started_at=None if node.is_null("started_at") else moment_of(node, "started_at"),
+        finished_at=None if node.is_null("finished_at") else moment_of(node, "finished_at"),
     )
     # Set by the model itself when it is made.
-    run.created_at = moment_of(told, "created_at")
+    run.created_at = moment_of(node, "created_at")
     run.save(update_fields=["created_at"])
     return run
 
 
-def _store_item(run: Run, item: Item, told_samples: Mapping[Key, Node]) -> None:
-    told = item.told
-    exit_code = None if told.is_null("exit_code") else limited(told, "exit_code")
+def _store_item(run: Run, item: ArchivedEvidence, sample_nodes: Mapping[Key, Node]) -> None:
+    document = item.document
+    exit_code = None if document.is_null("exit_code") else limited(document, "exit_code")
     evidence = Evidence.objects.create(
         run=run,
         n=item.n,
-        probe=short(told, "probe", 20),
-        variant=short(told, "variant", 40),
+        probe=short(document, "probe", 20),
+        variant=short(document, "variant", 40),
         repeat=item.repeat,
-        command=short(told, "command", 10_000),
-        tool_version=short(told, "tool_version", 100),
-        conditions=small_object(told, "conditions"),
+        command=short(document, "command", 10_000),
+        tool_version=short(document, "tool_version", 100),
+        conditions=small_object(document, "conditions"),
         series=item.series,
         exit_code=exit_code,
-        error=short(told, "error", 10_000),
+        error=short(document, "error", 10_000),
         raw_gzip=gzip.compress(item.raw, mtime=0),
         size_bytes=len(item.raw),
         sha256=hashlib.sha256(item.raw).hexdigest(),
     )
     Sample.objects.bulk_create(
         [
-            _sample(run, evidence, sample, told_samples[key])
+            _sample(run, evidence, sample, sample_nodes[key])
             for sample in item.samples
-            if (key := (sample.metric, sample.variant, item.repeat)) in told_samples
+            if (key := (sample.metric, sample.variant, item.repeat)) in sample_nodes
         ],
         ignore_conflicts=True,
     )
 
 
-def _sample(run: Run, evidence: Evidence, sample: ParsedSample, told: Node) -> Sample:
-    later = [flag for flag in words(told, "flags") if flag in LATER_FLAGS]
+def _sample(run: Run, evidence: Evidence, sample: ParsedSample, node: Node) -> Sample:
+    later = [flag for flag in words(node, "flags") if flag in LATER_FLAGS]
     return Sample(
         offer=run.offer,
         host=run.host,
@@ -186,27 +186,27 @@ def _sample(run: Run, evidence: Evidence, sample: ParsedSample, told: Node) -> S
         parameters=dict(sample.parameters),
         flags=[*sample.flags, *later],
         source=Source.IMPORTED,
-        method_version=short(told, "method_version", 80),
-        measured_at=moment_of(told, "measured_at"),
-        excluded_reason=short(told, "excluded_reason", 300),
+        method_version=short(node, "method_version", 80),
+        measured_at=moment_of(node, "measured_at"),
+        excluded_reason=short(node, "excluded_reason", 300),
     )
 
 
 def _store_events(run: Run, root: Node, actor: str) -> None:
-    told = root.nodes("events")
-    if len(told) > MAX_EVENTS:
+    nodes = root.nodes("events")
+    if len(nodes) > MAX_EVENTS:
         root.fail(f"more than {MAX_EVENTS} events")
     events = Event.objects.bulk_create(
         [
             Event(run=run, kind=short(one, "kind", 30), detail=short(one, "detail", 10_000))
-            for one in told
+            for one in nodes
         ]
     )
-    for event, one in zip(events, told, strict=True):
+    for event, one in zip(events, nodes, strict=True):
         event.at = moment_of(one, "at")
     Event.objects.bulk_update(events, ["at"])
     if not root.is_null("price"):
         price = root.node("price")
-        told_price = (price.text(key) for key in ("amount", "currency", "unit"))
-        run.events.create(kind="price", detail=f"in force there: {' '.join(told_price)}"[:300])
+        price_words = (price.text(key) for key in ("amount", "currency", "unit"))
+        run.events.create(kind="price", detail=f"in force there: {' '.join(price_words)}"[:300])
     run.events.create(kind="imported", detail=f"from an archive by {actor}")

@@ -47,15 +47,15 @@ def members(content: bytes) -> dict[str, bytes]:
         unpack = _zip_members
     else:
         raise ArchiveRefused("neither a .tar.gz nor a .zip file")
-    found: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     total = 0
     try:
         for name, data in unpack(content):
-            if name in found:
+            if name in members:
                 raise ArchiveRefused(f"{name} is there twice")
-            found[name] = data
+            members[name] = data
             total += len(data)
-            if len(found) > MAX_MEMBERS or total > MAX_TOTAL_BYTES:
+            if len(members) > MAX_MEMBERS or total > MAX_TOTAL_BYTES:
                 raise ArchiveRefused(f"more than {MAX_MEMBERS} files or {MAX_TOTAL_BYTES} bytes")
     # Whatever a damaged file makes the readers stumble over.
     except (
@@ -69,8 +69,8 @@ def members(content: bytes) -> dict[str, bytes]:
         struct.error,
     ) as error:
         raise ArchiveRefused(f"the file is cut off or damaged: {error}") from error
-    _check_manifest(found)
-    return found
+    _check_manifest(members)
+    return members
 
 
 class _Bounded(io.RawIOBase):
@@ -129,19 +129,19 @@ def _check_name(name: str, size: int) -> None:
         raise ArchiveRefused(f"{name} has {size} bytes, {MAX_MEMBER_BYTES} are the most")
 
 
-def _check_manifest(found: Mapping[str, bytes]) -> None:
+def _check_manifest(members: Mapping[str, bytes]) -> None:
     for name in (MANIFEST, RUN):
-        if name not in found:
+        if name not in members:
             raise ArchiveRefused(f"{name} is missing")
     listed: dict[str, str] = {}
     for number, line in enumerate(
-        found[MANIFEST].decode(errors="replace").removesuffix("\n").split("\n"), start=1
+        members[MANIFEST].decode(errors="replace").removesuffix("\n").split("\n"), start=1
     ):
         entry = LISTED.fullmatch(line)
         if entry is None or entry[2] in listed:
             raise ArchiveRefused(f"{MANIFEST}, line {number}: {line[:100]!r}")
         listed[entry[2]] = entry[1]
-    for name, content in sorted(found.items()):
+    for name, content in sorted(members.items()):
         if name == MANIFEST:
             continue
         if name not in listed:

@@ -32,21 +32,21 @@ Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Item:
+class ArchivedEvidence:
     """One command of the archive: what is told of it, its raw text, and what that says today."""
 
-    told: Node
+    document: Node
     raw: bytes
     series: Mapping[str, Any] | None
     samples: Sequence[ParsedSample]
 
     @property
     def n(self) -> int:
-        return self.told.count("n", minimum=1)
+        return self.document.count("n", minimum=1)
 
     @property
     def repeat(self) -> int:
-        return limited(self.told, "repeat")
+        return limited(self.document, "repeat")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Taken:
 
     root: Node
     run_id: UUID
-    items: Sequence[Item]
+    items: Sequence[ArchivedEvidence]
     samples: Mapping[Key, Node]
 
 
@@ -67,9 +67,9 @@ def archived(content: bytes) -> Taken:
         raise ArchiveRefused(str(error)) from error
 
 
-def _document(found: Mapping[str, bytes], name: str) -> Node:
+def _document(members: Mapping[str, bytes], name: str) -> Node:
     try:
-        text = found[name].decode()
+        text = members[name].decode()
     except UnicodeDecodeError as error:
         raise ArchiveRefused(f"{name} is not UTF-8") from error
     root = read_document(name, text).root
@@ -79,8 +79,8 @@ def _document(found: Mapping[str, bytes], name: str) -> Node:
     return root
 
 
-def _archived(found: Mapping[str, bytes]) -> Taken:
-    root = _document(found, RUN)
+def _archived(members: Mapping[str, bytes]) -> Taken:
+    root = _document(members, RUN)
     if root.count("schema") != SCHEMA:
         root.fail(f"schema {root.fields['schema']} is unknown to this version")
     run = root.node("run")
@@ -92,37 +92,37 @@ def _archived(found: Mapping[str, bytes]) -> Taken:
         if key in samples:
             sample.fail(f"{_shown(key)} is there twice")
         samples[key] = sample
-    names = sorted(name for name in found if name.startswith("evidence/"))
+    names = sorted(name for name in members if name.startswith("evidence/"))
     stems = sorted({name.rpartition(".")[0] for name in names})
     with_samples = {sample.count("evidence", minimum=1) for sample in samples.values()}
-    items = [_item(found, stem, with_samples) for stem in stems]
+    items = [_item(members, stem, with_samples) for stem in stems]
     if len({item.n for item in items}) != len(items):
         raise ArchiveRefused("two files of evidence have the same number")
-    for name in found:
-        if name.startswith("series/") and f"evidence/{name[7:]}" not in found:
+    for name in members:
+        if name.startswith("series/") and f"evidence/{name[7:]}" not in members:
             raise ArchiveRefused(f"{name} belongs to no evidence")
     _compare(items, samples)
     return Taken(root, identifier(run, "id"), items, samples)
 
 
-def _item(found: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Item:
+def _item(members: Mapping[str, bytes], stem: str, with_samples: set[int]) -> ArchivedEvidence:
     for name in (f"{stem}.txt", f"{stem}.json"):
-        if name not in found:
+        if name not in members:
             raise ArchiveRefused(f"{name} is missing")
-    told, raw = _document(found, f"{stem}.json"), found[f"{stem}.txt"]
-    number = told.count("n", minimum=1)
-    probe, variant, repeat = told.text("probe"), told.text("variant"), limited(told, "repeat")
+    document, raw = _document(members, f"{stem}.json"), members[f"{stem}.txt"]
+    number = document.count("n", minimum=1)
+    probe, variant, repeat = document.text("probe"), document.text("variant"), limited(document, "repeat")
     if stem != f"evidence/{number:03d}-{probe}-{variant}-{repeat}":
-        told.fail("it is not the one that its file is named for")
-    if told.text("sha256") != hashlib.sha256(raw).hexdigest():
-        told.fail("the raw output does not match its checksum")
+        document.fail("it is not the one that its file is named for")
+    if document.text("sha256") != hashlib.sha256(raw).hexdigest():
+        document.fail("the raw output does not match its checksum")
     series = f"series/{stem.partition('/')[2]}.json"
-    has_ended = told.fields.get("exit_code") == 0
-    is_read = number in with_samples or (has_ended and not told.fields.get("error"))
-    return Item(
-        told,
+    has_ended = document.fields.get("exit_code") == 0
+    is_read = number in with_samples or (has_ended and not document.fields.get("error"))
+    return ArchivedEvidence(
+        document,
         raw,
-        _document(found, series).fields if series in found else None,
+        _document(members, series).fields if series in members else None,
         _reparsed(f"{stem}.txt", probe, variant, raw) if is_read else (),
     )
 
@@ -134,7 +134,7 @@ def _reparsed(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSam
         raise ArchiveRefused(f"{name} cannot be read by this version: {error}") from error
 
 
-def _compare(items: Sequence[Item], samples: Mapping[Key, Node]) -> None:
+def _compare(items: Sequence[ArchivedEvidence], samples: Mapping[Key, Node]) -> None:
     """The samples told must be those that the raw outputs hold, no more and no fewer."""
     missing = dict(samples)
     seen: set[Key] = set()
@@ -144,27 +144,27 @@ def _compare(items: Sequence[Item], samples: Mapping[Key, Node]) -> None:
             if key in seen:
                 continue
             seen.add(key)
-            told = missing.pop(key, None)
-            if told is None:
+            node = missing.pop(key, None)
+            if node is None:
                 raise ArchiveRefused(f"{_shown(key)} is in the raw output and not in {RUN}")
-            _compare_one(key, item, sample, told)
+            _compare_one(key, item, sample, node)
     if missing:
         raise ArchiveRefused(f"{_shown(min(missing))} is in {RUN} and in no raw output")
 
 
-def _compare_one(key: Key, item: Item, sample: ParsedSample, told: Node) -> None:
-    if told.count("evidence") != item.n:
-        told.fail(f"{_shown(key)} belongs to evidence {item.n}")
-    value = told.number("value")
-    if not math.isclose(value, sample.value, rel_tol=SAME) or told.text("unit") != sample.unit:
-        told.fail(
-            f"{_shown(key)} is {value!r} {told.text('unit')}, "
+def _compare_one(key: Key, item: ArchivedEvidence, sample: ParsedSample, node: Node) -> None:
+    if node.count("evidence") != item.n:
+        node.fail(f"{_shown(key)} belongs to evidence {item.n}")
+    value = node.number("value")
+    if not math.isclose(value, sample.value, rel_tol=SAME) or node.text("unit") != sample.unit:
+        node.fail(
+            f"{_shown(key)} is {value!r} {node.text('unit')}, "
             f"and the raw output says {sample.value!r} {sample.unit}"
         )
-    told_flags = set(words(told, "flags")) - set(LATER_FLAGS)
-    if told_flags != set(sample.flags):
+    stated_flags = set(words(node, "flags")) - set(LATER_FLAGS)
+    if stated_flags != set(sample.flags):
         says = " ".join(sample.flags) or "none"
-        told.fail(f"{_shown(key)} has other flags than the raw output gives: {says}")
+        node.fail(f"{_shown(key)} has other flags than the raw output gives: {says}")
 
 
 def _shown(key: Key) -> str:

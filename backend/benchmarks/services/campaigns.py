@@ -33,7 +33,7 @@ from backend.benchmarks.selectors.costs import (
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.benchmarks.services.run_batches import Wanted, runs_cancel, runs_create
+from backend.benchmarks.services.run_batches import RunRequest, runs_cancel, runs_create
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
@@ -101,11 +101,11 @@ def campaign_create(
         raise InvalidValue("/hosts", "at least one host or offer is needed")
     rented = _offers(workspace, offers)
     _check_rented(workspace, rented, chosen, values, budget)
-    found = _hosts(workspace, hosts)
-    for index, host in enumerate(found):
+    own_hosts = _hosts(workspace, hosts)
+    for index, host in enumerate(own_hosts):
         if str(host.pk) == values.get("peer"):
             raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
-    _check_size(found, rented, repeats, network_pairs)
+    _check_size(own_hosts, rented, repeats, network_pairs)
     campaign = Campaign.objects.create(
         workspace=workspace,
         name=name,
@@ -119,9 +119,9 @@ def campaign_create(
         install_tools=install_tools,
         network_pairs=network_pairs,
     )
-    campaign.hosts.set(found)
+    campaign.hosts.set(own_hosts)
     campaign.offers.set(rented)
-    sizes = {"hosts": len(found), "offers": len(rented)}
+    sizes = {"hosts": len(own_hosts), "offers": len(rented)}
     _audit(campaign, "campaign_create", actor, **sizes, profile=profile)
     return campaign
 
@@ -147,10 +147,10 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
     campaign.save(update_fields=["round", "state"])
     _audit(campaign, "campaign_start", actor, round=campaign.round)
     pairs = paired(campaign.network_pairs, hosts)
-    once = [_wanted(campaign, host, None) for host in hosts if host_probes(campaign) != []]
-    once += [_wanted(campaign, client, server) for client, server in pairs]
-    once += [_wanted(campaign, rental, None) for rental in to_rent]
-    runs_create(campaign=campaign, wanted=once * campaign.repeats, actor=actor)
+    once = [_request(campaign, host, None) for host in hosts if host_probes(campaign) != []]
+    once += [_request(campaign, client, server) for client, server in pairs]
+    once += [_request(campaign, rental, None) for rental in to_rent]
+    runs_create(campaign=campaign, requests=once * campaign.repeats, actor=actor)
     return campaign
 
 
@@ -190,13 +190,13 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
     campaign.state = CampaignState.RUNNING
     campaign.save(update_fields=["state"])
     _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
-    wanted = [
-        _wanted(campaign, to_rent[run.offer_id], None)
+    requests = [
+        _request(campaign, to_rent[run.offer_id], None)
         if run.host.is_rented
-        else _wanted(campaign, run.host, _pair_peer(campaign, run))
+        else _request(campaign, run.host, _pair_peer(campaign, run))
         for run in failed
     ]
-    return runs_create(campaign=campaign, wanted=wanted, actor=actor)
+    return runs_create(campaign=campaign, requests=requests, actor=actor)
 
 
 def campaign_watch_budget() -> None:
@@ -256,7 +256,7 @@ def _check_rented(
     _rentals(workspace, offers, values)
 
 
-def _wanted(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> Wanted:
+def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> RunRequest:
     """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
     host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
     parameters: dict[str, object] = {
@@ -267,11 +267,11 @@ def _wanted(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> Wa
     if campaign.install_tools:
         parameters["install_tools"] = True
     if peer is not None:
-        return Wanted(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
+        return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
     named = parameters.get("peer")
     if named is not None:
         peer = Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
-    return Wanted(host, peer, host_probes(campaign), parameters, rental)
+    return RunRequest(host, peer, host_probes(campaign), parameters, rental)
 
 
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:

@@ -39,7 +39,7 @@ def demo_load(folder: Path) -> dict[str, int]:
     Raises InvalidValue for a missing table or two published figures of one machine type.
     """
     before = _totals()
-    _load_places(folder)
+    _load_regions(folder)
     _load_offers(folder)
     offer_ids = dict(Offer.objects.values_list("slug", "pk"))
     _load_prices(folder, offer_ids)
@@ -98,7 +98,7 @@ def _moment(row: Row) -> dt.datetime:
     return dt.datetime.combine(dt.date.fromisoformat(row["as_of"]), dt.time(), dt.UTC)
 
 
-def _load_places(folder: Path) -> None:
+def _load_regions(folder: Path) -> None:
     Provider.objects.bulk_create(
         [
             Provider(slug=record.slug, name=record.name, homepage=record.homepage)

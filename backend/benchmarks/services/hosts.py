@@ -182,11 +182,11 @@ def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
     )
 
 
-def _free_name(workspace: Workspace, wanted: str) -> str:
-    name, number = wanted, 1
+def _free_name(workspace: Workspace, base: str) -> str:
+    name, number = base, 1
     while Host.objects.filter(workspace=workspace, name=name).exists():
         number += 1
-        name = f"{wanted}-{number}"
+        name = f"{base}-{number}"
     return name
 
 

@@ -58,7 +58,7 @@ def result_import(
     known = dict(parameters or {})
     if offer.memory_bytes and known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
         known["ram_bytes"] = offer.memory_bytes
-    found = imported(tool, text, known)
+    parsed = imported(tool, text, known)
     with transaction.atomic():
         # Two imports of one text wait for each other here.
         Offer.objects.select_for_update().get(pk=offer.pk)
@@ -70,7 +70,7 @@ def result_import(
             tool=tool,
             raw=raw,
             known=known,
-            found=found,
+            parsed=parsed,
             actor=actor,
         )
 
@@ -89,13 +89,13 @@ def checked_bytes(text: str) -> bytes:
 
 def _already(offer: Offer, sha256: str) -> AlreadyImported | None:
     """The refusal of a text of which some figure counts."""
-    found = Evidence.objects.filter(offer=offer, run=None, sha256=sha256).first()
-    if found is None or not found.samples.filter(excluded_reason="").exists():
+    existing = Evidence.objects.filter(offer=offer, run=None, sha256=sha256).first()
+    if existing is None or not existing.samples.filter(excluded_reason="").exists():
         return None
-    at = found.created_at.astimezone(dt.UTC)
+    at = existing.created_at.astimezone(dt.UTC)
     return AlreadyImported(
         f"this text was already imported for {offer.slug} on {at:%Y-%m-%d %H:%M} UTC "
-        f"as evidence {found.pk}; to read it with other parameters, leave its figures out first"
+        f"as evidence {existing.pk}; to read it with other parameters, leave its figures out first"
     )
 
 
@@ -106,7 +106,7 @@ def _stored(
     tool: str,
     raw: bytes,
     known: Mapping[str, object],
-    found: Imported,
+    parsed: Imported,
     actor: str,
 ) -> Import:
     sha256 = hashlib.sha256(raw).hexdigest()
@@ -118,13 +118,13 @@ def _stored(
             "n": 1,
             "probe": tool,
             "command": "",
-            "tool_version": found.tool_version[:100],
+            "tool_version": parsed.tool_version[:100],
             "conditions": {key: value for key, value in known.items() if value is not None},
             "raw_gzip": gzip.compress(raw, mtime=0),
             "size_bytes": len(raw),
         },
     )
-    samples = Sample.objects.bulk_create(_samples(offer, evidence, found.samples))
+    samples = Sample.objects.bulk_create(_samples(offer, evidence, parsed.samples))
     audit_record(
         workspace=workspace,
         actor=actor,
@@ -134,14 +134,14 @@ def _stored(
     )
     summaries_refresh()
     data_version_bump()
-    return Import(evidence, samples, found.warnings)
+    return Import(evidence, samples, parsed.warnings)
 
 
-def _samples(offer: Offer, evidence: Evidence, found: Sequence[ParsedSample]) -> list[Sample]:
+def _samples(offer: Offer, evidence: Evidence, parsed: Sequence[ParsedSample]) -> list[Sample]:
     """Samples alike in metric and variant are repeats, in the order of the text."""
     seen: Counter[tuple[str, str]] = Counter()
     samples = []
-    for one in found:
+    for one in parsed:
         series = one.metric, one.variant
         samples.append(
             Sample(

@@ -34,7 +34,7 @@ from backend.domain.profiles import checked_parameters, checked_probes
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunRequest:
     """One run to be made, on a host or on a machine to rent: `peer` is the other end of its
     network tests."""
 
@@ -46,22 +46,22 @@ class Wanted:
 
 
 @transaction.atomic
-def runs_create(*, campaign: Campaign, wanted: Sequence[Wanted], actor: str) -> list[Run]:
+def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[Run]:
     """Queue the runs in this order, in the campaign's round; the hosts are trusted.
 
     Raises InvalidValue for what a run does not know, and for a peer that is not trusted.
     """
-    if not wanted:
+    if not requests:
         return []
     schedule_lock(workspace_id=campaign.workspace_id)
-    prices = _prices({one.host.offer_id for one in wanted if one.host is not None})
-    runs = [_run(campaign, one, prices, actor) for one in wanted]
+    prices = _prices({one.host.offer_id for one in requests if one.host is not None})
+    runs = [_run(campaign, one, prices, actor) for one in requests]
     Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)
     Resource.objects.bulk_create(
         [
             rented_resource(run, one.rental, None)
-            for run, one in zip(runs, wanted, strict=True)
+            for run, one in zip(runs, requests, strict=True)
             if one.rental is not None
         ]
     )
@@ -84,29 +84,29 @@ def _wake(campaign: Campaign, runs: Iterable[Run]) -> None:
         enqueue(Task.TICK)
 
 
-def _run(campaign: Campaign, wanted: Wanted, prices: Mapping[UUID, UUID], actor: str) -> Run:
-    peer = wanted.peer
+def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], actor: str) -> Run:
+    peer = request.peer
     if peer is not None and peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
-    check_pair(wanted.host, peer)
+    check_pair(request.host, peer)
     run = Run(
         workspace_id=campaign.workspace_id,
         peer=peer,
         campaign=campaign,
         round=campaign.round,
         profile=campaign.profile,
-        probes=checked_probes(wanted.probes),
-        parameters=checked_parameters(wanted.parameters),
+        probes=checked_probes(request.probes),
+        parameters=checked_parameters(request.parameters),
         requested_by=actor,
     )
-    if wanted.rental is not None:
-        run.offer = wanted.rental.offer
-        run.price_id = wanted.rental.price.observation_id
+    if request.rental is not None:
+        run.offer = request.rental.offer
+        run.price_id = request.rental.price.observation_id
         run.host = rented_host(run)
-    elif wanted.host is not None:
-        run.offer_id = wanted.host.offer_id
-        run.price_id = prices.get(wanted.host.offer_id)
-        run.host = wanted.host
+    elif request.host is not None:
+        run.offer_id = request.host.offer_id
+        run.price_id = prices.get(request.host.offer_id)
+        run.host = request.host
     return run
 
 

@@ -34,7 +34,7 @@ def run_ended(run: Run) -> None:
     if run.state == RunState.DONE:
         _compare(run)
     elif run.state in (RunState.FAILED, RunState.LOST):
-        _tell_failure(run)
+        _notify_failure(run)
     if run.campaign is not None:
         _end_campaign(run.campaign)
 
@@ -42,9 +42,9 @@ def run_ended(run: Run) -> None:
 def unlaunched_release(run_ids: Iterable[UUID]) -> None:
     """Give back what is reserved for runs that ended before any machine was asked for."""
     unlaunched = Resource.objects.filter(run__in=list(run_ids), called_at=None)
-    found = dict(unlaunched.exclude(state=ResourceState.GONE).values_list("pk", "run__host_id"))
-    Resource.objects.filter(pk__in=found).update(state=ResourceState.GONE, gone_at=clock.now())
-    gone = Host.objects.filter(pk__in=found.values(), is_rented=True)
+    hosts = dict(unlaunched.exclude(state=ResourceState.GONE).values_list("pk", "run__host_id"))
+    Resource.objects.filter(pk__in=hosts).update(state=ResourceState.GONE, gone_at=clock.now())
+    gone = Host.objects.filter(pk__in=hosts.values(), is_rented=True)
     gone.update(state=HostState.GONE, sealed_private_key=None)
 
 
@@ -75,7 +75,7 @@ def _compare(run: Run) -> None:
         )
 
 
-def _tell_failure(run: Run) -> None:
+def _notify_failure(run: Run) -> None:
     notice_queue(
         workspace=run.workspace,
         kind=NoticeKind.RUN_FAILED,

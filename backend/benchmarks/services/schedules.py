@@ -71,31 +71,31 @@ def schedule_fire(*, schedule: Schedule) -> bool:
 
     One due time leads to one start at most: the row is locked and must still be due at it.
     """
-    held = (
+    locked = (
         Schedule.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("campaign")
         .filter(pk=schedule.pk, is_enabled=True, next_at=schedule.next_at)
         .first()
     )
-    if held is None or held.next_at is None:
+    if locked is None or locked.next_at is None:
         return False
     now = clock.now()
-    planned = schedule_timetable(held)
-    held.last_outcome = _outcome(held, planned, held.next_at, now)[:MAX_OUTCOME_CHARACTERS]
-    held.last_at = now
-    held.next_at = _first(next_times(planned, now, 1))
-    held.save(update_fields=["last_outcome", "last_at", "next_at"])
+    planned = schedule_timetable(locked)
+    locked.last_outcome = _outcome(locked, planned, locked.next_at, now)[:MAX_OUTCOME_CHARACTERS]
+    locked.last_at = now
+    locked.next_at = _first(next_times(planned, now, 1))
+    locked.save(update_fields=["last_outcome", "last_at", "next_at"])
     return True
 
 
-def _outcome(held: Schedule, planned: Timetable, due: dt.datetime, now: dt.datetime) -> str:
+def _outcome(schedule: Schedule, planned: Timetable, due: dt.datetime, now: dt.datetime) -> str:
     """Start the campaign if that is still right, and say what happened."""
     late = now - due
     if late > CATCH_UP or (late > ON_TIME and not planned.is_open(now)):
         return f"missed: nobody looked for {_minutes(late)}"
     try:
         with transaction.atomic():
-            campaign = campaign_start(campaign=held.campaign, actor=ACTOR)
+            campaign = campaign_start(campaign=schedule.campaign, actor=ACTOR)
     except CampaignActive as error:
         return f"skipped: {error}"
     except DomainError as error:

@@ -19,7 +19,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.services.sparecores_file import Row, Score, SpareCoresFile
-from backend.benchmarks.services.sparecores_scores import Place, Stage
+from backend.benchmarks.services.sparecores_scores import ServerOffer, ScoreStaging
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.current_prices import prices_refresh
@@ -47,7 +47,7 @@ LICENCE = "CC BY-SA 4.0"
 FEED_KIND = "sparecores"
 BATCH = 100_000
 MOST_LICENCE, MOST_VERSION = 80, 80
-Tell = Callable[[str], None]
+WriteLine = Callable[[str], None]
 
 
 @dataclass
@@ -79,7 +79,7 @@ def sparecores_import(
     path: Path,
     actor: str,
     licence: str = LICENCE,
-    tell: Tell = lambda line: None,
+    write_line: WriteLine = lambda line: None,
 ) -> SpareCoresReport:
     """Take over a file; `tell` hears how far it is. Raises InvalidValue for one of another form."""
     if not 1 <= len(licence) <= MOST_LICENCE or not licence.isprintable():
@@ -89,9 +89,9 @@ def sparecores_import(
         catalog = _Catalog(file, f"Spare Cores, {licence}, {SITE}", file.scored(), report)
         for vendor in file.rows("vendor"):
             catalog.take(vendor)
-            tell(f"{vendor['vendor_id']}: {_said(report.counts)}")
+            write_line(f"{vendor['vendor_id']}: {_said(report.counts)}")
         prices_refresh()
-        _scores(file, catalog.servers, f"Spare Cores, {licence}", report, tell)
+        _scores(file, catalog.servers, f"Spare Cores, {licence}", report, write_line)
     audit_record(
         workspace=workspace,
         actor=actor,
@@ -132,7 +132,7 @@ class _Catalog:
                 provider_name=text(vendor, "name"),
                 kind=FEED_KIND,
                 source=self.source,
-                types=self._places(vendor_id, types, quotes),
+                types=self._sold_types(vendor_id, types, quotes),
                 quotes=quotes,
                 names={
                     region_code(row): text(row, "display_name", "name") for row in regions.values()
@@ -145,22 +145,22 @@ class _Catalog:
 
     def _types(self, rows: Iterable[Row]) -> dict[str, Server]:
         """The servers that can be ordered, by their id."""
-        found = {}
+        servers = {}
         for row in rows:
             is_sold = is_ordered(row["status"])
             one = server(row) if is_sold else None
             if one is None:
                 self.report.skipped[f"server: {'no name' if is_sold else 'inactive'}"] += 1
             else:
-                found[text(row, "server_id")] = one
-        self.report.counts["servers"] += len(found)
-        return found
+                servers[text(row, "server_id")] = one
+        self.report.counts["servers"] += len(servers)
+        return servers
 
     def _quotes(
         self, rows: Iterable[Row], types: Mapping[str, Server], regions: Mapping[str, Row]
     ) -> dict[str, list[Quote]]:
         """The prices in force, by the code of their region."""
-        found: dict[str, list[Quote]] = {}
+        quotes: dict[str, list[Quote]] = {}
         for row in rows:
             of, region = types.get(text(row, "server_id")), regions.get(text(row, "region_id"))
             why = ""
@@ -173,42 +173,42 @@ class _Catalog:
             else:
                 code = region_code(region)
                 try:
-                    found.setdefault(code, []).append(quote(row, of, code, self.source))
+                    quotes.setdefault(code, []).append(quote(row, of, code, self.source))
                 except NoPrice as error:
                     why = str(error.reason)
             if why:
                 self.report.skipped[f"server_price: {why}"] += 1
-        return {code: settled(told) for code, told in found.items()}
+        return {code: settled(listed) for code, listed in quotes.items()}
 
-    def _places(
+    def _sold_types(
         self, vendor_id: str, types: Mapping[str, Server], quotes: Mapping[str, list[Quote]]
     ) -> dict[str, list[ParsedType]]:
         """Where each type is sold; what has scores and no price is sold somewhere ("")."""
         machines = {one.machine.name: one.machine for one in types.values()}
-        names = {code: {one.price.offer for one in told} for code, told in quotes.items()}
+        names = {code: {one.price.offer for one in listed} for code, listed in quotes.items()}
         priced = set().union(*names.values())
         scored = {one.machine.name for key, one in types.items() if (vendor_id, key) in self.scored}
         if scored - priced:
             names[""] = scored - priced
-        return {code: [machines[name] for name in sorted(found)] for code, found in names.items()}
+        return {code: [machines[name] for name in sorted(listed)] for code, listed in names.items()}
 
     def _note(self, vendor_id: str, types: Mapping[str, Server], made: Recorded) -> None:
         offers: dict[str, list[Offer]] = {}
         for (_, name), offer in made.offers.items():
             offers.setdefault(name, []).append(offer)
         for key, one in types.items():
-            found = offers.get(one.machine.name, [])
-            self.servers[vendor_id, key] = _Server(len(self.servers), one.page, found)
+            sold = offers.get(one.machine.name, [])
+            self.servers[vendor_id, key] = _Server(len(self.servers), one.page, sold)
 
 
 # --- scores ---------------------------------------------------------------------------------------
 
 
 def _scores(
-    file: SpareCoresFile, servers: Servers, source: str, report: SpareCoresReport, tell: Tell
+    file: SpareCoresFile, servers: Servers, source: str, report: SpareCoresReport, write_line: WriteLine
 ) -> None:
     total = file.score_count()
-    stage = Stage(_places(servers), source)
+    staging = ScoreStaging(_server_offers(servers), source)
     reader = _Reader(servers, report)
     rows = file.scores()
     try:
@@ -216,21 +216,21 @@ def _scores(
             scores = list(reader.read(batch))
             with transaction.atomic():
                 # At once, so that no reader has to make ready what a whole file marks.
-                report.counts["samples_new"] += stage.store(scores, reader.new_series())
+                report.counts["samples_new"] += staging.store(scores, reader.new_series())
                 summaries_refresh()
-            tell(f"scores: {reader.seen} of {total}, {report.counts['samples_new']} new samples")
+            write_line(f"scores: {reader.seen} of {total}, {report.counts['samples_new']} new samples")
     finally:
-        stage.close()
+        staging.close()
     if others := total - reader.seen:
         report.skipped["benchmark_score: not of a server"] += others
 
 
-def _places(servers: Servers) -> Iterator[Place]:
+def _server_offers(servers: Servers) -> Iterator[ServerOffer]:
     for one in servers.values():
         # The first offer stays the first, whatever a later file brings.
         ordered = sorted(one.offers, key=lambda offer: (offer.created_at, offer.slug))
         for rank, offer in enumerate(ordered):
-            yield Place(one.number, offer.pk, rank == 0, one.page)
+            yield ServerOffer(one.number, offer.pk, rank == 0, one.page)
 
 
 # Of a file's rows many hundreds share one time and one version.
@@ -248,24 +248,24 @@ class _Reader:
         self._known: dict[tuple[str, str], tuple[int, Series] | str] = {}
         """Number and series of a benchmark and configuration, or why there is none."""
         self._series: list[Series] = []
-        self._told = 0
+        self._reported_count = 0
 
     def new_series(self) -> list[Series]:
         """The series met since the last call, in the order of their numbers."""
-        new = self._series[self._told :]
-        self._told = len(self._series)
+        new = self._series[self._reported_count :]
+        self._reported_count = len(self._series)
         return new
 
     def read(self, rows: Iterable[Score]) -> Iterator[tuple[Any, ...]]:
         """The rows as Stage.store takes them."""
         for row in rows:
             self.seen += 1
-            found = self._read(row)
-            if isinstance(found, str):
-                self.report.skipped[f"benchmark_score: {found}"] += 1
+            staged = self._read(row)
+            if isinstance(staged, str):
+                self.report.skipped[f"benchmark_score: {staged}"] += 1
             else:
                 self.report.counts["scores"] += 1
-                yield found
+                yield staged
 
     def _read(self, row: Score) -> tuple[Any, ...] | str:
         vendor, key, benchmark, config, value, at, version, kernel, note, status = row
@@ -285,9 +285,9 @@ class _Reader:
         measured_at = _moment(at)
         if measured_at is None:
             return "no time"
-        told = _shown(version or one.version)[:MOST_VERSION]
+        version_text = _shown(version or one.version)[:MOST_VERSION]
         words = (_shown(kernel) if kernel else None, shown(note) if note else None)
-        return of.number, number, value * one.factor, measured_at, told, *words
+        return of.number, number, value * one.factor, measured_at, version_text, *words
 
     def _of(self, benchmark: str, config: object) -> tuple[int, Series] | str:
         key = benchmark, str(config or "")
@@ -297,13 +297,13 @@ class _Reader:
 
     def _met(self, benchmark: str, config: str) -> tuple[int, Series] | str:
         try:
-            found = series(benchmark, config)
+            met = series(benchmark, config)
         except InvalidValue as error:
             return f"configuration is {error.detail}"
-        if found is None:
+        if met is None:
             return UNKNOWN
-        self._series.append(found)
-        return len(self._series) - 1, found
+        self._series.append(met)
+        return len(self._series) - 1, met
 
 
 UNKNOWN = "unknown benchmark"

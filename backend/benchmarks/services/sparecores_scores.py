@@ -25,7 +25,7 @@ CREATE TEMP TABLE sparecores_score (
 );
 """
 DROP = "DROP TABLE IF EXISTS sparecores_place, sparecores_series, sparecores_score"
-PLACES = "COPY sparecores_place FROM STDIN"
+SERVER_OFFERS = "COPY sparecores_place FROM STDIN"
 SERIES = "COPY sparecores_series FROM STDIN"
 SCORES = "COPY sparecores_score FROM STDIN"
 # A score is of a machine type. All of them stand with the type's first offer, those that rank with
@@ -56,7 +56,7 @@ LOCK = "SELECT pg_advisory_xact_lock(hashtext('benchmarks_sparecores'))"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerOffer:
     """An offer of one of their servers; `is_home` where all its scores are kept."""
 
     server: int
@@ -65,16 +65,16 @@ class Place:
     page: str
 
 
-class Stage:
+class ScoreStaging:
     """The way of scores into the samples, while it is open."""
 
-    def __init__(self, places: Iterable[Place], source: str) -> None:
+    def __init__(self, server_offers: Iterable[ServerOffer], source: str) -> None:
         self.source = source
         self.series = self.stored = 0
         with connection.cursor() as cursor:
             cursor.execute(DROP)
             cursor.execute(TABLES)
-        _copy(PLACES, ((one.server, one.offer_id, one.is_home, one.page) for one in places))
+        _copy(SERVER_OFFERS, ((one.server, one.offer_id, one.is_home, one.page) for one in server_offers))
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE sparecores_place")
 

@@ -127,13 +127,13 @@ def _chunks(offers: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
 def _refresh(marked: Mapping[UUID, set[str]]) -> None:
     """All metrics marked, of all offers marked: those made anew without need stay as they are."""
     metrics = set().union(*marked.values())
-    found = list(computed(offer_id__in=list(marked), metric__in=list(metrics)))
-    known = {(offer, score.metric.key) for offer, score in found}
+    scores = list(computed(offer_id__in=list(marked), metric__in=list(metrics)))
+    known = {(offer, score.metric.key) for offer, score in scores}
     gone = {(o, metric) for o, of in marked.items() for metric in of if (o, metric) not in known}
     if gone:
         offers, keys = {offer for offer, _ in gone}, {metric for _, metric in gone}
         StoredSummary.objects.filter(offer_id__in=offers, metric__in=keys).delete()
-    _store(found)
+    _store(scores)
 
 
 COLUMNS = ", ".join(("offer_id", "metric", *STORED))
@@ -145,10 +145,10 @@ SET {", ".join(f"{name} = EXCLUDED.{name}" for name in STORED)}
 """  # noqa: S608 - names of our own columns only
 
 
-def _store(found: Iterable[tuple[UUID, Score]]) -> None:
+def _store(scores: Iterable[tuple[UUID, Score]]) -> None:
     """As one document: an import marks hundreds of thousands, and objects would take minutes."""
     site = _site()
-    rows = (_row(offer, score, site) for offer, score in found)
+    rows = (_row(offer, score, site) for offer, score in scores)
     while batch := list(islice(rows, BATCH)):
         with connection.cursor() as cursor:
             cursor.execute(KEEP, [json.dumps(batch, default=str)])

@@ -64,12 +64,12 @@ def next_queued_due(run: Run) -> list[Step]:
     started = []
     for host_id in filter(None, (run.host_id, run.peer_id)):
         oldest = _queued().filter(Q(run__host_id=host_id) | Q(run__peer_id=host_id)).first()
-        if oldest is not None and _room(oldest.run) > 0 and _free(oldest.pk).exists():
+        if oldest is not None and _free_slots(oldest.run) > 0 and _free(oldest.pk).exists():
             started.append(_due(oldest))
     if run.campaign_id is not None and run.is_finished:
         # Runs that are free share no host with each other: the younger would not be.
         free = _free().filter(run__campaign_id=run.campaign_id)
-        started += [_due(step) for step in free[: max(0, _room(run))]]
+        started += [_due(step) for step in free[: max(0, _free_slots(run))]]
     return started
 
 
@@ -99,7 +99,7 @@ def _free(step_id: int | None = None) -> QuerySet[Step]:
     return queued.exclude(Exists(hindrances))
 
 
-def _room(run: Run) -> int:
+def _free_slots(run: Run) -> int:
     """How many further runs of the run's campaign may begin now; one for a run of no campaign."""
     if run.campaign is None:
         return 1

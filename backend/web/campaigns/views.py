@@ -17,7 +17,7 @@ from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
 from backend.benchmarks.selectors.campaigns import (
     NOT_DONE,
     CampaignView,
-    Cell,
+    ProbeCell,
     campaign_view,
     campaigns_of,
     campaigns_visible,
@@ -46,7 +46,7 @@ class MatrixRow:
     """One target with a cell, or none, for each probe."""
 
     target: str
-    cells: Sequence[Cell | None]
+    cells: Sequence[ProbeCell | None]
 
 
 @readable

@@ -122,27 +122,27 @@ class Command(BaseCommand):
     # --- the host ---------------------------------------------------------------------------
 
     def _host(self, options: dict[str, Any]) -> Host:
-        wanted = options["host"]
-        return self._ssh_host(wanted, options) if "@" in wanted else self._named(wanted)
+        name = options["host"]
+        return self._ssh_host(name, options) if "@" in name else self._named(name)
 
-    def _named(self, wanted: str) -> Host:
+    def _named(self, name: str) -> Host:
         """This machine, or a host by its name or id."""
         workspace = default_workspace()
-        if wanted == "local":
+        if name == "local":
             return host_local(workspace=workspace, worker_id=_local_worker())
         try:
-            host = hosts_visible(workspace).filter(Q(name=wanted)).first()
-            host = host or hosts_visible(workspace).filter(pk=wanted).first()
+            host = hosts_visible(workspace).filter(Q(name=name)).first()
+            host = host or hosts_visible(workspace).filter(pk=name).first()
         except ValidationError:
             host = None
         if host is None:
             raise CommandError(
-                f"no host is named {wanted!r}; use local, or user@address[:port] --identity FILE"
+                f"no host is named {name!r}; use local, or user@address[:port] --identity FILE"
             )
         return host
 
-    def _ssh_host(self, wanted: str, options: dict[str, Any]) -> Host:
-        username, address, port = _login(wanted)
+    def _ssh_host(self, login: str, options: dict[str, Any]) -> Host:
+        username, address, port = _login(login)
         workspace = default_workspace()
         key = _file_text(options["identity"]) if options["identity"] else None
         host = (
@@ -153,7 +153,7 @@ class Command(BaseCommand):
                 host_private_key_replace(host=host, private_key=key, actor=ACTOR)
             return host
         if key is None:
-            raise CommandError(f"{wanted} is not known yet: give its private key with --identity")
+            raise CommandError(f"{login} is not known yet: give its private key with --identity")
         return host_create(
             workspace=workspace,
             name=options["name"] or address.replace(".", "-").replace(":", "-"),
@@ -286,10 +286,10 @@ def _value(text: str) -> object:
 
 def _login(text: str) -> tuple[str, str, int]:
     """user@address, user@address:port, user@[v6]:port; CommandError for anything else."""
-    username, _, place = text.partition("@")
-    address, colon, port = place.rpartition(":")
-    if place.endswith("]") or not colon or (address.count(":") and not address.endswith("]")):
-        address, port = place, "22"
+    username, _, location = text.partition("@")
+    address, colon, port = location.rpartition(":")
+    if location.endswith("]") or not colon or (address.count(":") and not address.endswith("]")):
+        address, port = location, "22"
     if not port.isdigit():
         raise CommandError(f"{port!r} in {text!r} is not a port")
     return username, address.strip("[]"), int(port)

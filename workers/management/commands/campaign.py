@@ -89,16 +89,16 @@ class Command(BaseCommand):
         return text
 
 
-def _named(wanted: str) -> Campaign:
+def _named(name: str) -> Campaign:
     campaigns = Campaign.objects.filter(workspace=default_workspace())
-    is_named = Q(name=wanted)
+    is_named = Q(name=name)
     try:
-        found = campaigns.filter(is_named | Q(pk=wanted)).first()
+        campaign = campaigns.filter(is_named | Q(pk=name)).first()
     except (ValueError, ValidationError):
-        found = campaigns.filter(is_named).first()
-    if found is None:
-        raise CommandError(f"no campaign has the name or identifier {wanted!r}")
-    return found
+        campaign = campaigns.filter(is_named).first()
+    if campaign is None:
+        raise CommandError(f"no campaign has the name or identifier {name!r}")
+    return campaign
 
 
 def _bar(seen: CampaignView) -> str:
@@ -127,8 +127,8 @@ def _counts(seen: CampaignView) -> str:
         "active": len(states) - waiting - sum(ended.values()),
         "waiting": waiting,
     }
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"{len(states)} runs: {told}" if told else "no runs yet"
+    parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"{len(states)} runs: {parts}" if parts else "no runs yet"
 
 
 def _url(campaign: Campaign) -> str:

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             report = _recorded(options["file"], is_history=options["history"])
         except (InvalidValue, FetchError, OSError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(_told(report, is_json=options["json"]))
+        self.stdout.write(_report_text(report, is_json=options["json"]))
 
 
 def _recorded(file: str | None, *, is_history: bool) -> RatesReport:
@@ -60,7 +60,7 @@ def _content(file: str) -> bytes:
     return content
 
 
-def _told(report: RatesReport, *, is_json: bool) -> str:
+def _report_text(report: RatesReport, *, is_json: bool) -> str:
     if is_json:
         return json.dumps(asdict(report), default=str)
     days = f", {report.first_day} to {report.last_day}" if report.last_day else ""

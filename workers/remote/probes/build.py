@@ -136,10 +136,10 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
     manifest_path = build_dir / arch / "manifest.json"
     try:
         manifest = json.loads(manifest_path.read_text())
-        found = {name: _binary(build_dir / arch / name) for name in PROGRAMS}
+        programs = {name: _binary(build_dir / arch / name) for name in PROGRAMS}
         recorded = {name: manifest["binaries"][name]["sha256"] for name in PROGRAMS}
         scripts = {path.name: _binary(path) for path in sorted(NATIVE.glob("*.sh"))}
-        files = sorted({**found, **scripts}.items())
+        files = sorted({**programs, **scripts}.items())
         content = "".join(f"{file.sha256}  {name}\n" for name, file in files)
         bundle = Bundle(
             arch=manifest["arch"],
@@ -148,7 +148,7 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
             sources_sha256=manifest["sources_sha256"],
             sha256=hashlib.sha256(content.encode()).hexdigest(),
             scripts=scripts,
-            binaries=found,
+            binaries=programs,
         )
     except FileNotFoundError as error:
         raise BuildError(
@@ -157,7 +157,7 @@ def binaries(arch: str, build_dir: Path = BUILD_DIR) -> Bundle:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise BuildError(f"{manifest_path} is damaged: {error!r}") from error
-    wrong = [name for name in PROGRAMS if found[name].sha256 != recorded[name]]
+    wrong = [name for name in PROGRAMS if programs[name].sha256 != recorded[name]]
     if wrong:
         raise BuildError(f"{arch}/{', '.join(wrong)} is not the file that was built: build again")
     return bundle

@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         began = time.monotonic()
 
-        def tell(line: str) -> None:
+        def write_line(line: str) -> None:
             self.stderr.write(f"{time.monotonic() - began:7.1f} s  {line}")
 
         try:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 path=options["file"],
                 actor="command",
                 licence=options["licence"],
-                tell=tell,
+                write_line=write_line,
             )
         except DomainError as error:
             raise CommandError(str(error)) from error
