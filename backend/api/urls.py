@@ -12,7 +12,7 @@ from backend.benchmarks.api.campaigns import (
     CampaignRetryView,
     CampaignStartView,
     CampaignsView,
-    CampaignView,
+    OneCampaignView,
 )
 from backend.benchmarks.api.hosts import HostApproveView, HostScanView, HostsView, HostView
 from backend.benchmarks.api.results import (
@@ -23,11 +23,11 @@ from backend.benchmarks.api.results import (
 )
 from backend.benchmarks.api.runs import (
     EvidenceView,
+    OneRunView,
     RunCancelView,
     RunEvidenceSeriesView,
     RunEvidenceView,
     RunsView,
-    OneRunView,
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
@@ -120,7 +120,7 @@ plain = [
         RunEvidenceSeriesView.as_view(),
         name="run-evidence-series",
     ),
-    path("campaigns/<uuid:campaign_id>", CampaignView.as_view(), name="campaign"),
+    path("campaigns/<uuid:campaign_id>", OneCampaignView.as_view(), name="campaign"),
     path("campaigns/<uuid:campaign_id>/start", CampaignStartView.as_view(), name="campaign-start"),
     path(
         "campaigns/<uuid:campaign_id>/cancel", CampaignCancelView.as_view(), name="campaign-cancel"

@@ -62,33 +62,20 @@ NOT_YET_TEXTS: tuple[str, ...] = (
 )
 NOT_YET_CLASSES = {
     "Answer",
-    "CampaignState",
-    "CampaignView",
     "Cell",
     "Column",
     "Coverage",
     "Document",
-    "Group",
-    "HostState",
     "Item",
     "Kind",
     "Line",
-    "NumberField",
     "Option",
     "Part",
-    "Reading",
     "Reason",
-    "Record",
-    "RunState",
-    "RunView",
     "Shape",
     "Shown",
     "Source",
-    "Stage",
     "Terms",
-    "Wanted",
-    "Window",
-    "_Found",
 }
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import HostState, Run, Schedule
-from backend.benchmarks.selectors.schedules import Window, preview, schedule_times, schedules_due
+from backend.benchmarks.selectors.schedules import (
+    StartWindow,
+    preview,
+    schedule_times,
+    schedules_due,
+)
 from backend.benchmarks.services.schedules import schedule_create, schedule_fire
 from backend.common import clock
 from backend.domain.errors import InvalidValue
@@ -127,7 +132,7 @@ def test_schedule_is_changed_and_ended(caller, at):
 
 
 def test_schedules_are_listed_in_every_format(client, at):
-    schedule = daily(window=Window(dt.time(2), dt.time(4)))
+    schedule = daily(window=StartWindow(dt.time(2), dt.time(4)))
     (row,) = client.get(f"{API}/schedules?campaign={schedule.campaign_id}").json()["results"]
     assert (row["cron"], row["window_from"], row["window_to"]) == ("0 3 * * *", "02:00", "04:00")
     assert rows(client.get(f"{API}/schedules.csv"))[0]["campaign_name"] == schedule.campaign.name
@@ -227,7 +232,7 @@ def test_missed_time_is_left_when_it_is_long_past(at):
 
 
 def test_missed_time_is_left_when_its_window_has_closed(at):
-    schedule = daily(window=Window(dt.time(3), dt.time(3, 30)))
+    schedule = daily(window=StartWindow(dt.time(3), dt.time(3, 30)))
     at(schedule.next_at + dt.timedelta(minutes=31))
     fired(schedule)
     assert schedule.last_outcome == "missed: nobody looked for 31 minutes"

@@ -14,7 +14,7 @@ from backend.accounts.models import AuditEntry
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.services.sparecores import FEED_KIND, sparecores_import
-from backend.benchmarks.services.sparecores_scores import Stage
+from backend.benchmarks.services.sparecores_scores import ScoreStaging
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.price_import import feed_get
@@ -305,7 +305,7 @@ def test_import_is_made_whole_by_the_next_run_when_it_was_cut_short(tmp_path, mo
     path = tmp_path / "small.db"
     full_size(path, share=0.004)
     monkeypatch.setattr("backend.benchmarks.services.sparecores.BATCH", 4000)
-    store, calls = Stage.store, []
+    store, calls = ScoreStaging.store, []
 
     def cut(self, *given):
         calls.append(1)
@@ -313,7 +313,7 @@ def test_import_is_made_whole_by_the_next_run_when_it_was_cut_short(tmp_path, mo
             raise ConnectionError("the line went down")
         return store(self, *given)
 
-    monkeypatch.setattr(Stage, "store", cut)
+    monkeypatch.setattr(ScoreStaging, "store", cut)
     with pytest.raises(ConnectionError):
         imported(path)
     some = Sample.objects.count()

@@ -31,7 +31,7 @@ from backend.common.rest.table import (
     text_cell,
 )
 from backend.common.rest.workbook import MOST_CHARACTERS, NOTES, workbook
-from backend.domain.parsing.tables import Record
+from backend.domain.parsing.tables import TableRow
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from tests import factories
 from tests.backend.conftest import API
@@ -224,7 +224,7 @@ def unescaped(text: str) -> str:
 def test_a_guard_is_taken_off_again_by_an_import(start: str) -> None:
     guarded = text_cell(f"{start}name")
     assert guarded == f"'{start}name"
-    read = Record(1, {"name": guarded}).text("name")
+    read = TableRow(1, {"name": guarded}).text("name")
     assert read.endswith("name")
     assert not read.startswith(("'", *FORMULA_STARTS))
 

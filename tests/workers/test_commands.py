@@ -98,7 +98,7 @@ def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
 
 
 def test_result_shows_interval_price_basis_and_rank():
-    assert report.place_lines(PLACE) == [
+    assert report.rank_lines(PLACE) == [
         "  score: 2,277.30 CMIPS (95 % interval 2,100.00 … 2,400.00, repeats_widened)",
         "  price: 0.067123 EUR per hour (machine, monthly)",
         "  place: 3 of 18 by value per cost (plausibly 2 … 5)",
@@ -107,15 +107,15 @@ def test_result_shows_interval_price_basis_and_rank():
 
 def test_result_says_why_there_is_no_rank_or_interval():
     shown = {**PLACE, "score_ci95_low": None, "rank": None, "flags": "disturbed"}
-    assert report.place_lines(shown)[0] == "  score: 2,277.30 CMIPS (interval unknown)"
-    assert report.place_lines(shown)[2] == (
+    assert report.rank_lines(shown)[0] == "  score: 2,277.30 CMIPS (interval unknown)"
+    assert report.rank_lines(shown)[2] == (
         "  place: none, every repeat was disturbed by other work on this machine"
     )
 
 
 def test_result_gives_the_rank_by_score_when_there_is_no_price():
     shown = {**PLACE, "price": None, "rank": None, "flags": "unstable"}
-    assert report.place_lines(shown)[1:] == [
+    assert report.rank_lines(shown)[1:] == [
         "  price: none known, so it has no rank by cost; state one with "
         "--price 49 EUR month (amount, currency, hour|month|year)",
         "  place: 7 of 18 by score",

@@ -276,7 +276,7 @@ def test_defect_of_ours_in_a_reading_ends_the_run_as_a_bug(running, monkeypatch,
     def poison(window, one, snapshot):
         raise ZeroDivisionError("poison")
 
-    monkeypatch.setattr(poller.Window, "_after_reading", poison)
+    monkeypatch.setattr(poller.FollowWindow, "_after_reading", poison)
     run = driven(running)
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
     assert run.steps.get(state=RunState.RUNNING).attempt == dispatch.MAX_ATTEMPTS
@@ -285,13 +285,13 @@ def test_defect_of_ours_in_a_reading_ends_the_run_as_a_bug(running, monkeypatch,
 
 def test_poller_that_lost_its_lease_writes_nothing_more(running, monkeypatch):
     """Another worker takes the step over in the middle: the first drops it and goes on."""
-    read = poller.Window._after_reading
+    read = poller.FollowWindow._after_reading
 
     def taken_over(window, one, snapshot):
         Step.objects.filter(pk=one.claim.step_id).update(lease_token=99)
         return read(window, one, snapshot)
 
-    monkeypatch.setattr(poller.Window, "_after_reading", taken_over)
+    monkeypatch.setattr(poller.FollowWindow, "_after_reading", taken_over)
     assert poller.follow(never, window_s=5) == 0
     running.refresh_from_db()
     assert (running.progress_ratio, running.evidence.count()) == (0, 0)
@@ -320,7 +320,7 @@ def test_run_that_cannot_be_written_does_not_hold_up_the_others(queued, monkeypa
     """Two runs say something at once; what one of them says cannot be stored."""
     broken_run, broken = followed()
     good_run, good = followed()
-    window = poller.Window(lambda claim: None, connections())
+    window = poller.FollowWindow(lambda claim: None, connections())
     snapshot = Snapshot("b", True, True, STATUS, (), (), None)
     for one in taken_up([broken, good]):
         window._followed[one.claim.step_id] = one

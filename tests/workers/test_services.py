@@ -341,7 +341,7 @@ def test_worker_that_dies_in_the_same_step_again_and_again_ends_the_run():
         dispatch.run_step(todo.pop(), todo.append)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
-    assert "gave up after 4 attempts" in run.failure_detail
+    assert "stopped after 4 attempts" in run.failure_detail
 
 
 # --- what is shown --------------------------------------------------------------------------------

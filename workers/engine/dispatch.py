@@ -98,7 +98,7 @@ def _worked(step: Step) -> Move | Wait:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     if state in BEFORE_TEARDOWN | {RunState.QUEUED} and step.attempt > MAX_ATTEMPTS:
         return _given_up(
-            step, Reason.BUG, f"gave up after {MAX_ATTEMPTS} attempts: {step.last_error}"
+            step, Reason.BUG, f"stopped after {MAX_ATTEMPTS} attempts: {step.last_error}"
         )
     return handlers[state](run, step)
 

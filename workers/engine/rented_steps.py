@@ -281,7 +281,10 @@ def _ended(resource: Resource, machine: machines.ProviderResource) -> str | None
         if known is not None and clock.now() > known + settled:
             return "the provider does not know the machine"
         return None
-    if machine.state in (machines.ProviderResourceState.ENDING, machines.ProviderResourceState.GONE):
+    if machine.state in (
+        machines.ProviderResourceState.ENDING,
+        machines.ProviderResourceState.GONE,
+    ):
         return f"the provider ended the machine: {machine.detail or machine.state}"
     return None
 

@@ -131,9 +131,7 @@ def rank_lines(row: dict[str, Any]) -> list[str]:
         )
     else:
         basis = f"{row['price_basis']}, {row['price_term']}"
-        lines.append(
-            f"  price: {row['price']:.6f} {row['currency']} per {row['period']} ({basis})"
-        )
+        lines.append(f"  price: {row['price']:.6f} {row['currency']} per {row['period']} ({basis})")
     if row["rank"] is not None:
         lines.append(
             f"  place: {row['rank']} of {row['count']} by value per cost "

@@ -306,7 +306,10 @@ def tear_down(run: Run, step: Step) -> Move:
     Each is cleaned also when the other does not answer; then all of it is tried again. A rented
     host is left as it is: its machine ends.
     """
-    directories = [(run.host, run.live.get("directory")), (run.peer, run.live.get("peer_directory"))]
+    directories = [
+        (run.host, run.live.get("directory")),
+        (run.peer, run.live.get("peer_directory")),
+    ]
     if run.host.is_rented:
         del directories[0]
     known = [(host, directory) for host, directory in directories if host and directory]

@@ -153,10 +153,10 @@ file() {
     [ -s "$2" ] || return 0
     size=$(wc -c <"$2")
     [ "$size" -le "$most" ] || size=$most
-    room=$((room - size))
+    budget=$((budget - size))
     printf '@ %s %s\n' "$1" $((size)); head -c $((size)) "$2"; echo
 }
-directory=$1 after=$2 many=$3 most=$4 room=$5 wanted=$6
+directory=$1 after=$2 many=$3 most=$4 budget=$5 series=$6
 shift 6
 read -r boot_id </proc/sys/kernel/random/boot_id
 text boot_id "$boot_id"
@@ -174,7 +174,7 @@ for path in results/[0-9][0-9][0-9]-*.json results/[0-9][0-9][0-9][0-9]-*.json; 
     name=${name%.json}
     [ "${name%%-*}" -gt "$after" ] || continue
     many=$((many - 1))
-    [ $many -ge 0 ] && [ $room -gt 0 ] || break
+    [ $many -ge 0 ] && [ $budget -gt 0 ] || break
     file "$name.out" "results/$name.out"
     file "$name.err" "results/$name.err"
     file "$name.series" "results/$name.series"
@@ -183,7 +183,7 @@ for path in results/[0-9][0-9][0-9]-*.json results/[0-9][0-9][0-9][0-9]-*.json; 
 done
 [ -z "$newest" ] || text tail "$(tail -n 8 "$newest" | tail -c 2000)"
 [ ! -e results/manifest.sha256 ] || file manifest results/manifest.sha256
-[ "$wanted" = live ] || return 0
+[ "$series" = live ] || return 0
 for path in results/*.series; do
     [ -s "$path" ] && [ ! -e "${path%.series}.json" ] && read -r header <"$path" || continue
     text live "$header

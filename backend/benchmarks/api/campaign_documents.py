@@ -68,7 +68,7 @@ class CampaignRun(serializers.Serializer[Any]):
     url = serializers.URLField()
 
 
-class CampaignState(serializers.Serializer[Any]):
+class CampaignStateSerializer(serializers.Serializer[Any]):
     """A campaign just made, started or asked to end; amounts are null while a price is unknown."""
 
     id = serializers.UUIDField()
@@ -89,7 +89,7 @@ class MatrixCell(serializers.Serializer[Any]):
     run = serializers.UUIDField()
 
 
-class CampaignDetail(CampaignState):
+class CampaignDetail(CampaignStateSerializer):
     """A campaign with its newest round."""
 
     name = serializers.CharField()

@@ -16,7 +16,7 @@ from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (
     CampaignDetail,
     CampaignDocument,
-    CampaignState,
+    CampaignStateSerializer,
 )
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
@@ -74,7 +74,7 @@ class CampaignsView(FilteredListView):
         campaigns = campaigns.order_by("-created_at", "id")
         return ListAnswer(self.columns, campaigns, campaigns.count(), cells=_cells, **paging)
 
-    @extend_schema(request=CampaignDocument, responses={201: CampaignState})
+    @extend_schema(request=CampaignDocument, responses={201: CampaignStateSerializer})
     def post(self, request: Request, **_: Any) -> Response:
         """Make a campaign; nothing runs until it is started."""
         document = CampaignDocument(data=request.data)
@@ -121,7 +121,7 @@ def _campaign(request: Request, campaign_id: UUID) -> Campaign:
 def _state_response(request: Request, campaign: Campaign, *, status: int) -> Response:
     state = _state(request, campaign_view(campaign))
     return Response(
-        CampaignState(state).data, status=status, headers={"Location": str(state["url"])}
+        CampaignStateSerializer(state).data, status=status, headers={"Location": str(state["url"])}
     )
 
 
@@ -158,7 +158,7 @@ def _money(cost: Cost) -> dict[str, Any] | None:
     return {"amount": shown(cost.amount), "currency": cost.currency}
 
 
-class CampaignView(View):
+class OneCampaignView(View):
     """One campaign with its newest round."""
 
     @extend_schema(operation_id="campaigns_get", responses={200: CampaignDetail})
@@ -200,7 +200,9 @@ class CampaignStartView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignState, 409: Problem})
+    @extend_schema(
+        request=documents.NoDocument, responses={202: CampaignStateSerializer, 409: Problem}
+    )
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """409 while a round runs; 400 for a host that is not trusted, an offer that cannot be
         rented, or a budget too small."""
@@ -218,12 +220,14 @@ class CampaignCancelView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """A campaign that does not run stays as it is."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
-        return _state_response(request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202)
+        return _state_response(
+            request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202
+        )
 
 
 class CampaignRetryView(View):
@@ -231,7 +235,7 @@ class CampaignRetryView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignState})
+    @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """In the same round; nothing happens where nothing failed."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)

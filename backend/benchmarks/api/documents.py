@@ -60,7 +60,7 @@ class ApprovalDocument(Strict):
     fingerprint_sha256 = TextField(max_length=100)
 
 
-class HostState(serializers.Serializer[Any]):
+class HostStateSerializer(serializers.Serializer[Any]):
     """A host's state after an approval."""
 
     state = serializers.CharField()
@@ -94,7 +94,7 @@ class RunDocument(Strict):
         return attrs
 
 
-class RunState(serializers.Serializer[Any]):
+class RunStateSerializer(serializers.Serializer[Any]):
     """A run just asked for, or asked to end."""
 
     id = serializers.UUIDField()
@@ -102,7 +102,7 @@ class RunState(serializers.Serializer[Any]):
     url = serializers.URLField()
 
 
-class Failure(serializers.Serializer[Any]):
+class FailureSerializer(serializers.Serializer[Any]):
     """Why a run failed."""
 
     reason = serializers.CharField()
@@ -160,7 +160,7 @@ class RunDetail(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     overhead_s = serializers.FloatField(allow_null=True)
-    failure = Failure(allow_null=True)
+    failure = FailureSerializer(allow_null=True)
     samples = RunSample(many=True)
     evidence = RunEvidence(many=True)
     url = serializers.URLField()

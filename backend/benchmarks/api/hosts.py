@@ -169,7 +169,8 @@ class HostApproveView(View):
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
     @extend_schema(
-        request=documents.ApprovalDocument, responses={200: documents.HostState, 409: Problem}
+        request=documents.ApprovalDocument,
+        responses={200: documents.HostStateSerializer, 409: Problem},
     )
     def post(self, request: Request, host_id: UUID) -> Response:
         """409 when the fingerprint is not that of the key scanned."""
@@ -182,4 +183,4 @@ class HostApproveView(View):
             )
         except KeyMismatch as error:
             raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
-        return Response(documents.HostState({"state": host.state}).data)
+        return Response(documents.HostStateSerializer({"state": host.state}).data)

@@ -73,7 +73,9 @@ class RunsView(FilteredListView):
         runs = runs.order_by("-created_at", "id")
         return ListAnswer(self.columns, runs, runs.count(), cells=_run_cells, **shown)
 
-    @extend_schema(request=documents.RunDocument, responses={202: documents.RunState, 409: Problem})
+    @extend_schema(
+        request=documents.RunDocument, responses={202: documents.RunStateSerializer, 409: Problem}
+    )
     def post(self, request: Request, **_: Any) -> Response:
         """Start a run on a host, or on a machine of an offer that is rented for it.
 
@@ -138,7 +140,7 @@ def _url(request: Request, run: Run) -> str:
 
 def _accepted(request: Request, run: Run) -> Response:
     url = _url(request, run)
-    state = documents.RunState({"id": run.pk, "state": run.state, "url": url})
+    state = documents.RunStateSerializer({"id": run.pk, "state": run.state, "url": url})
     return Response(state.data, status=202, headers={"Location": url})
 
 
@@ -205,7 +207,7 @@ class RunCancelView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: documents.RunState})
+    @extend_schema(request=documents.NoDocument, responses={202: documents.RunStateSerializer})
     def post(self, request: Request, run_id: UUID) -> Response:
         """A run that has ended stays as it is."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)

@@ -18,7 +18,7 @@ from backend.benchmarks.api.campaign_documents import (
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.schedules import (
     Recurrence,
-    Window,
+    StartWindow,
     schedule_recurrence,
     schedule_times,
     schedules_visible,
@@ -86,7 +86,7 @@ class SchedulesView(FilteredListView):
 def _recurrence(fields: Mapping[str, Any]) -> Recurrence:
     window = fields["window"]
     if isinstance(window, Mapping):
-        window = Window(window["from"], window["to"])
+        window = StartWindow(window["from"], window["to"])
     return cast("Recurrence", {**{name: fields[name] for name in WHEN}, "window": window})
 
 

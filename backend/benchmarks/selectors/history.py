@@ -193,7 +193,9 @@ def _departure_text(
     metric: Metric, variant: str, value: float, expected: Band, change: Departure
 ) -> str:
     is_above = change.change_ratio > 0
-    often = "for the first time" if change.streak == 1 else f"for the {change.streak}. time in a row"
+    often = (
+        "for the first time" if change.streak == 1 else f"for the {change.streak}. time in a row"
+    )
     return (
         f"{metric.label} ({variant}) {'rose' if is_above else 'fell'} "
         f"{abs(change.change_ratio):.0%} {'above' if is_above else 'below'} the median of "

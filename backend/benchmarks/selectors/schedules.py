@@ -14,7 +14,7 @@ from backend.domain.schedules import SHOWN_TIMES, Timetable, next_times, timetab
 
 
 @dataclass(frozen=True)
-class Window:
+class StartWindow:
     """A maintenance window in the schedule's time zone; it crosses midnight where end ≤ begin."""
 
     begin: dt.time
@@ -27,7 +27,7 @@ class Recurrence(TypedDict):
     cron: str | None
     every_s: int | None
     time_zone: str
-    window: Window | None
+    window: StartWindow | None
 
 
 def schedules_visible(workspace: Workspace) -> QuerySet[Schedule]:
@@ -52,7 +52,7 @@ def schedule_recurrence(schedule: Schedule) -> Recurrence:
     """The times of a schedule as they were given."""
     window = None
     if schedule.window_from is not None and schedule.window_to is not None:
-        window = Window(schedule.window_from, schedule.window_to)
+        window = StartWindow(schedule.window_from, schedule.window_to)
     return Recurrence(
         cron=schedule.cron or None,
         every_s=schedule.every_s,

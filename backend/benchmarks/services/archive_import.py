@@ -89,7 +89,9 @@ def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
     """The machine, once for all archives of it: it has its own spread between repeats."""
     node = taken.root.node("host")
     pk = uuid5(identifier(node, "id"), f"{workspace.pk} {offer.pk}")
-    facts = next((_facts(item) for item in taken.items if item.document.text("probe") == INVENTORY), {})
+    facts = next(
+        (_facts(item) for item in taken.items if item.document.text("probe") == INVENTORY), {}
+    )
     host = Host.objects.filter(pk=pk).first()
     if host is None:
         host = Host(pk=pk, workspace=workspace, offer=offer, driver=ARCHIVE_DRIVER)

@@ -111,7 +111,11 @@ def _item(members: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Ar
             raise ArchiveRefused(f"{name} is missing")
     document, raw = _document(members, f"{stem}.json"), members[f"{stem}.txt"]
     number = document.count("n", minimum=1)
-    probe, variant, repeat = document.text("probe"), document.text("variant"), limited(document, "repeat")
+    probe, variant, repeat = (
+        document.text("probe"),
+        document.text("variant"),
+        limited(document, "repeat"),
+    )
     if stem != f"evidence/{number:03d}-{probe}-{variant}-{repeat}":
         document.fail("it is not the one that its file is named for")
     if document.text("sha256") != hashlib.sha256(raw).hexdigest():

@@ -19,7 +19,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.services.sparecores_file import Row, Score, SpareCoresFile
-from backend.benchmarks.services.sparecores_scores import ServerOffer, ScoreStaging
+from backend.benchmarks.services.sparecores_scores import ScoreStaging, ServerOffer
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.current_prices import prices_refresh
@@ -29,8 +29,8 @@ from backend.domain.parsing.prices import NoPrice, ParsedType
 from backend.domain.parsing.prices.answers import shown
 from backend.domain.parsing.sparecores import (
     SITE,
-    Quote,
-    Server,
+    ListedPrice,
+    ListedServer,
     is_ordered,
     moment,
     provider,
@@ -143,7 +143,7 @@ class _Catalog:
         self.report.counts += made.counts
         self._note(vendor_id, types, made)
 
-    def _types(self, rows: Iterable[Row]) -> dict[str, Server]:
+    def _types(self, rows: Iterable[Row]) -> dict[str, ListedServer]:
         """The servers that can be ordered, by their id."""
         servers = {}
         for row in rows:
@@ -157,10 +157,10 @@ class _Catalog:
         return servers
 
     def _quotes(
-        self, rows: Iterable[Row], types: Mapping[str, Server], regions: Mapping[str, Row]
-    ) -> dict[str, list[Quote]]:
+        self, rows: Iterable[Row], types: Mapping[str, ListedServer], regions: Mapping[str, Row]
+    ) -> dict[str, list[ListedPrice]]:
         """The prices in force, by the code of their region."""
-        quotes: dict[str, list[Quote]] = {}
+        quotes: dict[str, list[ListedPrice]] = {}
         for row in rows:
             of, region = types.get(text(row, "server_id")), regions.get(text(row, "region_id"))
             why = ""
@@ -181,7 +181,10 @@ class _Catalog:
         return {code: settled(listed) for code, listed in quotes.items()}
 
     def _sold_types(
-        self, vendor_id: str, types: Mapping[str, Server], quotes: Mapping[str, list[Quote]]
+        self,
+        vendor_id: str,
+        types: Mapping[str, ListedServer],
+        quotes: Mapping[str, list[ListedPrice]],
     ) -> dict[str, list[ParsedType]]:
         """Where each type is sold; what has scores and no price is sold somewhere ("")."""
         machines = {one.machine.name: one.machine for one in types.values()}
@@ -192,7 +195,7 @@ class _Catalog:
             names[""] = scored - priced
         return {code: [machines[name] for name in sorted(listed)] for code, listed in names.items()}
 
-    def _note(self, vendor_id: str, types: Mapping[str, Server], made: Recorded) -> None:
+    def _note(self, vendor_id: str, types: Mapping[str, ListedServer], made: Recorded) -> None:
         offers: dict[str, list[Offer]] = {}
         for (_, name), offer in made.offers.items():
             offers.setdefault(name, []).append(offer)
@@ -205,7 +208,11 @@ class _Catalog:
 
 
 def _scores(
-    file: SpareCoresFile, servers: Servers, source: str, report: SpareCoresReport, write_line: WriteLine
+    file: SpareCoresFile,
+    servers: Servers,
+    source: str,
+    report: SpareCoresReport,
+    write_line: WriteLine,
 ) -> None:
     total = file.score_count()
     staging = ScoreStaging(_server_offers(servers), source)
@@ -218,7 +225,9 @@ def _scores(
                 # At once, so that no reader has to make ready what a whole file marks.
                 report.counts["samples_new"] += staging.store(scores, reader.new_series())
                 summaries_refresh()
-            write_line(f"scores: {reader.seen} of {total}, {report.counts['samples_new']} new samples")
+            write_line(
+                f"scores: {reader.seen} of {total}, {report.counts['samples_new']} new samples"
+            )
     finally:
         staging.close()
     if others := total - reader.seen:

@@ -74,7 +74,10 @@ class ScoreStaging:
         with connection.cursor() as cursor:
             cursor.execute(DROP)
             cursor.execute(TABLES)
-        _copy(SERVER_OFFERS, ((one.server, one.offer_id, one.is_home, one.page) for one in server_offers))
+        _copy(
+            SERVER_OFFERS,
+            ((one.server, one.offer_id, one.is_home, one.page) for one in server_offers),
+        )
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE sparecores_place")
 

@@ -20,7 +20,7 @@ from backend.catalog.services.price_import import feed_get
 from backend.catalog.services.price_list_offers import BATCH, offers_record
 from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedType
-from backend.domain.parsing.sparecores import Quote
+from backend.domain.parsing.sparecores import ListedPrice
 
 Place = tuple[str, str]
 """Code of a region ("" for none) and name of a type there."""
@@ -40,7 +40,7 @@ class Collection:
     """Of the feed that stands for it."""
     source: str
     types: Mapping[str, Sequence[ParsedType]]
-    quotes: Mapping[str, Sequence[Quote]]
+    quotes: Mapping[str, Sequence[ListedPrice]]
     names: Mapping[str, str] = field(default_factory=dict)
     countries: Mapping[str, str] = field(default_factory=dict)
 
@@ -116,12 +116,12 @@ def _own(
     return [machine for machine in types if machine.name not in others]
 
 
-def _newest(quotes: Iterable[Quote]) -> dt.date | None:
+def _newest(quotes: Iterable[ListedPrice]) -> dt.date | None:
     return max((one.observed_at.date() for one in quotes), default=None)
 
 
 def _prices(
-    quotes: Sequence[Quote], feed: PriceFeed, region: Region | None, made: Recorded, code: str
+    quotes: Sequence[ListedPrice], feed: PriceFeed, region: Region | None, made: Recorded, code: str
 ) -> None:
     listed = _listed(feed, region)
     new = []

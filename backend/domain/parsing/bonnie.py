@@ -59,7 +59,7 @@ VERSION = re.compile(r"[0-9]\.[0-9]{2}[a-z]?")
 
 
 @dataclass(frozen=True)
-class Line:
+class BonnieLine:
     """One line as bonnie++ wrote it. Rates: None = left out; infinity is never a rate.
 
     `too_fast` names the tests that ended before they could be timed.
@@ -74,22 +74,22 @@ class Line:
     too_fast: tuple[str, ...]
 
 
-def lines(text: str) -> list[Line]:
+def lines(text: str) -> list[BonnieLine]:
     """Every CSV line in the text; other lines that bonnie++ prints are passed over.
 
     Raises ProbeError naming the line.
     """
-    found = [
+    parsed = [
         _line(line.strip(), number)
         for number, line in enumerate(checked_text(TOOL, text).split("\n"), start=1)
         if line.count(",") >= MIN_COMMAS and not line.strip().startswith(HEADERS)
     ]
-    if not found:
+    if not parsed:
         raise ProbeError(TOOL, "no CSV line of bonnie++", 1)
-    return found
+    return parsed
 
 
-def _line(line: str, number: int) -> Line:
+def _line(line: str, number: int) -> BonnieLine:
     fields = [field.strip() for field in line.split(",")]
     layout = LAYOUTS.get(fields[0])
     if layout is None:
@@ -103,8 +103,8 @@ def _line(line: str, number: int) -> Line:
         **{name: layout.io + 2 * i for i, name in enumerate(IO_TESTS)},
         **{name: layout.file_tests + 2 * i for i, name in enumerate(FILE_TESTS)},
     }
-    rates = {name: _rate(name, fields[place], number) for name, place in tests.items()}
-    return Line(
+    rates = {name: _rate(name, fields[index], number) for name, index in tests.items()}
+    return BonnieLine(
         version="1.03" if layout is OLD else fields[1],
         file_bytes=_size(fields[layout.size], number),
         rates={name: rate for name, rate in rates.items() if rate},
@@ -129,8 +129,8 @@ def _rate(name: str, field: str, number: int) -> float | None:
 def _percents(
     fields: list[str], tests: Mapping[str, int], number: int
 ) -> Iterator[tuple[str, int]]:
-    for name, place in tests.items():
-        field = fields[place + 1]
+    for name, index in tests.items():
+        field = fields[index + 1]
         if field and not TOO_FAST.fullmatch(field):
             if not PERCENT.fullmatch(field):
                 raise ProbeError(TOOL, f"the CPU share of {name} is {field[:40]!r}", number)
@@ -142,20 +142,20 @@ def _latencies(fields: list[str], layout: _Layout, number: int) -> Iterator[tupl
         return
     for name, field in zip((*IO_TESTS, *FILE_TESTS), fields[layout.latencies :], strict=True):
         if field and not TOO_FAST.fullmatch(field):
-            found = LATENCY.fullmatch(field)
-            if found is None:
+            match = LATENCY.fullmatch(field)
+            if match is None:
                 raise ProbeError(TOOL, f"the latency of {name} is {field[:40]!r}", number)
-            yield name, int(found[1]) * LATENCY_NS[found[2]]
+            yield name, int(match[1]) * LATENCY_NS[match[2]]
 
 
 def _size(field: str, number: int) -> int | None:
     """Bytes of `44G` or `300M:16k`; a bare number is MiB; None where no file was written."""
     if not field:
         return None
-    found = SIZE.fullmatch(field.partition(":")[0])
-    if found is None or int(found[1]) == 0:
+    match = SIZE.fullmatch(field.partition(":")[0])
+    if match is None or int(match[1]) == 0:
         raise ProbeError(TOOL, f"the size is {field[:40]!r}", number)
-    return int(found[1]) * UNITS[found[2].upper()]
+    return int(match[1]) * UNITS[match[2].upper()]
 
 
 def parse(text: str, *, ram_bytes: int | None = None) -> list[ParsedSample]:
@@ -170,7 +170,7 @@ def parse(text: str, *, ram_bytes: int | None = None) -> list[ParsedSample]:
     return samples
 
 
-def _samples(line: Line, ram_bytes: int | None) -> Iterator[ParsedSample]:
+def _samples(line: BonnieLine, ram_bytes: int | None) -> Iterator[ParsedSample]:
     known = line.file_bytes and ram_bytes and line.file_bytes >= 2 * ram_bytes
     measured = {
         "put_block": ("disk_write_bytes_per_s", VARIANT, KIB, "bytes/s"),
@@ -196,7 +196,7 @@ def _samples(line: Line, ram_bytes: int | None) -> Iterator[ParsedSample]:
             )
 
 
-def _others(line: Line) -> dict[str, object]:
+def _others(line: BonnieLine) -> dict[str, object]:
     """What the line tells beside the three metrics; rewriting in bytes/s, file tests per second."""
     rates: dict[str, object] = {
         f"{name}_per_s": line.rates[name] for name in FILE_TESTS if name in line.rates

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backend.domain import cmips
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.record import Record, read_record
+from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "cmips"
 KERNEL_VERSIONS = ("1",)
@@ -24,7 +24,7 @@ class Work:
     parameters: Mapping[str, object]
 
 
-def work(record: Record) -> Work:
+def work(record: ProbeRecord) -> Work:
     """The work of one line, whatever is made of it. Raises ProbeError."""
     threads = record.count("threads", minimum=1)
     usable_cpus = record.count("usable_cpus", minimum=1)
@@ -71,9 +71,9 @@ def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
     ]
 
 
-def _variant(record: Record, asked: str | None, threads: int, usable_cpus: int) -> str:
+def _variant(record: ProbeRecord, asked: str | None, threads: int, usable_cpus: int) -> str:
     named = {1: "single", usable_cpus: "all"}
-    found = named.get(threads, f"{threads}_threads")
-    if asked not in {None, found} and not (asked == "single" and threads == 1):
+    actual = named.get(threads, f"{threads}_threads")
+    if asked not in {None, actual} and not (asked == "single" and threads == 1):
         record.fail(f"{threads} threads on {usable_cpus} CPUs are not the variant {asked}")
-    return asked or found
+    return asked or actual

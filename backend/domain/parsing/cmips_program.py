@@ -92,13 +92,13 @@ def warnings(text: str) -> tuple[str, ...]:
 
 
 def _only(pattern: re.Pattern[str], text: str, name: str) -> re.Match[str]:
-    found = list(pattern.finditer(text))
-    if not found:
+    matches = list(pattern.finditer(text))
+    if not matches:
         raise ProbeError(TOOL, f"the line {name}: is missing", text.count("\n") + 1)
-    if len(found) > 1:
+    if len(matches) > 1:
         detail = f"the line {name}: is there twice; give one run at a time"
-        raise ProbeError(TOOL, detail, _line(text, found[1]))
-    return found[0]
+        raise ProbeError(TOOL, detail, _line(text, matches[1]))
+    return matches[0]
 
 
 def _check_ends(text: str, program: str) -> None:

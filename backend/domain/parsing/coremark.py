@@ -32,9 +32,9 @@ def parse(text: str) -> list[ParsedSample]:
 
     Raises ProbeError for a run that CoreMark did not validate or that took less than 10 s.
     """
-    found, lines = _fields(text)
+    values, lines = _fields(text)
     rate, seconds, iterations = (
-        _number(found, lines, name)
+        _number(values, lines, name)
         for name in ("Iterations/Sec", "Total time (secs)", "Iterations")
     )
     if seconds < MIN_SECONDS:
@@ -44,9 +44,9 @@ def parse(text: str) -> list[ParsedSample]:
         detail = f"Iterations/Sec {rate:g} does not agree with {iterations:g} in {seconds:g} s"
         raise ProbeError(TOOL, detail, lines["Iterations/Sec"])
     contexts = 1
-    for name in found:
+    for name in values:
         if PARALLEL.fullmatch(name):
-            contexts = int(_number(found, lines, name))
+            contexts = int(_number(values, lines, name))
     return [
         ParsedSample(
             metric="coremark_score",
@@ -56,8 +56,8 @@ def parse(text: str) -> list[ParsedSample]:
             parameters={
                 "contexts": contexts,
                 "seconds": seconds,
-                "compiler": found.get("Compiler version", "")[:200] or None,
-                "compiler_flags": found.get("Compiler flags", "")[:400] or None,
+                "compiler": values.get("Compiler version", "")[:200] or None,
+                "compiler_flags": values.get("Compiler flags", "")[:400] or None,
             },
         )
     ]
@@ -65,7 +65,7 @@ def parse(text: str) -> list[ParsedSample]:
 
 def _fields(text: str) -> tuple[dict[str, str], dict[str, int]]:
     """The `name : value` lines with their line numbers; refuses what CoreMark calls no result."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     lines: dict[str, int] = {}
     is_validated = is_performance = False
     for number, whole in enumerate(
@@ -80,18 +80,18 @@ def _fields(text: str) -> tuple[dict[str, str], dict[str, int]]:
         field = FIELD.fullmatch(line)
         if field is None:
             continue
-        if field[1] in found:
+        if field[1] in values:
             detail = f"{field[1]} is there twice: give one run at a time"
             raise ProbeError(TOOL, detail, number)
-        found[field[1]], lines[field[1]] = field[2].strip(), number
+        values[field[1]], lines[field[1]] = field[2].strip(), number
     if not (is_validated and is_performance):
         missing = PERFORMANCE if is_validated else VALIDATED
         raise ProbeError(TOOL, f"the line {missing!r} is missing", text.count("\n") + 1)
-    return found, lines
+    return values, lines
 
 
-def _number(found: dict[str, str], lines: dict[str, int], name: str) -> float:
-    value = found.get(name)
+def _number(values: dict[str, str], lines: dict[str, int], name: str) -> float:
+    value = values.get(name)
     if value is None:
         raise ProbeError(TOOL, f"{name} is missing", 1)
     number = float(value) if NUMBER.fullmatch(value) else 0

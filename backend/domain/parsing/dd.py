@@ -113,7 +113,7 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
 
     A summary counts only behind `records out`: dd prints others while it works.
     """
-    found: list[Copied] = []
+    copied: list[Copied] = []
     is_due = False
     line_number = first_line
     for line_number, whole in enumerate(text.split("\n"), start=first_line):
@@ -121,16 +121,16 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
         if line.startswith("dd: ") and not line.startswith("dd: warning: "):
             raise ProbeError(TOOL, line, line_number)
         if is_due:
-            found.append(_copied(line, line_number))
+            copied.append(_copied(line, line_number))
             is_due = False
         elif RECORDS_OUT.fullmatch(line):
             is_due = True
         elif line and not (RECORDS_IN.fullmatch(line) or line.startswith("dd: ") or _summary(line)):
             remedy = f"; {REMEDY}" if LOCALIZED.fullmatch(line) else ""
             raise ProbeError(TOOL, f"unexpected {line[:80]!r}{remedy}", line_number)
-    if is_due or not found:
+    if is_due or not copied:
         raise ProbeError(TOOL, "the summary of the copy is missing", line_number)
-    return found
+    return copied
 
 
 def _summary(line: str) -> re.Match[str] | None:
@@ -180,21 +180,21 @@ def _check(conditions: DdConditions) -> None:
 
 
 def _framed(text: str) -> ParsedSample:
-    found = sections(TOOL, text)
-    if found and found[0].name == "parallel":
-        return _parallel(found[0], found[1:])
-    copying, rest = _copying(found)
+    parts = sections(TOOL, text)
+    if parts and parts[0].name == "parallel":
+        return _parallel(parts[0], parts[1:])
+    copying, rest = _copying(parts)
     if rest:
         raise ProbeError(TOOL, "a second section conditions", rest[0].first_line)
     return _conditioned(copying)
 
 
-def _copying(found: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
+def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
     """The first `conditions` with the copies behind it, and the sections from there on."""
-    if not found or found[0].name != "conditions":
-        name, line = (found[0].name, found[0].first_line) if found else ("nothing", 1)
+    if not parts or parts[0].name != "conditions":
+        name, line = (parts[0].name, parts[0].first_line) if parts else ("nothing", 1)
         raise ProbeError(TOOL, f"{name} instead of conditions", line)
-    header, *rest = found
+    header, *rest = parts
     is_device = any(line.startswith("position ") for line in header.lines)
     values = key_values(TOOL, header, (*KEYS, *DEVICE_KEYS) if is_device else KEYS)
     conditions = DdConditions(
@@ -226,10 +226,10 @@ def _count(header: Section, key: str, value: str) -> int:
 def _section_copies(section: Section) -> list[Copied]:
     if section.name != "dd":
         raise ProbeError(TOOL, f"unexpected section {section.name}", section.first_line)
-    found = copies(section.text, first_line=section.first_line)
+    copied = copies(section.text, first_line=section.first_line)
     if section.exit_code:
         raise ProbeError(TOOL, f"dd ended with {section.exit_code}", section.first_line)
-    return found
+    return copied
 
 
 def _parallel(header: Section, rest: Sequence[Section]) -> ParsedSample:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.record import Record
+from backend.domain.parsing.record import ProbeRecord
 from backend.domain.parsing.texts import checked_text
 
 MAX_NOTES = 20
@@ -26,15 +26,15 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class Node(Record):
+class Node(ProbeRecord):
     """One object of a document. Errors name its path and the line on which the document begins."""
 
     path: str = ""
     line: int = 1
 
     def fail(self, detail: str) -> NoReturn:
-        place = f"{self.path}: " if self.path else ""
-        raise ProbeError(self.tool, shown(place + detail), self.line)
+        prefix = f"{self.path}: " if self.path else ""
+        raise ProbeError(self.tool, shown(prefix + detail), self.line)
 
     def has(self, key: str) -> bool:
         """Whether the key is there with a value; null is none."""
@@ -48,7 +48,7 @@ class Node(Record):
         value = self.fields.get(key)
         if not isinstance(value, list):
             self.fail(f"{key} is missing, or no list")
-        return [self._child(f"{key}[{place}]", item) for place, item in enumerate(value)]
+        return [self._child(f"{key}[{index}]", item) for index, item in enumerate(value)]
 
     def _child(self, key: str, value: object) -> "Node":
         if not isinstance(value, dict):
@@ -57,7 +57,7 @@ class Node(Record):
 
 
 @dataclass(frozen=True)
-class Document:
+class JsonDocument:
     """The outermost object, and what the tool said in the lines before it."""
 
     notes: tuple[str, ...]
@@ -76,7 +76,7 @@ def read_document(
     first_line: int = 1,
     repeated: Collection[str] = (),
     is_nan_null: bool = False,
-) -> Document:
+) -> JsonDocument:
     """The JSON object that begins on the first line with a brace at its start.
 
     Keys in `repeated` may occur twice in an object (the last counts). Raises ProbeError for any
@@ -88,9 +88,9 @@ def read_document(
     if begin is None:
         raise ProbeError(tool, "no line begins a JSON object", first_line)
 
-    def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
+    def pairs(members: list[tuple[str, object]]) -> dict[str, object]:
         fields: dict[str, object] = {}
-        for key, value in found:
+        for key, value in members:
             if key in fields and key not in repeated:
                 raise ValueError(f"the key {shown(key)!r} occurs twice")
             fields[key] = value
@@ -114,4 +114,4 @@ def read_document(
         at = first_line + text[: end + len(behind) - len(behind.lstrip())].count("\n")
         raise ProbeError(tool, f"text behind the JSON: {shown(behind.lstrip())!r}", at)
     notes = [shown(note) for note in before.split("\n")]
-    return Document(tuple(filter(None, notes))[:MAX_NOTES], Node(tool, fields, "", line))
+    return JsonDocument(tuple(filter(None, notes))[:MAX_NOTES], Node(tool, fields, "", line))

@@ -12,7 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.tables import LOCALE, Record, RefusedTable, Remark, records, shown
+from backend.domain.parsing.tables import LOCALE, RefusedTable, Remark, TableRow, records, shown
 from backend.domain.pricing.extras import Tiers, tiers_checked
 
 REQUIRED = ("provider", "kind", "amount", "currency")
@@ -74,27 +74,27 @@ _Key = tuple[str, str, str, dt.date]
 def extras(raw: bytes | str, *, today: dt.date) -> ExtraTable:
     """The prices of a table; bytes are UTF-8. A line that is refused takes its price with it."""
     try:
-        found, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        cells, wrong = records(raw, known=COLUMNS, required=REQUIRED)
     except RefusedTable as refused:
         return ExtraTable((), refused.remarks, (), 0)
     tiers: dict[_Key, list[_Tier]] = {}
     spoilt: set[_Key] = set()
-    for record in found:
+    for record in cells:
         key, tier = _key(record, today), _tier(record)
         tiers.setdefault(key, []).append(tier)
         if record.refused:
             spoilt.add(key)
-    said = [*wrong, *(remark for record in found for remark in record.refused)]
-    rows = [_row(key, of, said) for key, of in tiers.items() if key not in spoilt]
+    refusals = [*wrong, *(remark for record in cells for remark in record.refused)]
+    rows = [_row(key, of, refusals) for key, of in tiers.items() if key not in spoilt]
     return ExtraTable(
         rows=tuple(row for row in rows if row is not None),
-        refused=tuple(sorted(said, key=lambda remark: remark.line)),
-        warnings=tuple(remark for record in found for remark in record.warned),
-        total=len(found) + len(wrong),
+        refused=tuple(sorted(refusals, key=lambda remark: remark.line)),
+        warnings=tuple(remark for record in cells for remark in record.warned),
+        total=len(cells) + len(wrong),
     )
 
 
-def _key(record: Record, today: dt.date) -> _Key:
+def _key(record: TableRow, today: dt.date) -> _Key:
     return (
         record.text("provider", most=50, is_needed=True),
         record.text("region", most=50),
@@ -103,7 +103,7 @@ def _key(record: Record, today: dt.date) -> _Key:
     )
 
 
-def _tier(record: Record) -> _Tier:
+def _tier(record: TableRow) -> _Tier:
     amount = record.amount("amount", is_zero_allowed=True)
     if amount is None and not record.refused:
         record.refuse("amount", "a value is needed; 0 is a tier that costs nothing")

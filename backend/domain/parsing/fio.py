@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.document import Document, Node, ToolResult, read_document, shown
+from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup, setup
 from backend.domain.parsing.frames import key_values, sections
 from backend.domain.parsing.texts import checked_text
@@ -50,10 +50,10 @@ MAX_LEVEL = 64
 
 
 @dataclass(frozen=True)
-class Reading:
+class FioReading:
     """One text while it is read; what is doubtful about its results is added to `warnings`."""
 
-    document: Document
+    document: JsonDocument
     prefix: str
     ram_bytes: int | None
     warnings: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Group:
+class JobGroup:
     """Jobs of one name that ran together. `depth_reached` None = not told."""
 
     name: str
@@ -101,23 +101,23 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     Random work gives disk_rand_*_iops (operations/s) and disk_rand_*_p99_ns, sequential work
     disk_*_bytes_per_s, of variant `<prefix>_<block>_qd<depth>`.
     """
-    found = sections(TOOL, checked_text(TOOL, text))
-    if [section.name for section in found] != ["conditions", TOOL]:
+    parts = sections(TOOL, checked_text(TOOL, text))
+    if [section.name for section in parts] != ["conditions", TOOL]:
         raise ProbeError(TOOL, "not the sections conditions and fio", 1)
-    conditions, output = found
+    conditions, output = parts
     values = key_values(TOOL, conditions, KEYS)
     document = read_document(TOOL, output.text, first_line=output.first_line)
     groups = _groups(document)
     if len(groups) != 1:
         document.root.fail(f"{len(groups)} groups of jobs instead of one")
-    told = replace(groups[0], setup=_told(groups[0].setup, values, document.root))
+    group = replace(groups[0], setup=_as_requested(groups[0].setup, values, document.root))
     if output.exit_code:
         document.root.fail(f"fio ended with {output.exit_code}")
-    reading = Reading(document, prefix, _bytes(values, "ram_bytes", conditions.first_line))
+    reading = FioReading(document, prefix, _bytes(values, "ram_bytes", conditions.first_line))
     described = {key: values[key] for key in DESCRIBED}
     return [
         replace(sample, parameters={**sample.parameters, **described})
-        for sample in _samples(told, reading)
+        for sample in _samples(group, reading)
     ]
 
 
@@ -127,7 +127,7 @@ def parse_json(text: str, *, prefix: str = TOOL, ram_bytes: int | None = None) -
     Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less.
     """
     document = read_document(TOOL, text)
-    reading = Reading(document, prefix, ram_bytes, list(document.notes))
+    reading = FioReading(document, prefix, ram_bytes, list(document.notes))
     samples = [sample for group in _groups(document) for sample in _samples(group, reading)]
     return ToolResult(tuple(samples), tuple(reading.warnings), reading.version)
 
@@ -140,23 +140,23 @@ def _bytes(values: Mapping[str, str], key: str, line: int) -> int | None:
     return int(text) or None
 
 
-def _told(found: Setup, values: Mapping[str, str], root: Node) -> Setup:
+def _as_requested(reported: Setup, values: Mapping[str, str], root: Node) -> Setup:
     """The setup with the size of the file from the conditions, which must agree otherwise."""
     said = {
-        "work": f"{found.work}{found.read_percent}" if found.is_mixed else found.work,
-        "block_bytes": str(found.block_bytes),
-        "depth": str(found.depth),
-        "jobs": str(found.jobs),
-        "engine": found.engine,
-        "direct": "yes" if found.is_direct else "no",
+        "work": f"{reported.work}{reported.read_percent}" if reported.is_mixed else reported.work,
+        "block_bytes": str(reported.block_bytes),
+        "depth": str(reported.depth),
+        "jobs": str(reported.jobs),
+        "engine": reported.engine,
+        "direct": "yes" if reported.is_direct else "no",
     }
     for key, value in said.items():
         if values[key] != value:
             root.fail(f"{key} is {value} in the JSON and {values[key][:80]} in the conditions")
-    return replace(found, file_bytes=_bytes(values, "file_bytes", root.line))
+    return replace(reported, file_bytes=_bytes(values, "file_bytes", root.line))
 
 
-def _groups(document: Document) -> list[Group]:
+def _groups(document: JsonDocument) -> list[JobGroup]:
     root = document.root
     if any(SIGNAL in note for note in document.notes):
         root.fail(SIGNAL)
@@ -172,8 +172,8 @@ def _groups(document: Document) -> list[Group]:
         root.fail("jobs is empty")
     shared = [number for number, _ in jobs]
     return [
-        _group(root, name, tuple(found), is_alone=shared.count(number) == 1)
-        for (number, name), found in jobs.items()
+        _group(root, name, tuple(members), is_alone=shared.count(number) == 1)
+        for (number, name), members in jobs.items()
     ]
 
 
@@ -188,22 +188,22 @@ def _checked(job: Node) -> Node:
     return job
 
 
-def _group(root: Node, name: str, jobs: tuple[Node, ...], *, is_alone: bool) -> Group:
+def _group(root: Node, name: str, jobs: tuple[Node, ...], *, is_alone: bool) -> JobGroup:
     common = root.node("global options").fields if root.has("global options") else {}
     setups = []
     for job in jobs:
         own = job.node("job options")
         setups.append(setup(replace(own, fields={**common, **own.fields})))
-    found = setups[0]
-    if any(other != found for other in setups):
+    first = setups[0]
+    if any(other != first for other in setups):
         jobs[0].fail(f"the jobs named {name!r} differ")
-    if len(jobs) not in {1, found.jobs}:
-        jobs[0].fail(f"{len(jobs)} of {found.jobs} jobs are listed")
+    if len(jobs) not in {1, first.jobs}:
+        jobs[0].fail(f"{len(jobs)} of {first.jobs} jobs are listed")
     levels = [_levels(job) for job in jobs if job.has("iodepth_level")]
     shares = {level: math.fsum(of.get(level, 0) for of in levels) for of in levels for level in of}
     reached = max(shares, key=lambda level: shares[level], default=None)
-    is_at_one = found.depth > 1 and shares.get(1, 0) >= AT_ONE * max(1, len(levels))
-    return Group(shown(name), found, jobs, reached, is_at_one, is_alone)
+    is_at_one = first.depth > 1 and shares.get(1, 0) >= AT_ONE * max(1, len(levels))
+    return JobGroup(shown(name), first, jobs, reached, is_at_one, is_alone)
 
 
 def _levels(job: Node) -> dict[int, float]:
@@ -216,18 +216,18 @@ def _levels(job: Node) -> dict[int, float]:
     }
 
 
-def _samples(group: Group, reading: Reading) -> Iterator[ParsedSample]:
+def _samples(group: JobGroup, reading: FioReading) -> Iterator[ParsedSample]:
     """The samples of one group of jobs."""
     flags = tuple(_flags(group, reading.warnings))
     for direction in (READ, WRITE):
-        found = [job.node(direction) for job in group.jobs if job.has(direction)]
+        nodes = [job.node(direction) for job in group.jobs if job.has(direction)]
         if direction in group.setup.directions:
-            yield from _directed(group, _made(group, direction, found, reading), reading, flags)
-        elif any(node.count("total_ios") for node in found):
+            yield from _directed(group, _made(group, direction, nodes, reading), reading, flags)
+        elif any(node.count("total_ios") for node in nodes):
             group.jobs[0].fail(f"{direction}s in a job of {group.setup.work}: jobs are mixed up")
 
 
-def _flags(group: Group, warnings: list[str]) -> Iterator[str]:
+def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
     asked = 1 << (min(group.setup.depth, MAX_LEVEL).bit_length() - 1)
     if group.depth_reached not in {None, asked}:
         warnings.append(
@@ -241,30 +241,30 @@ def _flags(group: Group, warnings: list[str]) -> Iterator[str]:
         yield "disturbed"
 
 
-def _made(group: Group, direction: str, found: Sequence[Node], reading: Reading) -> Made:
+def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioReading) -> Made:
     """What the jobs did together in one direction."""
-    if len(found) != len(group.jobs):
+    if len(nodes) != len(group.jobs):
         group.jobs[0].fail(f"{direction} is missing")
-    for node in found:
+    for node in nodes:
         _check_work(node, group.setup)
-    mean_ns, percentiles_ns = _latencies(found[0]) if len(found) == 1 else (None, {})
+    mean_ns, percentiles_ns = _latencies(nodes[0]) if len(nodes) == 1 else (None, {})
     made = Made(
         setup=group.setup,
         direction=direction,
-        iops=math.fsum(node.positive("iops") for node in found),
-        bytes_per_s=math.fsum(node.positive("bw_bytes") for node in found),
-        operations=sum(node.count("total_ios") for node in found),
-        total_bytes=sum(node.count("io_bytes") for node in found),
-        runtime_s=max(node.count("runtime", minimum=1) for node in found) / 1000,
+        iops=math.fsum(node.positive("iops") for node in nodes),
+        bytes_per_s=math.fsum(node.positive("bw_bytes") for node in nodes),
+        operations=sum(node.count("total_ios") for node in nodes),
+        total_bytes=sum(node.count("io_bytes") for node in nodes),
+        runtime_s=max(node.count("runtime", minimum=1) for node in nodes) / 1000,
         mean_ns=mean_ns,
         percentiles_ns=percentiles_ns,
     )
-    place = f"{group.name} {direction}"
-    reading.warnings.extend(f"{place}: {doubt}" for doubt in _doubts(made, len(found)))
+    title = f"{group.name} {direction}"
+    reading.warnings.extend(f"{title}: {warning}" for warning in _warnings(made, len(nodes)))
     return made
 
 
-def _doubts(made: Made, jobs: int) -> Iterator[str]:
+def _warnings(made: Made, jobs: int) -> Iterator[str]:
     if jobs > 1:
         yield "no percentiles, those of several jobs cannot be merged"
     elif "99" not in made.percentiles_ns:
@@ -276,7 +276,7 @@ def _doubts(made: Made, jobs: int) -> Iterator[str]:
         yield f"iops is {made.iops:g}, the operations make {counted:g}"
 
 
-def _check_work(node: Node, found: Setup) -> None:
+def _check_work(node: Node, setup: Setup) -> None:
     """Refuses work that ended early, is none, or is not in blocks of the size asked for."""
     for key in ("short_ios", "drop_ios"):
         if node.has(key) and node.count(key):
@@ -285,13 +285,13 @@ def _check_work(node: Node, found: Setup) -> None:
     if operations == 0:
         node.fail("total_ios is 0")
     runtime_s = node.count("runtime", minimum=1) / 1000
-    if found.runtime_s is not None and runtime_s < LEAST_RUNTIME * found.runtime_s:
-        node.fail(f"runtime is {runtime_s:g} s of {found.runtime_s:g} s asked: it ended early")
-    expected = operations * found.block_bytes
+    if setup.runtime_s is not None and runtime_s < LEAST_RUNTIME * setup.runtime_s:
+        node.fail(f"runtime is {runtime_s:g} s of {setup.runtime_s:g} s asked: it ended early")
+    expected = operations * setup.block_bytes
     # What is in flight when the ramp ends is counted as bytes only.
-    slack = TOLERANCE * expected + found.depth * found.jobs * found.block_bytes
+    slack = TOLERANCE * expected + setup.depth * setup.jobs * setup.block_bytes
     if abs(node.count("io_bytes") - expected) > slack:
-        node.fail(f"io_bytes is not total_ios times {found.block_bytes}")
+        node.fail(f"io_bytes is not total_ios times {setup.block_bytes}")
 
 
 def _latencies(node: Node) -> tuple[float | None, dict[str, float]]:
@@ -299,9 +299,11 @@ def _latencies(node: Node) -> tuple[float | None, dict[str, float]]:
     for key in ("clat_ns", "lat_ns"):
         latency = node.node(key) if node.has(key) else replace(node, fields={})
         if latency.has("percentile"):
-            found = latency.node("percentile")
+            shares = latency.node("percentile")
             values = {
-                f"{float(name):g}": found.number(name) for name in found.fields if _is_percent(name)
+                f"{float(name):g}": shares.number(name)
+                for name in shares.fields
+                if _is_percent(name)
             }
             kept = {name: values[name] for name in PERCENTILES if values.get(name)}
             return latency.number("mean") or None, kept
@@ -321,13 +323,13 @@ def _is_cached(made: Made, ram_bytes: int | None) -> bool:
 
 
 def _directed(
-    group: Group, made: Made, reading: Reading, flags: tuple[str, ...]
+    group: JobGroup, made: Made, reading: FioReading, flags: tuple[str, ...]
 ) -> Iterator[ParsedSample]:
     """The metrics of one direction."""
-    found = made.setup
-    jobs = f"_jobs{found.jobs}" if found.jobs > 1 or reading.prefix == "matrix" else ""
-    mixed = f"_mixed{found.read_percent}" if found.is_mixed else ""
-    variant = f"{reading.prefix}_{found.block}_qd{group.depth}{jobs}{mixed}"
+    setup = made.setup
+    jobs = f"_jobs{setup.jobs}" if setup.jobs > 1 or reading.prefix == "matrix" else ""
+    mixed = f"_mixed{setup.read_percent}" if setup.is_mixed else ""
+    variant = f"{reading.prefix}_{setup.block}_qd{group.depth}{jobs}{mixed}"
     if _is_cached(made, reading.ram_bytes):
         flags = ("cached", *flags)
         reading.warnings.append(
@@ -335,7 +337,7 @@ def _directed(
             "flagged cached, and takes no rank"
         )
     values = [(f"disk_{made.direction}_bytes_per_s", made.bytes_per_s, "bytes/s")]
-    if found.is_random:
+    if setup.is_random:
         values = [(f"disk_rand_{made.direction}_iops", made.iops, "operations/s")]
         if "99" in made.percentiles_ns and made.operations >= LEAST_FOR_P99:
             p99_ns = made.percentiles_ns["99"]
@@ -345,17 +347,17 @@ def _directed(
         yield ParsedSample(metric, variant, value, unit, parameters, flags)
 
 
-def _parameters(group: Group, made: Made, reading: Reading) -> dict[str, object]:
-    found = made.setup
+def _parameters(group: JobGroup, made: Made, reading: FioReading) -> dict[str, object]:
+    setup = made.setup
     return {
-        "block_bytes": found.block_bytes,
-        "depth": found.depth,
+        "block_bytes": setup.block_bytes,
+        "depth": setup.depth,
         "depth_reached": group.depth_reached,
-        "jobs": found.jobs,
-        "read_ratio": found.read_percent / 100 if found.is_mixed else None,
-        "engine": found.engine,
-        "is_direct": found.is_direct,
-        "file_bytes": found.file_bytes,
+        "jobs": setup.jobs,
+        "read_ratio": setup.read_percent / 100 if setup.is_mixed else None,
+        "engine": setup.engine,
+        "is_direct": setup.is_direct,
+        "file_bytes": setup.file_bytes,
         "ram_bytes": reading.ram_bytes,
         "runtime_s": made.runtime_s,
         "bytes": made.total_bytes,

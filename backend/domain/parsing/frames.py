@@ -37,7 +37,7 @@ def sections(tool: str, text: str) -> list[Section]:
         raise ProbeError(tool, detail, 1)
     if not text.endswith("\n"):
         raise ProbeError(tool, "the last line is cut off", text.count("\n") + 1)
-    found: list[Section] = []
+    parts: list[Section] = []
     name, first_line = "", 0
     lines: list[str] = []
     for number, line in enumerate(text[:-1].split("\n"), start=1):
@@ -46,7 +46,7 @@ def sections(tool: str, text: str) -> list[Section]:
             raise ProbeError(tool, f"{failure[1]}: {failure[2]}", number)
         end, begin = END.fullmatch(line), BEGIN.fullmatch(line)
         if name and end and end[1] == name:
-            found.append(Section(name, int(end[2]), tuple(lines), first_line))
+            parts.append(Section(name, int(end[2]), tuple(lines), first_line))
             name, lines = "", []
         elif not name and begin and not end:
             name, first_line = begin[1], number + 1
@@ -56,7 +56,7 @@ def sections(tool: str, text: str) -> list[Section]:
             lines.append(line)
     if name:
         raise ProbeError(tool, f"the section {name} does not end", first_line)
-    return found
+    return parts
 
 
 def key_values(tool: str, section: Section, keys: Sequence[str]) -> Mapping[str, str]:

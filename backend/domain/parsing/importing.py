@@ -113,8 +113,8 @@ def _check(tool: str, made: Imported) -> None:
             raise ProbeError(tool, f"the variant {sample.variant[:MAX_NAME]}… is too long")
         if sample.value == 0 and sample.metric not in ZERO_ALLOWED:
             raise ProbeError(tool, f"{sample.metric} is 0")
-    told = [[dict(sample.parameters), sample.variant] for sample in made.samples]
-    why = why_not_kept([told, made.tool_version, made.warnings])
+    values = [[dict(sample.parameters), sample.variant] for sample in made.samples]
+    why = why_not_kept([values, made.tool_version, made.warnings])
     if why is not None:
         raise ProbeError(tool, why)
 

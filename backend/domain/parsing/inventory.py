@@ -14,8 +14,8 @@ from backend.domain.errors import ProbeError
 from backend.domain.parsing.frames import sections
 from backend.domain.parsing.inventory_cloud import cloud
 from backend.domain.parsing.inventory_devices import (
+    BlockDisk,
     Directory,
-    Disk,
     Interface,
     Raid,
     directories,
@@ -88,7 +88,7 @@ class HostFacts:
     interfaces: tuple[Interface, ...]
     scheduler: str | None
     """The I/O schedulers in use, in words."""
-    disks: tuple[Disk, ...]
+    disks: tuple[BlockDisk, ...]
     raids: tuple[Raid, ...]
     directories: tuple[Directory, ...]
     fio_version: str | None
@@ -99,78 +99,78 @@ class HostFacts:
 def parse(text: str) -> HostFacts:
     """The facts in one inventory. Raises ProbeError when a fact that must be there is not."""
     # A section that failed on the target printed an error message, not a fact; a NUL is none.
-    found = {
+    parts = {
         part.name: part.text.replace("\0", "")
         for part in sections(TOOL, text)
         if part.exit_code == 0
     }
-    uname = found.get("uname", "").split()
+    uname = parts.get("uname", "").split()
     if len(uname) != 3:
         raise ProbeError(TOOL, "uname does not name system, kernel and architecture")
-    cpu = colon_values(found.get("lscpu", ""))
-    memory_kib = whole(colon_values(found.get("meminfo", "")).get("MemTotal", "").split(" ")[0])
-    vcpu_count = cpu_list_count(found.get("online", "")) or whole(cpu.get("CPU(s)"))
+    cpu = colon_values(parts.get("lscpu", ""))
+    memory_kib = whole(colon_values(parts.get("meminfo", "")).get("MemTotal", "").split(" ")[0])
+    vcpu_count = cpu_list_count(parts.get("online", "")) or whole(cpu.get("CPU(s)"))
     if not memory_kib or not vcpu_count:
         raise ProbeError(TOOL, "neither meminfo nor the CPU list may be missing")
     facts = HostFacts(
         arch=uname[2],
         kernel=uname[1],
-        os_name=_os_name(found.get("os-release", "")),
+        os_name=_os_name(parts.get("os-release", "")),
         vcpu_count=vcpu_count,
         memory_bytes=memory_kib * KIB,
-        cgroup_memory_bytes=_memory_limit(found.get("cgroup-memory", ""), memory_kib * KIB),
-        **_cpu(found, cpu),
-        **_machine(found, cpu),
-        **_vulnerabilities(found, cpu),
-        **_devices(found),
-        fio_version=_version(found, "fio"),
-        iperf3_version=_version(found, "iperf3"),
+        cgroup_memory_bytes=_memory_limit(parts.get("cgroup-memory", ""), memory_kib * KIB),
+        **_cpu(parts, cpu),
+        **_machine(parts, cpu),
+        **_vulnerabilities(parts, cpu),
+        **_devices(parts),
+        fio_version=_version(parts, "fio"),
+        iperf3_version=_version(parts, "iperf3"),
         warnings=(),
     )
     return HostFacts(**{**vars(facts), "warnings": tuple(_warnings(facts))})
 
 
-def _cpu(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
-    first_cpu = colon_values(found.get("cpuinfo", ""))
+def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+    first_cpu = colon_values(parts.get("cpuinfo", ""))
     frequency = {
         key.rpartition("/")[2]: value
-        for key, value in colon_values(found.get("frequency", "")).items()
+        for key, value in colon_values(parts.get("frequency", "")).items()
     }
-    smt = _word(found, "smt")
+    smt = _word(parts, "smt")
     max_khz = whole(frequency.get("scaling_max_freq"))
     boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
     said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
     return {
         "cpu_model": cpu.get("Model name") or first_cpu.get("model name"),
-        "microcode": first_cpu.get("microcode") or _word(found, "microcode"),
-        "usable_cpu_count": cpu_list_count(found.get("allowed", "")),
+        "microcode": first_cpu.get("microcode") or _word(parts, "microcode"),
+        "usable_cpu_count": cpu_list_count(parts.get("allowed", "")),
         "threads_per_core": whole(cpu.get("Thread(s) per core"))
-        or cpu_list_count(found.get("siblings", "")),
-        "sockets": whole(cpu.get("Socket(s)")) or whole(_word(found, "packages")),
-        "numa_node_count": whole(cpu.get("NUMA node(s)")) or whole(_word(found, "nodes")),
+        or cpu_list_count(parts.get("siblings", "")),
+        "sockets": whole(cpu.get("Socket(s)")) or whole(_word(parts, "packages")),
+        "numa_node_count": whole(cpu.get("NUMA node(s)")) or whole(_word(parts, "nodes")),
         "is_smt_active": None if smt is None else smt == "1",
-        "governor": _word(found, "governor"),
+        "governor": _word(parts, "governor"),
         "clock_driver": frequency.get("scaling_driver"),
         "max_mhz": max_khz / 1000 if max_khz else None,
         "is_boost_on": next((is_on for is_on in said if is_on is not None), None),
-        "cgroup_quota_cpus": _quota(found.get("cgroup", "")),
+        "cgroup_quota_cpus": _quota(parts.get("cgroup", "")),
     }
 
 
-def _machine(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
-    first_cpu = colon_values(found.get("cpuinfo", ""))
-    virtualization = _word(found, "virtualization") or _virtualization(cpu, first_cpu)
+def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+    first_cpu = colon_values(parts.get("cpuinfo", ""))
+    virtualization = _word(parts, "virtualization") or _virtualization(cpu, first_cpu)
     # A guest sees the slots that its hypervisor made up.
-    dimms = _dimms(found.get("dmidecode", "")) if virtualization in {None, "none"} else ()
-    chosen = CHOSEN.search(found.get("hugepages", ""))
-    belongs = cloud(colon_values(found.get("cloud", "")), found.get("dmi", ""))
+    dimms = _dimms(parts.get("dmidecode", "")) if virtualization in {None, "none"} else ()
+    chosen = CHOSEN.search(parts.get("hugepages", ""))
+    belongs = cloud(colon_values(parts.get("cloud", "")), parts.get("dmi", ""))
     return {
         "transparent_hugepages": chosen and chosen[1],
         "dimm_slot_count": len(dimms) or None,
         "dimm_count": len([dimm for dimm in dimms if dimm.size_bytes]) or None,
         "dimms": dimms,
         "virtualization": virtualization,
-        "container": _word(found, "container"),
+        "container": _word(parts, "container"),
         "cloud_provider": belongs.provider,
         "cloud_region": belongs.region,
         "cloud_zone": belongs.zone,
@@ -178,38 +178,40 @@ def _machine(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _vulnerabilities(found: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
+def _vulnerabilities(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
     """From the section of its own, else from lscpu, which names them in other words."""
-    told = colon_values(found.get("vulnerabilities", "")) or {
+    vulnerabilities = colon_values(parts.get("vulnerabilities", "")) or {
         key.removeprefix(LSCPU_VULNERABILITY).lower().replace(" ", "_"): value
         for key, value in cpu.items()
         if key.startswith(LSCPU_VULNERABILITY)
     }
-    open_ones = tuple(name for name, value in told.items() if value.startswith("Vulnerable"))
-    worked_around = [value for value in told.values() if value.startswith("Mitigation")]
+    open_ones = tuple(
+        name for name, value in vulnerabilities.items() if value.startswith("Vulnerable")
+    )
+    worked_around = [value for value in vulnerabilities.values() if value.startswith("Mitigation")]
     return {
-        "vulnerable_count": len(open_ones) if told else None,
-        "mitigation_count": len(worked_around) if told else None,
+        "vulnerable_count": len(open_ones) if vulnerabilities else None,
+        "mitigation_count": len(worked_around) if vulnerabilities else None,
         "vulnerable_to": open_ones,
     }
 
 
-def _devices(found: Mapping[str, str]) -> dict[str, Any]:
-    listed, links = disks(found), interfaces(found.get("network", ""))
+def _devices(parts: Mapping[str, str]) -> dict[str, Any]:
+    listed, links = disks(parts), interfaces(parts.get("network", ""))
     schedulers = sorted({disk.scheduler for disk in listed if disk.scheduler})
     return {
-        "congestion": _word(found, "congestion"),
+        "congestion": _word(parts, "congestion"),
         "mtu": min((link.mtu for link in links if link.mtu), default=None),
         "interfaces": links,
         "scheduler": ", ".join(schedulers) or None,
         "disks": listed,
-        "raids": tuple(raids(found.get("mdstat", ""))),
-        "directories": directories(found),
+        "raids": tuple(raids(parts.get("mdstat", ""))),
+        "directories": directories(parts),
     }
 
 
-def _version(found: Mapping[str, str], tool: str) -> str | None:
-    version = VERSION.match(found.get(tool, ""))
+def _version(parts: Mapping[str, str], tool: str) -> str | None:
+    version = VERSION.match(parts.get(tool, ""))
     return version and version[0]
 
 
@@ -220,8 +222,8 @@ def _memory_limit(text: str, memory_bytes: int) -> int | None:
     return lowest if lowest < memory_bytes else None
 
 
-def _word(found: Mapping[str, str], section: str) -> str | None:
-    words = found.get(section, "").split()
+def _word(parts: Mapping[str, str], section: str) -> str | None:
+    words = parts.get(section, "").split()
     return words[0] if words else None
 
 

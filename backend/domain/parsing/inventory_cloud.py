@@ -50,22 +50,22 @@ class Cloud:
     instance_type: str | None
 
 
-def cloud(told: Mapping[str, str], dmi: str) -> Cloud:
+def cloud(values: Mapping[str, str], dmi: str) -> Cloud:
     """`told`: the lines of the section cloud; `dmi`: maker and product of the older section."""
-    said = told.get("cloud-id", told.get("cloud_name", "")).lower()
+    said = values.get("cloud-id", values.get("cloud_name", "")).lower()
     named = CLOUD_INIT.get(said, said)
-    firmware = " ".join([*(told.get(key, "") for key in FIRMWARE_KEYS), dmi]).lower()
+    firmware = " ".join([*(values.get(key, "") for key in FIRMWARE_KEYS), dmi]).lower()
     shown = next((provider for word, provider in FIRMWARE if word in firmware), None)
     return Cloud(
         provider=shown if named in {"", *NO_CLOUD} else named,
-        region=told.get("region"),
-        zone=told.get("availability_zone"),
+        region=values.get("region"),
+        zone=values.get("availability_zone"),
         instance_type=_first(
-            told, "instance_type", "instance-type", "machine_type", "machine-type"
+            values, "instance_type", "instance-type", "machine_type", "machine-type"
         ),
     )
 
 
-def _first(told: Mapping[str, str], *keys: str) -> str | None:
+def _first(values: Mapping[str, str], *keys: str) -> str | None:
     # Google's is a path that ends in the type.
-    return next((told[key].rpartition("/")[2] for key in keys if key in told), None)
+    return next((values[key].rpartition("/")[2] for key in keys if key in values), None)

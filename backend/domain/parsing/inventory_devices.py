@@ -15,7 +15,7 @@ DISK_TYPES = ("disk", "raid0", "raid1", "raid5", "raid6", "raid10", "mpath")
 
 
 @dataclass(frozen=True)
-class Disk:
+class BlockDisk:
     """A block device. `write_cache` write-back = the device acknowledges before it keeps."""
 
     name: str
@@ -63,11 +63,11 @@ class Raid:
     is_degraded: bool
 
 
-def disks(found: Mapping[str, str]) -> tuple[Disk, ...]:
+def disks(parts: Mapping[str, str]) -> tuple[BlockDisk, ...]:
     """The disks that lsblk lists, with the settings of the section `block`; either may be missing."""
-    settings = words_of(found.get("block", ""))
+    settings = words_of(parts.get("block", ""))
     listed = {
-        shown(str(device["name"])): device for device in _block_devices(found.get("lsblk", ""))
+        shown(str(device["name"])): device for device in _block_devices(parts.get("lsblk", ""))
     }
     names = [name for name in dict.fromkeys((*listed, *settings)) if _is_disk(name, listed)]
     return tuple(
@@ -89,11 +89,11 @@ def _is_disk(name: str, listed: Mapping[str, Mapping[str, object]]) -> bool:
     return device is None or (device.get("type") in DISK_TYPES and bool(device.get("size")))
 
 
-def _disk(name: str, device: Mapping[str, object], settings: Mapping[str, str]) -> Disk:
+def _disk(name: str, device: Mapping[str, object], settings: Mapping[str, str]) -> BlockDisk:
     rotational = settings.get("rotational") or str(device.get("rota"))
     discard = settings.get("discard_max_bytes")
     # lsblk quoted its numbers before version 2.33.
-    return Disk(
+    return BlockDisk(
         name=name,
         size_bytes=whole(str(device.get("size"))),
         model=_said(device, "model"),
@@ -111,20 +111,20 @@ def _said(device: Mapping[str, object], key: str) -> str | None:
     return (shown(value) or None) if isinstance(value, str) else None
 
 
-def directories(found: Mapping[str, str]) -> tuple[Directory, ...]:
+def directories(parts: Mapping[str, str]) -> tuple[Directory, ...]:
     """The target directories, in the order in which they were asked for."""
-    paths = [name.partition(" ")[2] for name in found if name.startswith("mount ")]
-    return tuple(_directory(path, found) for path in paths)
+    paths = [name.partition(" ")[2] for name in parts if name.startswith("mount ")]
+    return tuple(_directory(path, parts) for path in paths)
 
 
-def _directory(path: str, found: Mapping[str, str]) -> Directory:
-    mounted = (*found[f"mount {path}"].strip().split(" "), "", "", "")
-    space = (*found.get(f"df {path}", "").strip().split("\n")[-1].split(), *[""] * 4)
+def _directory(path: str, parts: Mapping[str, str]) -> Directory:
+    mounted = (*parts[f"mount {path}"].strip().split(" "), "", "", "")
+    space = (*parts.get(f"df {path}", "").strip().split("\n")[-1].split(), *[""] * 4)
     sizes = [whole(text) for text in (space[1], space[3])]
-    properties = tab_values(found.get(f"zfs {path}", ""))
+    properties = tab_values(parts.get(f"zfs {path}", ""))
     return Directory(
         path=path,
-        device=found.get(f"device {path}", "").strip() or None,
+        device=parts.get(f"device {path}", "").strip() or None,
         mount_point=mounted[0] or None,
         filesystem=mounted[1] or None,
         mount_options=mounted[2] or None,

@@ -25,12 +25,12 @@ def tab_values(text: str) -> dict[str, str]:
 
 def words_of(text: str) -> dict[str, dict[str, str]]:
     """`name key=value key=value …` lines."""
-    found = {}
+    rows = {}
     for line in text.split("\n"):
         name, *words = line.split() or [""]
         if name:
-            found[name] = {key: value for key, _, value in (word.partition("=") for word in words)}
-    return found
+            rows[name] = {key: value for key, _, value in (word.partition("=") for word in words)}
+    return rows
 
 
 def whole(text: str | None) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.document import Document, Node, ToolResult, read_document, shown
+from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.texts import checked_text
 
 TOOL = "iperf3"
@@ -66,12 +66,12 @@ def parse_json(text: str) -> ToolResult:
     """
     document = read(text)
     warnings = list(document.notes)
-    found = finished(document.root)
-    samples = tuple(measured(found, warnings))
+    test = finished(document.root)
+    samples = tuple(measured(test, warnings))
     return ToolResult(samples, tuple(warnings), document.root.node("start").text("version"))
 
 
-def read(text: str, *, first_line: int = 1) -> Document:
+def read(text: str, *, first_line: int = 1) -> JsonDocument:
     """The JSON that iperf3 printed, with null for its words that are no JSON."""
     return read_document(
         TOOL,
@@ -129,19 +129,21 @@ def _check_received(test: Test, received: Node) -> None:
 def _intervals(test: Test, ending: str, received: Node, warnings: list[str]) -> list[float]:
     """bits/s of each interval that counts; they must make the rate of the whole."""
     key = "sum" + (ending if test.is_bidirectional else "")
-    found = []
+    intervals = []
     for interval in test.root.nodes("intervals"):
         total = interval.node(key)
         if not (total.has("omitted") and total.flag("omitted")):
-            found.append((total.count("bytes"), total.number("seconds")))
-    seconds = math.fsum(length for _, length in found)
+            intervals.append((total.count("bytes"), total.number("seconds")))
+    seconds = math.fsum(length for _, length in intervals)
     rate = received.positive("bits_per_second")
-    counted = 8 * sum(size for size, _ in found) / seconds if seconds > LEAST_INTERVAL_S else rate
+    counted = (
+        8 * sum(size for size, _ in intervals) / seconds if seconds > LEAST_INTERVAL_S else rate
+    )
     if abs(rate - counted) > TOLERANCE * rate:
         warnings.append(
             f"the receiver's rate is {rate:.4g} bits/s, that of the intervals {counted:.4g}"
         )
-    whole = [(size, length) for size, length in found if length > LEAST_INTERVAL_S]
+    whole = [(size, length) for size, length in intervals if length > LEAST_INTERVAL_S]
     return [8 * size / length for size, length in whole[:MAX_INTERVALS]]
 
 
@@ -172,10 +174,10 @@ def _cpu(test: Test) -> Iterator[tuple[str, float]]:
     """How busy iperf3 kept a CPU on each side, in percent of one."""
     end = test.root.node("end")
     if end.has("cpu_utilization_percent"):
-        found = end.node("cpu_utilization_percent")
+        usage = end.node("cpu_utilization_percent")
         for side, key in (("local", "host_total"), ("remote", "remote_total")):
-            if found.has(key):
-                yield side, found.number(key)
+            if usage.has(key):
+                yield side, usage.number(key)
 
 
 def _tcp(

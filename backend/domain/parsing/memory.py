@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.record import Record, read_record
+from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "memory"
 CAPPED = "cached"
@@ -28,7 +28,7 @@ def parse(text: str) -> list[ParsedSample]:
             return record.fail(f"test {unknown!r} is unknown")
 
 
-def _common(record: Record) -> dict[str, object]:
+def _common(record: ProbeRecord) -> dict[str, object]:
     return {
         "threads": record.count("threads", minimum=1),
         "usable_cpus": record.count("usable_cpus", minimum=1),
@@ -39,7 +39,7 @@ def _common(record: Record) -> dict[str, object]:
     }
 
 
-def _bandwidths(record: Record) -> list[ParsedSample]:
+def _bandwidths(record: ProbeRecord) -> list[ParsedSample]:
     common = _common(record)
     best, median = record.positive("best_bytes_per_s"), record.positive("median_bytes_per_s")
     if best < median:
@@ -71,7 +71,7 @@ def _bandwidths(record: Record) -> list[ParsedSample]:
     ]
 
 
-def _nodes(record: Record) -> list[tuple[int, float]]:
+def _nodes(record: ProbeRecord) -> list[tuple[int, float]]:
     """NUMA node and bytes/s; nothing where there is one node."""
     if "nodes" not in record.fields:
         return []
@@ -87,7 +87,7 @@ def _nodes(record: Record) -> list[tuple[int, float]]:
     return [(int(node), value) for node, value in zip(ids, values, strict=True)]
 
 
-def _latency(record: Record) -> ParsedSample:
+def _latency(record: ProbeRecord) -> ParsedSample:
     return ParsedSample(
         metric="memory_latency_ns",
         variant="single",
@@ -102,5 +102,5 @@ def _latency(record: Record) -> ParsedSample:
     )
 
 
-def _flags(record: Record) -> tuple[str, ...]:
+def _flags(record: ProbeRecord) -> tuple[str, ...]:
     return (CAPPED,) if record.flag("is_capped") else ()

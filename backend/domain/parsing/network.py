@@ -31,15 +31,15 @@ def parse(text: str) -> list[ParsedSample]:
     TCP: net_tcp_bits_per_s (bits/s). UDP: net_udp_jitter_ns and net_udp_loss_ratio, the one metric
     that may be 0. ping: net_rtt_ns, the median.
     """
-    found = sections(TOOL, checked_text(TOOL, text))
-    if len(found) != 2 or found[0].name != "conditions":
+    parts = sections(TOOL, checked_text(TOOL, text))
+    if len(parts) != 2 or parts[0].name != "conditions":
         raise ProbeError(TOOL, "not the conditions and one test", 1)
-    conditions, output = found
+    conditions, output = parts
     values = key_values(TOOL, conditions, KEYS)
-    wanted = ping.TOOL if values["protocol"] == "ping" else iperf3.TOOL
-    if output.name != wanted:
-        raise ProbeError(TOOL, f"{output.name} instead of {wanted}", output.first_line)
-    samples = [_rtt(output)] if wanted == ping.TOOL else _iperf3(output, values)
+    tool = ping.TOOL if values["protocol"] == "ping" else iperf3.TOOL
+    if output.name != tool:
+        raise ProbeError(TOOL, f"{output.name} instead of {tool}", output.first_line)
+    samples = [_rtt(output)] if tool == ping.TOOL else _iperf3(output, values)
     mtu = int(values["mtu"]) if MTU.fullmatch(values["mtu"]) else None
     described = {"peer": values["peer"], "mtu": mtu, "tool": values["tool"]}
     congestion = {"congestion": values["congestion"]}
@@ -74,7 +74,7 @@ def _iperf3(output: Section, values: Mapping[str, str]) -> list[ParsedSample]:
 
 
 def _rtt(output: Section) -> ParsedSample:
-    found = ping.round_trips(output.text, first_line=output.first_line)
+    trips = ping.round_trips(output.text, first_line=output.first_line)
     if output.exit_code not in {0, NOT_ANSWERED}:
         raise ProbeError(TOOL, f"ping ended with {output.exit_code}", output.first_line)
-    return ParsedSample("net_rtt_ns", "standard", found.median_ns, "ns", found.parameters)
+    return ParsedSample("net_rtt_ns", "standard", trips.median_ns, "ns", trips.parameters)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from backend.domain.parsing.tables import Record, Remark
+from backend.domain.parsing.tables import Remark, TableRow
 
 FACTS = (
     "arch",
@@ -73,7 +73,7 @@ class ParsedTable:
 
 
 def parsed_table(
-    records: Sequence[Record], wrong: Sequence[Remark], rows: Iterable[OfferRow | None]
+    records: Sequence[TableRow], wrong: Sequence[Remark], rows: Iterable[OfferRow | None]
 ) -> ParsedTable:
     """The table of these records; a record that was read as None has said why."""
     kept = tuple(row for row in rows if row is not None)

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from backend.domain.architectures import architecture
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
-from backend.domain.parsing.tables import LOCALE, Record, RefusedTable, records
+from backend.domain.parsing.tables import LOCALE, RefusedTable, TableRow, records
 from backend.domain.pricing.quoted import (
     COMMITMENTS,
     GROSS,
@@ -62,13 +62,13 @@ MOST_SIZE = 1_000_000_000
 def offers(raw: bytes | str, *, today: dt.date) -> ParsedTable:
     """The offers of a table; bytes are UTF-8. Refuses by line and column."""
     try:
-        found, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        rows, wrong = records(raw, known=COLUMNS, required=REQUIRED)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(found, wrong, (_offer(record, today) for record in found))
+    return parsed_table(rows, wrong, (_offer(record, today) for record in rows))
 
 
-def _offer(record: Record, today: dt.date) -> OfferRow | None:
+def _offer(record: TableRow, today: dt.date) -> OfferRow | None:
     row = OfferRow(
         line=record.line,
         provider=record.text("provider", most=50, is_needed=True),
@@ -89,15 +89,15 @@ def _offer(record: Record, today: dt.date) -> OfferRow | None:
     return None if record.refused else row
 
 
-def _vcpus(record: Record) -> Decimal | None:
-    found = record.decimal("vcpu")
-    if found is not None and (not 0 < found < MOST_CPUS or found != round(found, 3)):
-        record.refuse("vcpu", f"{found} is not above 0, below {MOST_CPUS}, to three decimals")
+def _vcpus(record: TableRow) -> Decimal | None:
+    count = record.decimal("vcpu")
+    if count is not None and (not 0 < count < MOST_CPUS or count != round(count, 3)):
+        record.refuse("vcpu", f"{count} is not above 0, below {MOST_CPUS}, to three decimals")
         return None
-    return found
+    return count
 
 
-def _price(record: Record, today: dt.date) -> PriceRow | None:
+def _price(record: TableRow, today: dt.date) -> PriceRow | None:
     amount = record.amount("amount")
     unit = record.word("unit", tuple(MODEL_OF_UNIT))
     tax_basis = record.word("tax_basis", TAX_BASES) or NET

@@ -25,12 +25,12 @@ def parse(text: str) -> list[ParsedSample]:
     A number with separators is refused: whether 12,345 has a fraction depends on who wrote it.
     """
     checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
-    found = list(_totals(checked))
-    if not found:
+    totals = list(_totals(checked))
+    if not totals:
         raise ProbeError(TOOL, "no CPU Mark: a number, or a line such as 'CPU Mark: 12345'", 1)
-    if len(found) > 1:
-        raise ProbeError(TOOL, "more than one CPU Mark", found[1][1])
-    value, line = found[0]
+    if len(totals) > 1:
+        raise ProbeError(TOOL, "more than one CPU Mark", totals[1][1])
+    value, line = totals[0]
     return [
         ParsedSample(
             metric="passmark_score",

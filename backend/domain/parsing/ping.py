@@ -53,12 +53,12 @@ def round_trips(text: str, *, first_line: int = 1) -> RoundTrips:
     """
     lines = list(enumerate(checked_text(TOOL, text, most=MOST).split("\n"), start=first_line))
     times_ns = tuple(_times_ns(lines))
-    found = [
+    summaries = [
         (number, counts) for number, line in lines if (counts := COUNTS.fullmatch(line.strip()))
     ]
-    if len(found) != 1:
+    if len(summaries) != 1:
         raise ProbeError(TOOL, "not one line counts the packets (LC_ALL=C?)", lines[-1][0])
-    number, counts = found[0]
+    number, counts = summaries[0]
     sent, received = int(counts[1]), int(counts[2])
     if not 0 < received <= sent:
         raise ProbeError(TOOL, f"{received} of {sent} packets were answered", number)

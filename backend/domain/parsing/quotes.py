@@ -11,7 +11,7 @@ import re
 from decimal import Decimal
 
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
-from backend.domain.parsing.tables import LOCALE, Record, RefusedTable, records
+from backend.domain.parsing.tables import LOCALE, RefusedTable, TableRow, records
 from backend.domain.pricing.quoted import GROSS, NET
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
@@ -65,13 +65,13 @@ def quotes(raw: bytes | str, *, today: dt.date) -> ParsedTable:
     or of the future; a quote that has expired is kept with a warning.
     """
     try:
-        found, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        rows, wrong = records(raw, known=COLUMNS, required=REQUIRED)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(found, wrong, (_quote(record, today) for record in found))
+    return parsed_table(rows, wrong, (_quote(record, today) for record in rows))
 
 
-def _quote(record: Record, today: dt.date) -> OfferRow | None:
+def _quote(record: TableRow, today: dt.date) -> OfferRow | None:
     price = _price(record, today)
     cores = record.whole("cores", low=1, high=100_000)
     threads = record.whole("threads", low=1, high=100_000)
@@ -97,7 +97,7 @@ def _quote(record: Record, today: dt.date) -> OfferRow | None:
     return None if record.refused else row
 
 
-def _price(record: Record, today: dt.date) -> PriceRow | None:
+def _price(record: TableRow, today: dt.date) -> PriceRow | None:
     amount, setup, basis = _amounts(record)
     quoted_on = record.past_day("quoted_on", today, is_needed=True)
     valid_until = record.day("valid_until")
@@ -134,7 +134,7 @@ def _price(record: Record, today: dt.date) -> PriceRow | None:
     )
 
 
-def _amounts(record: Record) -> tuple[Decimal | None, Decimal | None, str]:
+def _amounts(record: TableRow) -> tuple[Decimal | None, Decimal | None, str]:
     """Monthly price, setup fee, and the tax basis of both."""
     basis = GROSS if record.has("monthly_gross") else NET
     if record.has("monthly_net") and basis == GROSS:
@@ -148,21 +148,21 @@ def _amounts(record: Record) -> tuple[Decimal | None, Decimal | None, str]:
     return amount, record.amount(f"setup_{basis}", is_zero_allowed=True), basis
 
 
-def _included(record: Record) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _included(record: TableRow) -> dict[str, object]:
+    traffic_terms: dict[str, object] = {}
     if record.cells.get("traffic_tb", "").lower() == UNLIMITED:
-        found["is_traffic_unlimited"] = True
+        traffic_terms["is_traffic_unlimited"] = True
     else:
         traffic = record.size("traffic_tb", _BYTES_PER_TB, most=1_000_000, is_zero_allowed=True)
         if traffic is not None:
-            found["traffic_bytes"] = traffic
+            traffic_terms["traffic_bytes"] = traffic
     link = record.size("nic_gbit", _BITS_PER_GBIT, most=10_000)
     if link is not None:
-        found["network_bits_per_s"] = link
-    return found
+        traffic_terms["network_bits_per_s"] = link
+    return traffic_terms
 
 
-def _disks(record: Record) -> tuple[int | None, str]:
+def _disks(record: TableRow) -> tuple[int | None, str]:
     """Bytes of all disks and their kind, of texts such as `2x512 GB NVMe + 4 x 8 TB HDD`."""
     text = record.text("disks")
     if not text:

@@ -15,7 +15,7 @@ MAX_DETAIL = 300
 
 
 @dataclass(frozen=True)
-class Record:
+class ProbeRecord:
     """The fields of one line; each reader raises ProbeError when its field is not as it must be."""
 
     tool: str
@@ -61,7 +61,7 @@ class Record:
     def numbers(self, key: str) -> list[float]:
         """A list of numbers >= 0, which may be empty."""
         values = self._typed(key, list, "a list")
-        return [self._number(f"{key}[{place}]", value) for place, value in enumerate(values)]
+        return [self._number(f"{key}[{index}]", value) for index, value in enumerate(values)]
 
     def number_or_none(self, key: str) -> float | None:
         """None where the probe did not know the value, or is of a version that did not ask."""
@@ -90,7 +90,7 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def read_record(tool: str, text: str, *, probe: str | None = None) -> Record:
+def read_record(tool: str, text: str, *, probe: str | None = None) -> ProbeRecord:
     """The only line of `text` as a Record of schema 1 (and of `probe`, when one is named)."""
     if len(text) > MAX_CHARACTERS:
         raise ProbeError(tool, f"{len(text)} characters are more than any line of ours", 1)
@@ -102,7 +102,7 @@ def read_record(tool: str, text: str, *, probe: str | None = None) -> Record:
         raise ProbeError(tool, f"not a JSON line: {error}", 1) from error
     if not isinstance(fields, dict):
         raise ProbeError(tool, "not a JSON object", 1)
-    record = Record(tool, fields)
+    record = ProbeRecord(tool, fields)
     if record.count("schema") != 1:
         record.fail(f"schema {fields['schema']} is unknown")
     if "error" in fields:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from backend.domain.parsing.record import Record, read_record
+from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "runner"
 STATES = ("running", "finished", "cancelled", "failed")
@@ -58,5 +58,5 @@ def parse(text: str) -> RunnerStatus:
     return status
 
 
-def _optional_text(record: Record, key: str) -> str | None:
+def _optional_text(record: ProbeRecord, key: str) -> str | None:
     return None if record.is_null(key) else record.text(key)

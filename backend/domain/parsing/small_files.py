@@ -1,7 +1,7 @@
 """Output of the native small_files probe: one JSON line per repeat."""
 
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.record import Record, read_record
+from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "small_files"
 VARIANT = "standard"
@@ -47,7 +47,7 @@ def parse(text: str) -> list[ParsedSample]:
     ]
 
 
-def _rate(record: Record) -> float:
+def _rate(record: ProbeRecord) -> float:
     files, create_s = record.count("files", minimum=1), record.positive("create_s")
     rate = record.positive("files_per_s")
     if abs(rate * create_s - files) > rate * ROUNDING_S + files / 1000:
@@ -55,20 +55,20 @@ def _rate(record: Record) -> float:
     return rate
 
 
-def _flushes(record: Record) -> float:
+def _flushes(record: ProbeRecord) -> float:
     p50, p99 = record.number("fsync_p50_ns"), record.positive("fsync_p99_ns")
     if not p50 <= p99 <= record.number("fsync_max_ns"):
         record.fail("the flush times are not in order")
     return p99
 
 
-def _filesystem(record: Record) -> str | None:
+def _filesystem(record: ProbeRecord) -> str | None:
     """The name, or the number of one that has none here; None where it was not told."""
     number = record.count("filesystem_type")
     return FILESYSTEMS.get(number, f"{number:#x}") if number else None
 
 
-def _parameters(record: Record, filesystem: str | None) -> dict[str, object]:
+def _parameters(record: ProbeRecord, filesystem: str | None) -> dict[str, object]:
     files, size = record.count("files"), record.count("bytes")
     if not files * MIN_FILE_BYTES <= size <= files * MAX_FILE_BYTES:
         record.fail(f"{files} files cannot have {size} bytes")

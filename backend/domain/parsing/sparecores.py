@@ -48,10 +48,14 @@ def is_ordered(status: object) -> bool:
 def moment(value: object) -> dt.datetime | None:
     """A time as they write it, UTC where it does not say; None for one that is none."""
     try:
-        found = dt.datetime.fromisoformat(str(value))
+        moment_utc = dt.datetime.fromisoformat(str(value))
     except ValueError:
         return None
-    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+    return (
+        moment_utc.replace(tzinfo=dt.UTC)
+        if moment_utc.tzinfo is None
+        else moment_utc.astimezone(dt.UTC)
+    )
 
 
 def provider(vendor_id: str) -> str:
@@ -75,7 +79,7 @@ def region_code(row: Row) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ListedServer:
     """A machine type, not yet in a region; `traffic_bytes` to the internet a month are free."""
 
     machine: ParsedType
@@ -84,7 +88,7 @@ class Server:
     """Where Spare Cores shows it."""
 
 
-def server(row: Row) -> Server | None:
+def server(row: Row) -> ListedServer | None:
     """None for one without a name."""
     vendor, name = text(row, "vendor_id"), text(row, "api_reference", "name", "server_id")
     if not name or len(name) > MOST_NAME:
@@ -104,7 +108,9 @@ def server(row: Row) -> Server | None:
     )
     # What Hetzner includes is told in units of 2^30 bytes under the name of gigabytes.
     unit = BYTES_PER_GIB if vendor == "hcloud" else BYTES_PER_GB
-    return Server(machine, _bytes(row["outbound_traffic"], unit), f"{SITE}/server/{vendor}/{name}")
+    return ListedServer(
+        machine, _bytes(row["outbound_traffic"], unit), f"{SITE}/server/{vendor}/{name}"
+    )
 
 
 CPU_WORDS = ("manufacturer", "family", "model")
@@ -130,22 +136,22 @@ def _exact(value: object) -> object:
 
 
 def _one_of(value: object, known: tuple[str, ...]) -> str:
-    found = word(value)
-    return found if found in known else ""
+    name = word(value)
+    return name if name in known else ""
 
 
 # --- prices ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class ListedPrice:
     """A price and the time at which they saw it last."""
 
     price: ParsedPrice
     observed_at: dt.datetime
 
 
-def quote(row: Row, of: Server, region: str, source: str) -> Quote:
+def quote(row: Row, of: ListedServer, region: str, source: str) -> ListedPrice:
     """The price of one zone. Raises NoPrice."""
     allocation = word(row["allocation"])
     if allocation not in PURCHASES:
@@ -174,7 +180,7 @@ def quote(row: Row, of: Server, region: str, source: str) -> Quote:
         source=source,
         raw_id="",
     )
-    return Quote(price, observed_at)
+    return ListedPrice(price, observed_at)
 
 
 def _kept(amount: Decimal) -> Decimal:
@@ -188,12 +194,12 @@ def _cap(tiers: object, amount: Decimal) -> Decimal | None:
 
     Raises NoPrice for other tiers: the price beside them is then only the dearest.
     """
-    told = _tiers(tiers)
-    if not told:
+    steps = _tiers(tiers)
+    if not steps:
         return None
-    (lower, upper, price), (behind, _, rest) = told[0], told[-1]
+    (lower, upper, price), (behind, _, rest) = steps[0], steps[-1]
     is_capped = (
-        len(told) == len(CAPPED)
+        len(steps) == len(CAPPED)
         and (lower, rest) == CAPPED
         and price is not None
         # They round the price to four decimals, and not its tiers.
@@ -209,34 +215,34 @@ def _cap(tiers: object, amount: Decimal) -> Decimal | None:
 def _tiers(tiers: object) -> list[tuple[Decimal | None, ...]]:
     """(from, to, price) of each tier, hours and money; what is no number is None."""
     try:
-        told = answers.decoder().decode(str(tiers or "[]")) or []
+        steps = answers.decoder().decode(str(tiers or "[]")) or []
         names = ("lower", "upper", "price")
-        return [tuple(answers.number(tier.get(name)) for name in names) for tier in told]
+        return [tuple(answers.number(tier.get(name)) for name in names) for tier in steps]
     except (AttributeError, TypeError, ValueError) as error:
         raise NoPrice(Reason.TIERED, answers.shown(tiers)) from error
 
 
-def settled(quotes: Iterable[Quote]) -> list[Quote]:
+def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
     """One quote for each way to buy a type in a region, where its zones agree.
 
     Where they do not, a spot price stays one of its zone. An on-demand price is asked for by
     region: it is the lowest of the zones, and says so.
     """
-    alike: dict[object, list[Quote]] = {}
+    alike: dict[object, list[ListedPrice]] = {}
     for one in quotes:
         alike.setdefault(replace(one.price, zone="").key, []).append(one)
     return [one for zones in alike.values() for one in _settled(zones)]
 
 
-def _settled(zones: list[Quote]) -> list[Quote]:
+def _settled(zones: list[ListedPrice]) -> list[ListedPrice]:
     # Of one zone, or of what was several data centres of one place, the newest counts.
     newest = {one.price.zone: one for one in sorted(zones, key=lambda one: one.observed_at)}
-    told = list(newest.values())
-    if len({one.price.terms for one in told}) == 1:
-        last = max(told, key=lambda one: one.observed_at)
+    listed = list(newest.values())
+    if len({one.price.terms for one in listed}) == 1:
+        last = max(listed, key=lambda one: one.observed_at)
         return [replace(last, price=replace(last.price, zone=""))]
-    if told[0].price.purchase_model is PurchaseModel.SPOT:
-        return told
-    least = min(told, key=lambda one: (one.price.amount, one.price.zone))
-    note = f"lowest of {len(told)} zones: {least.price.zone}"
+    if listed[0].price.purchase_model is PurchaseModel.SPOT:
+        return listed
+    least = min(listed, key=lambda one: (one.price.amount, one.price.zone))
+    note = f"lowest of {len(listed)} zones: {least.price.zone}"
     return [replace(least, price=replace(least.price, zone="", note=note))]

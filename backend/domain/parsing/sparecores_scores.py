@@ -102,15 +102,15 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
             "pgbench_read_per_s", PER_MINUTE, variant="single"
         ),
         **{
-            f"nvbandwidth:{place}:{way}": Benchmark(
-                "nvbandwidth_bytes_per_s", GIGA, variant=f"{place},{way}"
+            f"nvbandwidth:{location}:{direction}": Benchmark(
+                "nvbandwidth_bytes_per_s", GIGA, variant=f"{location},{direction}"
             )
-            for place, ways in (
+            for location, directions in (
                 ("all", ("duplex", "gpu_to_host", "host_to_gpu")),
                 ("slot", ("gpu_to_host", "host_to_gpu")),
                 ("p2p", ("duplex", "gather", "single")),
             )
-            for way in ways
+            for direction in directions
         },
         "nvbandwidth:slot:latency": Benchmark("nvbandwidth_latency_ns", variant="slot"),
         "nvbandwidth:p2p:latency": Benchmark("nvbandwidth_latency_ns", variant="p2p"),
@@ -147,9 +147,9 @@ def series(benchmark_id: str, config: str) -> Series | None:
     benchmark = BENCHMARKS.get(benchmark_id)
     if benchmark is None:
         return None
-    told = _config(config)
-    version = told.pop(VERSION, None)
-    variant = _variant(benchmark, told)
+    settings = _config(config)
+    version = settings.pop(VERSION, None)
+    variant = _variant(benchmark, settings)
     metric = METRICS[benchmark.metric]
     return Series(
         metric=metric.key,
@@ -157,21 +157,21 @@ def series(benchmark_id: str, config: str) -> Series | None:
         unit=metric.unit,
         factor=benchmark.factor,
         is_ranked=variant in metric.ranking_variants,
-        parameters={"benchmark": benchmark_id, "config": told},
+        parameters={"benchmark": benchmark_id, "config": settings},
         version=version if isinstance(version, str) else "",
     )
 
 
 def _config(text: str) -> dict[str, Any]:
     try:
-        told = json.loads(text or "{}")
+        settings = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise InvalidValue("config", "not JSON") from error
-    if told is None:
+    if settings is None:
         return {}
-    if not isinstance(told, dict) or why_not_kept(told) is not None:
+    if not isinstance(settings, dict) or why_not_kept(settings) is not None:
         raise InvalidValue("config", "no object that can be kept")
-    return told
+    return settings
 
 
 def _variant(benchmark: Benchmark, config: Mapping[str, Any]) -> str:
@@ -179,21 +179,21 @@ def _variant(benchmark: Benchmark, config: Mapping[str, Any]) -> str:
 
     8, 8.0 and "8" are one value; a part that is null is as one that is not there.
     """
-    told = {name: _value(value) for name, value in config.items() if value is not None}
-    if told.keys() == set(benchmark.shape):
-        values = parts = [told[name] for name in benchmark.shape]
-    elif set(told) == {"scope"} and benchmark.shape == MEMBENCH:
-        values = parts = [told["scope"]]
+    settings = {name: _value(value) for name, value in config.items() if value is not None}
+    if settings.keys() == set(benchmark.shape):
+        values = parts = [settings[name] for name in benchmark.shape]
+    elif set(settings) == {"scope"} and benchmark.shape == MEMBENCH:
+        values = parts = [settings["scope"]]
     else:
-        values = list(told.values())
-        parts = [f"{name}={value}" for name, value in sorted(told.items())]
+        values = list(settings.values())
+        parts = [f"{name}={value}" for name, value in sorted(settings.items())]
     variant = ",".join(filter(None, (benchmark.variant, *parts))) or NO_CONFIGURATION
     # A value that could be taken for another one's part makes no variant by itself.
     is_plain = all(value not in {"", NO_CONFIGURATION} for value in values)
     is_plain &= not any(sign in value for value in values for sign in ",=")
     if is_plain and variant.isprintable() and len(variant) <= MOST_VARIANT:
         return variant
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     start = "".join(c for c in variant if c.isprintable())[:MOST_START]
     return f"{start}~{digest}"
 

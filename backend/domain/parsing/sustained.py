@@ -5,7 +5,7 @@ from statistics import median
 from backend.domain.cmips import ITERATIONS_PER_CMIPS_S
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S, TOOL, Work, work
-from backend.domain.parsing.record import Record, read_record
+from backend.domain.parsing.record import ProbeRecord, read_record
 
 LAST_PART = 4
 MAX_LAST = 10
@@ -48,7 +48,7 @@ def parse(text: str) -> list[ParsedSample]:
     ]
 
 
-def _check(record: Record, done: Work, windows: list[float], window_s: float) -> None:
+def _check(record: ProbeRecord, done: Work, windows: list[float], window_s: float) -> None:
     """Whether the windows can be of this run: as many as fit, and not more work than was done."""
     count = done.seconds / window_s * (1 + TOLERANCE)
     if not 2 <= len(windows) <= count < len(windows) + 1:

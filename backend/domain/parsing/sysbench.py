@@ -38,7 +38,7 @@ FAILED = ("FATAL: ", "ALERT: ")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Report:
     """The groups of each field and the lines they stand on."""
 
     groups: Mapping[str, tuple[str, ...]]
@@ -70,21 +70,21 @@ class _Found:
 
 def version(text: str) -> str:
     """The version that the text states. Raises ProbeError."""
-    return _found(text).groups["version"][0]
+    return _report(text).groups["version"][0]
 
 
 def parse(text: str) -> list[ParsedSample]:
     """sysbench_cpu_events_per_s or sysbench_memory_bytes_per_s of one result. Raises ProbeError."""
-    found = _found(text)
-    threads = found.count("threads")
-    seconds = found.number("total_s")
-    found.words("end")
-    if "transferred" in found.groups or "block" in found.groups:
-        return [_memory(found, threads, seconds)]
-    return [_cpu(found, threads, seconds)]
+    report = _report(text)
+    threads = report.count("threads")
+    seconds = report.number("total_s")
+    report.words("end")
+    if "transferred" in report.groups or "block" in report.groups:
+        return [_memory(report, threads, seconds)]
+    return [_cpu(report, threads, seconds)]
 
 
-def _found(text: str) -> _Found:
+def _report(text: str) -> _Report:
     groups: dict[str, tuple[str, ...]] = {}
     lines: dict[str, int] = {}
     for number, whole in enumerate(
@@ -103,7 +103,7 @@ def _found(text: str) -> _Found:
         groups[name], lines[name] = match.groups(), number
     if "version" not in groups:
         raise ProbeError(TOOL, "the line with the version is missing", 1)
-    return _Found(groups, lines)
+    return _Report(groups, lines)
 
 
 def _field(line: str) -> tuple[str, re.Match[str] | None]:
@@ -114,9 +114,9 @@ def _field(line: str) -> tuple[str, re.Match[str] | None]:
     return "", None
 
 
-def _cpu(found: _Found, threads: int, seconds: float) -> ParsedSample:
-    rate = found.number("events_per_s")
-    _compare(found, "events_per_s", rate, found.number("events"), seconds)
+def _cpu(report: _Report, threads: int, seconds: float) -> ParsedSample:
+    rate = report.number("events_per_s")
+    _compare(report, "events_per_s", rate, report.number("events"), seconds)
     return ParsedSample(
         metric="sysbench_cpu_events_per_s",
         variant=_threads(threads),
@@ -125,16 +125,16 @@ def _cpu(found: _Found, threads: int, seconds: float) -> ParsedSample:
         parameters={
             "threads": threads,
             "seconds": seconds,
-            "prime_limit": found.count("prime_limit"),
-            "sysbench": found.groups["version"][0],
+            "prime_limit": report.count("prime_limit"),
+            "sysbench": report.groups["version"][0],
         },
     )
 
 
-def _memory(found: _Found, threads: int, seconds: float) -> ParsedSample:
-    rate = found.number("transferred", 1)
-    _compare(found, "transferred", rate, found.number("transferred"), seconds)
-    (operation,) = found.words("operation")
+def _memory(report: _Report, threads: int, seconds: float) -> ParsedSample:
+    rate = report.number("transferred", 1)
+    _compare(report, "transferred", rate, report.number("transferred"), seconds)
+    (operation,) = report.words("operation")
     return ParsedSample(
         metric="sysbench_memory_bytes_per_s",
         variant=f"{operation}_{_threads(threads)}",
@@ -144,10 +144,10 @@ def _memory(found: _Found, threads: int, seconds: float) -> ParsedSample:
             "threads": threads,
             "seconds": seconds,
             "operation": operation,
-            "scope": found.words("scope")[0],
-            "block_bytes": found.size("block"),
-            "total_bytes": found.size("total"),
-            "sysbench": found.groups["version"][0],
+            "scope": report.words("scope")[0],
+            "block_bytes": report.size("block"),
+            "total_bytes": report.size("total"),
+            "sysbench": report.groups["version"][0],
         },
     )
 
@@ -156,7 +156,7 @@ def _threads(threads: int) -> str:
     return "single" if threads == 1 else f"{threads}_threads"
 
 
-def _compare(found: _Found, name: str, rate: float, amount: float, seconds: float) -> None:
+def _compare(report: _Report, name: str, rate: float, amount: float, seconds: float) -> None:
     """Refuse a rate that the amount and the time of the same text contradict."""
     if seconds >= CHECKED_S and abs(amount / seconds - rate) > TOLERANCE * rate:
-        found.fail(name, f"{rate:g} per second does not agree with {amount:g} in {seconds:g} s")
+        report.fail(name, f"{rate:g} per second does not agree with {amount:g} in {seconds:g} s")

@@ -45,12 +45,12 @@ class Remark:
     detail: str
 
     def __str__(self) -> str:
-        place = f"line {self.line}, {self.column}" if self.column else f"line {self.line}"
-        return f"{place}: {self.detail}"
+        location = f"line {self.line}, {self.column}" if self.column else f"line {self.line}"
+        return f"{location}: {self.detail}"
 
 
 @dataclass
-class Record:
+class TableRow:
     """One row. What cannot be read is None or "" and leaves a remark in `refused`."""
 
     line: int
@@ -118,27 +118,27 @@ class Record:
 
     def amount(self, column: str, *, is_zero_allowed: bool = False) -> Decimal | None:
         """Money that can be kept as stated; None where the cell is empty."""
-        found = self.decimal(column)
-        if found is None:
+        value = self.decimal(column)
+        if value is None:
             return None
-        fault = amount_fault(found, is_zero_allowed=is_zero_allowed)
+        fault = amount_fault(value, is_zero_allowed=is_zero_allowed)
         if fault:
             self.refuse(column, f"{shown(self.cells[column])}: {fault}")
             return None
-        return found
+        return value
 
     def size(
         self, column: str, unit: int, *, most: int, is_zero_allowed: bool = False
     ) -> int | None:
         """A quantity as a whole number of smaller units, of which it has `unit` each."""
-        found = self.decimal(column)
-        if found is None:
+        value = self.decimal(column)
+        if value is None:
             return None
-        if not 0 <= found <= most or (found == 0 and not is_zero_allowed):
+        if not 0 <= value <= most or (value == 0 and not is_zero_allowed):
             least = "0" if is_zero_allowed else "above 0"
             self.refuse(column, f"{shown(self.cells[column])} is not {least} and up to {most}")
             return None
-        return int(found * unit)
+        return int(value * unit)
 
     def whole(self, column: str, *, low: int, high: int) -> int | None:
         cell = self.cells.get(column, "")
@@ -164,11 +164,11 @@ class Record:
 
     def past_day(self, column: str, today: dt.date, *, is_needed: bool = False) -> dt.date | None:
         """A day that is not after today."""
-        found = self.day(column, is_needed=is_needed)
-        if found is not None and found > today:
-            self.refuse(column, f"{found} is in the future")
+        day = self.day(column, is_needed=is_needed)
+        if day is not None and day > today:
+            self.refuse(column, f"{day} is in the future")
             return None
-        return found
+        return day
 
     def currency(self, column: str, *, is_needed: bool = False) -> str:
         """A three-letter code, in capitals."""
@@ -186,15 +186,15 @@ class Record:
         is_percent = cell.endswith("%")
         if is_percent:
             self.cells = {**self.cells, column: cell.removesuffix("%").strip()}
-        found = self.decimal(column)
-        if found is None:
+        value = self.decimal(column)
+        if value is None:
             return None
         if is_percent:
-            found = found.scaleb(-2)
-        if not 0 <= found < 1 or found != round(found, 4):
+            value = value.scaleb(-2)
+        if not 0 <= value < 1 or value != round(value, 4):
             self.refuse(column, f"{shown(cell)!r} is not a rate such as 0.19 or 19%")
             return None
-        return found
+        return value
 
     def check_locale(self) -> None:
         """Refuse a locale whose decimal mark is not known."""
@@ -221,7 +221,7 @@ class RefusedTable(Exception):
 
 def records(
     raw: bytes | str, *, known: Collection[str], required: Collection[str]
-) -> tuple[list[Record], list[Remark]]:
+) -> tuple[list[TableRow], list[Remark]]:
     """The rows of a table that has one header line, and remarks on rows of another width.
 
     Raises RefusedTable for a file that is too large or no UTF-8, holds a NUL character, is no CSV,
@@ -238,18 +238,18 @@ def records(
     if not header:
         raise RefusedTable(Remark(1, "", "the file is empty"))
     columns = _columns(line, header, known, required)
-    found: list[Record] = []
+    rows: list[TableRow] = []
     wrong: list[Remark] = []
     for line, cells in lines:
-        if len(found) + len(wrong) == MAX_ROWS:
+        if len(rows) + len(wrong) == MAX_ROWS:
             raise RefusedTable(Remark(line, "", f"more than {MAX_ROWS} rows"))
         if len(cells) == len(columns):
-            found.append(Record(line, dict(zip(columns, cells, strict=True))))
+            rows.append(TableRow(line, dict(zip(columns, cells, strict=True))))
         else:
             wrong.append(Remark(line, "", f"{len(cells)} cells under {len(columns)} columns"))
-    for record in found:
+    for record in rows:
         record.check_locale()
-    return found, wrong
+    return rows, wrong
 
 
 def _decoded(raw: bytes | str) -> str:

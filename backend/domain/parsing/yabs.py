@@ -19,7 +19,7 @@ SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ([KMGT]?)bits/sec")
 LATENCY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ms")
 THOUSANDS = " KMGT"
 DIRECTIONS = (("read", "r"), ("write", "w"))
-WAYS = (("send", "yabs_send"), ("recv", "yabs_receive"))
+TRANSFERS = (("send", "yabs_send"), ("recv", "yabs_receive"))
 FIO: Mapping[str, object] = MappingProxyType(
     {"depth": 64, "jobs": 2, "read_ratio": 0.5, "engine": "libaio", "is_direct": True}
 )
@@ -92,23 +92,23 @@ def _networks(
     root: Node, host: Mapping[str, object], warnings: list[str]
 ) -> Iterator[ParsedSample]:
     for server in _listed(root, "iperf"):
-        place = f"{shown(server.text('provider'))}, {shown(server.text('loc'))}"
+        location = f"{shown(server.text('provider'))}, {shown(server.text('loc'))}"
         latency = (
             LATENCY.fullmatch(server.text("latency").strip()) if server.has("latency") else None
         )
-        for key, variant in WAYS:
+        for key, variant in TRANSFERS:
             said = server.text(key).strip()
             speed = SPEED.fullmatch(said)
             bits_per_s = float(speed[1]) * 1000 ** THOUSANDS.index(speed[2] or " ") if speed else 0
             if speed is None and said != "busy":
                 server.fail(f"{key} is {said!r}, not a speed")
             if bits_per_s == 0:
-                warnings.append(f"iperf {place}: {key} was busy, left out")
+                warnings.append(f"iperf {location}: {key} was busy, left out")
                 continue
             parameters = {
                 **host,
                 "streams": STREAMS,
-                "location": place,
+                "location": location,
                 "mode": shown(server.text("mode")),
                 "rtt_ns": float(latency[1]) * 1e6 if latency else None,
             }
@@ -116,5 +116,5 @@ def _networks(
 
 
 def _geekbench(score: Node) -> str:
-    told = " and ".join(f"{key} {score.number(key):g}" for key in ("single", "multi"))
-    return f"Geekbench {score.number('version'):g} ({told}) is not imported"
+    scores = " and ".join(f"{key} {score.number(key):g}" for key in ("single", "multi"))
+    return f"Geekbench {score.number('version'):g} ({scores}) is not imported"

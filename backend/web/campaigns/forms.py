@@ -85,10 +85,10 @@ class CampaignForm(ParameterForm):
         return re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
 
     def chosen_parameters(self) -> dict[str, object]:
-        found = super().chosen_parameters()
+        chosen = super().chosen_parameters()
         if self.cleaned_data["offers"] and self.cleaned_data["purchase_model"]:
-            found["purchase_model"] = self.cleaned_data["purchase_model"]
-        return found
+            chosen["purchase_model"] = self.cleaned_data["purchase_model"]
+        return chosen
 
     def budget(self) -> tuple[Decimal, str] | None:
         """Amount and currency typed; None for no limit."""

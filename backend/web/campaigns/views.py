@@ -145,8 +145,8 @@ def _rows(view: CampaignView) -> list[MatrixRow]:
 def _cost_words(cost: Cost) -> str:
     if cost.unknown and not cost.known:
         return "not known: no price"
-    told = f"{figures.figure(cost.known)} {cost.currency}"
-    return f"{told} and more" if cost.unknown else told
+    known = f"{figures.figure(cost.known)} {cost.currency}"
+    return f"{known} and more" if cost.unknown else known
 
 
 @readable

@@ -125,5 +125,5 @@ class ArchiveForm(WriteForm):
     def content(self) -> bytes:
         """The file; the service judges it."""
         upload = self.cleaned_data["archive"]
-        found: bytes = upload.read(MAX_PACKED_BYTES + 1)
-        return found
+        content: bytes = upload.read(MAX_PACKED_BYTES + 1)
+        return content

@@ -167,12 +167,12 @@ def _line(sample: ParsedSample) -> dict[str, Any]:
 
 def _offers(words: str) -> list[Offer]:
     """Offers that have the words in their name; one's own without any."""
-    found = offers_visible(DEFAULT_WORKSPACE)
+    offers = offers_visible(DEFAULT_WORKSPACE)
     if words:
-        found = found.filter(Q(slug__icontains=words) | Q(name__icontains=words))
+        offers = offers.filter(Q(slug__icontains=words) | Q(name__icontains=words))
     else:
-        found = found.filter(provider__slug="own")
-    return list(found.order_by("slug")[:MOST_OFFERS])
+        offers = offers.filter(provider__slug="own")
+    return list(offers.order_by("slug")[:MOST_OFFERS])
 
 
 @readable

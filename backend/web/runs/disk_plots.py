@@ -7,7 +7,7 @@ from statistics import median
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.probes import PROBES
 from backend.web.runs.series_plots import rate_scale
-from backend.web.runs.spreads import Spread, Spreads, bars, over_time
+from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot, thinned
 
@@ -23,19 +23,19 @@ SEQUENTIAL = {
 SERIES_PROBES = tuple({probe for probe, _ in SEQUENTIAL})
 
 
-def disk_plots(found: Spreads, evidence: Iterable[Evidence]) -> list[Plot | None]:
+def disk_plots(repeats: Spreads, evidence: Iterable[Evidence]) -> list[Plot | None]:
     """One for each thing that was measured, None where it was not."""
     return [
-        *(_depths(found, metric) for metric in IOPS),
-        _percentiles(found),
+        *(_depths(repeats, metric) for metric in IOPS),
+        _percentiles(repeats),
         _disk_over_time(list(evidence)),
     ]
 
 
-def _cells(found: Spreads, metric: str) -> dict[tuple[int, int], Spread]:
+def _cells(repeats: Spreads, metric: str) -> dict[tuple[int, int], RepeatSpread]:
     """Samples of 4 KiB random access by depth and jobs: the matrix, else the single tests."""
-    of_prefix: dict[str, dict[tuple[int, int], Spread]] = {}
-    for (key, variant), spread in found.items():
+    of_prefix: dict[str, dict[tuple[int, int], RepeatSpread]] = {}
+    for (key, variant), spread in repeats.items():
         match = _FIO.fullmatch(variant) if key == metric else None
         if match:
             cell = int(match["depth"]), int(match["jobs"] or 1)
@@ -43,14 +43,14 @@ def _cells(found: Spreads, metric: str) -> dict[tuple[int, int], Spread]:
     return of_prefix.get("matrix") or of_prefix.get("fio") or {}
 
 
-def _depths(found: Spreads, metric: str) -> Plot | None:
+def _depths(repeats: Spreads, metric: str) -> Plot | None:
     """IOPS as bars and p99 latency as dots for each queue depth, grouped by number of jobs."""
-    cells = _cells(found, metric)
+    cells = _cells(repeats, metric)
     depths = sorted({depth for depth, _ in cells})
     if len(depths) < 2:
         return None
-    way = IOPS[metric]
-    tails = _cells(found, f"disk_rand_{way}_p99_ns")
+    direction = IOPS[metric]
+    tails = _cells(repeats, f"disk_rand_{direction}_p99_ns")
     jobs = sorted({count for _, count in cells})
     scale = figures.scale("ns", (spread.middle for spread in tails.values()))
     marks = []
@@ -65,37 +65,37 @@ def _depths(found: Spreads, metric: str) -> Plot | None:
             marks.append(Mark(name, values, kind="dots", axis="y2", tone=tone))
     best = max(cells, key=lambda cell: cells[cell].middle)
     return Plot(
-        id=f"plot-depth-{way}",
-        title=f"Random {way} of 4 KiB against queue depth",
+        id=f"plot-depth-{direction}",
+        title=f"Random {direction} of 4 KiB against queue depth",
         x_label="queue depth of each job",
         x_kind="category",
         x=[str(depth) for depth in depths],
         y=Axis("IOPS"),
         y2=Axis(f"p99 latency, {scale.unit}", is_log=True) if tails else None,
         marks=marks,
-        summary=f"Bars of random {way} requests a second for the queue depths {depths[0]} to "
+        summary=f"Bars of random {direction} requests a second for the queue depths {depths[0]} to "
         f"{depths[-1]}. Most, {figures.figure(cells[best].middle)} IOPS, at depth {best[0]} "
         f"with {best[1]} job{'s' if best[1] > 1 else ''}.",
         note="Bars: requests a second, left axis. Dots: 99th percentile of latency, right axis.",
     )
 
 
-def _percentiles(found: Spreads) -> Plot | None:
+def _percentiles(repeats: Spreads) -> Plot | None:
     """Latency at each percentile, the median over repeats, for reads and writes at each depth."""
     lines: dict[tuple[str, int], dict[float, float]] = {}
-    for metric, way in {**IOPS, **P99}.items():
-        cells = _cells(found, metric)
+    for metric, direction in {**IOPS, **P99}.items():
+        cells = _cells(repeats, metric)
         depths = sorted({depth for depth, jobs in cells if jobs == 1})
         for depth in {depths[0], depths[-1], 32} & set(depths) if depths else ():
             if latencies := _latencies(cells[depth, 1].samples):
-                lines.setdefault((way, depth), latencies)
+                lines.setdefault((direction, depth), latencies)
     points = sorted({point for line in lines.values() for point in line})
     if len(points) < 2:
         return None
     scale = figures.scale("ns", (value for line in lines.values() for value in line.values()))
     marks = [
-        Mark(f"{way}, depth {depth}", [scale.shown(line.get(point)) for point in points])
-        for (way, depth), line in sorted(lines.items())
+        Mark(f"{direction}, depth {depth}", [scale.shown(line.get(point)) for point in points])
+        for (direction, depth), line in sorted(lines.items())
     ]
     worst = max(marks, key=lambda mark: mark.values[-1] or 0)
     return Plot(

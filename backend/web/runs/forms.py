@@ -34,5 +34,5 @@ class RunForm(ParameterForm):
         self.fields["peer"].choices = [("", "none"), *chosen]  # type: ignore[attr-defined]
 
     def chosen_parameters(self) -> dict[str, object]:
-        found = super().chosen_parameters()
-        return found | {"install_tools": True} if self.cleaned_data["install_tools"] else found
+        chosen = super().chosen_parameters()
+        return chosen | {"install_tools": True} if self.cleaned_data["install_tools"] else chosen

@@ -67,13 +67,13 @@ def runs_page(request: HttpRequest) -> HttpResponse:
     """Runs, newest first, fifty a page."""
     form = RunsForm(request.GET)
     page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
-    wanted = {n: v for n in form.fields if (v := request.GET.get(n, ""))}
+    filters = {n: v for n in form.fields if (v := request.GET.get(n, ""))}
     context = {
         "form": form,
         "page": page,
-        "is_narrowed": bool(wanted),
-        "older": f"?{urlencode({**wanted, 'page': page.number + 1})}" if page.has_next() else "",
-        "newer": f"?{urlencode({**wanted, 'page': page.number - 1})}"
+        "is_narrowed": bool(filters),
+        "older": f"?{urlencode({**filters, 'page': page.number + 1})}" if page.has_next() else "",
+        "newer": f"?{urlencode({**filters, 'page': page.number - 1})}"
         if page.has_previous()
         else "",
     }

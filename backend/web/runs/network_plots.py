@@ -6,21 +6,21 @@ from statistics import median
 from typing import Any
 
 from backend.domain.probes import NETWORK, PROBES
-from backend.web.runs.spreads import Spread, Spreads, bars, over_time
+from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Plot, PlotRow, thinned
 
 TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label}
 
 
-def network_plots(found: Spreads) -> list[Plot | None]:
+def network_plots(repeats: Spreads) -> list[Plot | None]:
     """One for each thing that was measured, None where it was not."""
-    return [_network(found), _network_over_time(found)]
+    return [_network(repeats), _network_over_time(repeats)]
 
 
-def _network(found: Spreads) -> Plot | None:
+def _network(repeats: Spreads) -> Plot | None:
     """TCP throughput both ways; what UDP and ping found stands in the table."""
-    kept = {v: s for v in TCP if (s := found.get(("net_tcp_bits_per_s", v))) is not None}
+    kept = {v: s for v in TCP if (s := repeats.get(("net_tcp_bits_per_s", v))) is not None}
     if not kept:
         return None
     scale = figures.scale("bits/s", (spread.middle for spread in kept.values()))
@@ -41,14 +41,14 @@ def _network(found: Spreads) -> Plot | None:
         note="Medians as the receiver counts them; whiskers from the lowest to the highest repeat. "
         "Retransmits, jitter, loss and round trips are in the table.",
     )
-    return replace(plot, more_rows=_udp_and_ping(found, len(plot.heads)))
+    return replace(plot, more_rows=_udp_and_ping(repeats, len(plot.heads)))
 
 
-def _stream_words(variant: str, spread: Spread) -> str:
+def _stream_words(variant: str, spread: RepeatSpread) -> str:
     return TCP[variant].format(n=spread.parameters.get("streams", "Several"))
 
 
-def _tcp_columns(kept: Sequence[Spread]) -> dict[str, list[str]]:
+def _tcp_columns(kept: Sequence[RepeatSpread]) -> dict[str, list[str]]:
     retransmits = [
         _middle_text(s.parameters.get("retransmits") for s in spread.samples) for spread in kept
     ]
@@ -61,12 +61,12 @@ def _middle_text(values: Iterable[Any]) -> str:
     return figures.quantity(median(known)) if known else "unknown"
 
 
-def _udp_and_ping(found: Spreads, width: int) -> list[PlotRow]:
+def _udp_and_ping(repeats: Spreads, width: int) -> list[PlotRow]:
     """Rows whose last three cells are jitter, loss and round trip; the others stay empty."""
     rows = []
     for variant, words in {"standard": "to peer", "reverse": "from peer"}.items():
-        jitter = found.get(("net_udp_jitter_ns", variant))
-        loss = found.get(("net_udp_loss_ratio", variant))
+        jitter = repeats.get(("net_udp_jitter_ns", variant))
+        loss = repeats.get(("net_udp_loss_ratio", variant))
         if jitter or loss:
             cells = [
                 _time(jitter.middle) if jitter else "",
@@ -74,7 +74,7 @@ def _udp_and_ping(found: Spreads, width: int) -> list[PlotRow]:
                 "",
             ]
             rows.append(PlotRow(f"UDP, {words}", None, [*[""] * (width - 3), *cells]))
-    trip = found.get(("net_rtt_ns", "standard"))
+    trip = repeats.get(("net_rtt_ns", "standard"))
     if trip:
         lost = trip.parameters.get("loss_ratio")
         cells = ["", _ratio(float(lost)) if lost is not None else "", _time(trip.middle)]
@@ -91,11 +91,11 @@ def _ratio(value: float) -> str:
     return f"{value:.2%}".replace("%", " %")
 
 
-def _network_over_time(found: Spreads) -> Plot | None:
+def _network_over_time(repeats: Spreads) -> Plot | None:
     """TCP throughput in each second, the repeat in the middle of each variant."""
     lines: dict[str, dict[float, float | None]] = {}
     for variant in TCP:
-        spread = found.get(("net_tcp_bits_per_s", variant))
+        spread = repeats.get(("net_tcp_bits_per_s", variant))
         values = list(spread.parameters.get("intervals") or ()) if spread else []
         if spread and len(values) > 1:
             x, (column,) = thinned([float(n + 1) for n in range(len(values))], [values])

@@ -46,7 +46,7 @@ def profile_default(profile: Profile, name: str) -> str:
     return figures.quantity(profile.values[name] / size) if name in profile.values else ""
 
 
-class NumberField(forms.FloatField):
+class ParameterField(forms.FloatField):
     """One number of PARAMETERS within its range, in the unit that is shown."""
 
     def __init__(self, name: str, parameter: RunParameter) -> None:
@@ -140,7 +140,7 @@ class ParameterForm(WriteForm):
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
         for name, parameter in PARAMETERS.items():
-            self.fields[f"{PREFIX}{name}"] = NumberField(name, parameter)
+            self.fields[f"{PREFIX}{name}"] = ParameterField(name, parameter)
         chosen = self["profile"].value()
         if chosen in PROFILES:
             for name in PARAMETERS:
@@ -164,14 +164,14 @@ class ParameterForm(WriteForm):
         return [self[f"{PREFIX}{name}"] for name in PARAMETERS]
 
     @property
-    def places(self) -> Iterable[forms.BoundField]:
+    def target_fields(self) -> Iterable[forms.BoundField]:
         """The fields that say where and at which depths is measured."""
         return [self[name] for name in ("directory", "directories", "device", *LISTS)]
 
     @property
     def is_advanced(self) -> bool:
         """Whether anything was typed below, or is wrong there."""
-        names = [field.name for field in (*self.numbers, *self.places)]
+        names = [field.name for field in (*self.numbers, *self.target_fields)]
         return any(self[name].value() or self[name].errors for name in names)
 
     def chosen_probes(self) -> list[str] | None:

@@ -18,14 +18,14 @@ def run_plots(samples: Iterable[Sample], evidence: Iterable[Evidence]) -> list[P
 
     `evidence` needs `series` of the disk tests only.
     """
-    found = spreads(samples)
-    plots = [*disk_plots(found, evidence), _sustained(found), *network_plots(found)]
+    repeats = spreads(samples)
+    plots = [*disk_plots(repeats, evidence), _sustained(repeats), *network_plots(repeats)]
     return [plot for plot in plots if plot is not None]
 
 
-def _sustained(found: Spreads) -> Plot | None:
+def _sustained(repeats: Spreads) -> Plot | None:
     """The score of each window of the long run."""
-    spread = found.get(("cmips_sustained_ratio", "all"))
+    spread = repeats.get(("cmips_sustained_ratio", "all"))
     parameters = spread.parameters if spread else {}
     windows = [float(value) for value in parameters.get("windows") or ()]
     window_s = float(parameters.get("window_s") or 0)
@@ -52,14 +52,14 @@ def _sustained(found: Spreads) -> Plot | None:
 
 def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]:
     """A strip of dots for each ranking variant with two repeats or more (see charts.strips)."""
-    found = []
+    strips = []
     for (metric, variant), spread in spreads(samples).items():
         is_ranking = metric in METRICS and variant in METRICS[metric].ranking_variants
         if not is_ranking or len(spread.shown) < 2:
             continue
         scale = figures.scale(METRICS[metric].unit, (sample.value for sample in spread.shown))
         middle = scale.shown(spread.middle)
-        found.append(
+        strips.append(
             {
                 "id": f"strip-{metric}-{variant}",
                 "label": METRICS[metric].label,
@@ -82,4 +82,4 @@ def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]
                 f"{figures.figure(middle)} {scale.unit}. All repeats are in the figures above.",
             }
         )
-    return found
+    return strips

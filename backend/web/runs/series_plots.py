@@ -77,7 +77,7 @@ def _throughput(series: Series) -> Plot | None:
         for name, column in zip(names, columns, strict=True)
     ]
     most = {mark.label: max(v for v in mark.values if v is not None) for mark in marks}
-    told = ", ".join(
+    peaks = ", ".join(
         f"{label} up to {figures.figure(value)} {scale.unit}" for label, value in most.items()
     )
     return Plot(
@@ -88,7 +88,7 @@ def _throughput(series: Series) -> Plot | None:
         x=x,
         y=Axis(scale.unit),
         marks=marks,
-        summary=f"Lines of throughput over {x[-1]:.0f} seconds: {told}.",
+        summary=f"Lines of throughput over {x[-1]:.0f} seconds: {peaks}.",
     )
 
 
@@ -101,7 +101,7 @@ def rate_scale(values: Iterable[float]) -> figures.UnitScale:
 
 
 @dataclass(frozen=True)
-class Trace:
+class StripTrace:
     """One line of a strip: its name, its newest value in words, and its path in SVG."""
 
     label: str
@@ -117,7 +117,7 @@ class Strip:
     label: str
     top: str
     """What its upper edge stands for."""
-    traces: Sequence[Trace]
+    traces: Sequence[StripTrace]
 
     @property
     def summary(self) -> str:
@@ -132,7 +132,9 @@ def live_strips(series: Series | None) -> list[Strip]:
     strips = []
     if ratios := _known(series, RATIOS):
         traces = [
-            Trace(RATIOS[n], _percent(_last(series[n])), path(_times(series), series[n], 1.0), tone)
+            StripTrace(
+                RATIOS[n], _percent(_last(series[n])), path(_times(series), series[n], 1.0), tone
+            )
             for tone, n in enumerate(ratios)
         ]
         strips.append(Strip("CPU", "100 %", traces))
@@ -141,7 +143,7 @@ def live_strips(series: Series | None) -> list[Strip]:
         scale = rate_scale([most])
         top = most or 1.0
         traces = [
-            Trace(RATES[n], _rate(_last(series[n])), path(_times(series), series[n], top), t)
+            StripTrace(RATES[n], _rate(_last(series[n])), path(_times(series), series[n], top), t)
             for t, n in enumerate(rates)
         ]
         strips.append(
@@ -160,13 +162,13 @@ def live_rows(series: Series) -> list[list[str]]:
     """The strips' figures, newest first: seconds, ratios in percent, rates in MB/s."""
     columns = [*RATIOS, *RATES]
     rows = []
-    for place in range(len(series.get(TIME, ())) - 1, -1, -1):
-        cells = [_at(series.get(name, ()), place) for name in columns]
+    for index in range(len(series.get(TIME, ())) - 1, -1, -1):
+        cells = [_at(series.get(name, ()), index) for name in columns]
         shown = [
             "" if v is None else figures.figure(v * 100 if n in RATIOS else v / 1e6)
             for n, v in zip(columns, cells, strict=True)
         ]
-        rows.append([figures.quantity(_at(series[TIME], place)), *shown])
+        rows.append([figures.quantity(_at(series[TIME], index)), *shown])
     return rows
 
 
@@ -193,8 +195,8 @@ def path(x: Sequence[float], values: Values, top: float) -> str:
     return " ".join(parts)
 
 
-def _at(values: Values, place: int) -> float | None:
-    return values[place] if place < len(values) else None
+def _at(values: Values, index: int) -> float | None:
+    return values[index] if index < len(values) else None
 
 
 def _last(values: Values) -> float | None:

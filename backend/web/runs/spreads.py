@@ -12,7 +12,7 @@ from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 
 @dataclass(frozen=True)
-class Spread:
+class RepeatSpread:
     """The repeats of one variant: those that count, and all that nobody left out."""
 
     samples: Sequence[Sample]
@@ -34,20 +34,20 @@ class Spread:
         return dict(nearest.parameters)
 
 
-Spreads = Mapping[tuple[str, str], Spread]
+Spreads = Mapping[tuple[str, str], RepeatSpread]
 
 
-def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], Spread]:
+def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], RepeatSpread]:
     """Samples by metric and variant, where a person left any in."""
     groups: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
         if not sample.excluded_reason:
             groups.setdefault((sample.metric, sample.variant), []).append(sample)
-    return {key: Spread(counted_repeats(group)[0], group) for key, group in groups.items()}
+    return {key: RepeatSpread(counted_repeats(group)[0], group) for key, group in groups.items()}
 
 
 def bars(
-    label: str, spread: Sequence[Spread | None], tone: int, scale: figures.UnitScale | None = None
+    label: str, spread: Sequence[RepeatSpread | None], tone: int, scale: figures.UnitScale | None = None
 ) -> Mark:
     """Bars of medians; whiskers from the lowest to the highest where a test was repeated."""
     shown = scale.shown if scale else float
@@ -74,7 +74,7 @@ def over_time(
     if len(x) < 2:
         return None
     marks = [Mark(label, [scale.shown(line.get(t)) for t in x]) for label, line in lines.items()]
-    told = ", ".join(f"{m.label} up to {figures.figure(most(m.values))}" for m in marks)
+    peaks = ", ".join(f"{m.label} up to {figures.figure(most(m.values))}" for m in marks)
     return Plot(
         id=id,
         title=title,
@@ -83,7 +83,7 @@ def over_time(
         x=x,
         y=Axis(scale.unit),
         marks=marks,
-        summary=f"Lines over {x[-1]:.0f} seconds, in {scale.unit}: {told}.",
+        summary=f"Lines over {x[-1]:.0f} seconds, in {scale.unit}: {peaks}.",
         note=note,
     )
 

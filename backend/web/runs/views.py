@@ -42,8 +42,8 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
     redaction = redaction_for(request.user, run)
     view = run_view(run, redaction)
     samples = lines.sample_lines(view.samples)
-    told = list(run.events.filter(kind__in=[UNAVAILABLE, *EVENT_TONES]))
-    unavailable = [redaction.message(event.detail) for event in told if event.kind == UNAVAILABLE]
+    events = list(run.events.filter(kind__in=[UNAVAILABLE, *EVENT_TONES]))
+    unavailable = [redaction.message(event.detail) for event in events if event.kind == UNAVAILABLE]
     results = lines.result_lines(samples)
     context = {
         "run": run,
@@ -57,7 +57,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "cost": cost_words(view.cost),
         "notes": [
             (EVENT_TONES[e.kind], redaction.message(e.detail))
-            for e in told
+            for e in events
             if e.kind in EVENT_TONES
         ],
         "unavailable": unavailable,
@@ -112,9 +112,11 @@ def cost_words(cost: object) -> str:
     if not isinstance(cost, Mapping) or cost.get("so_far") is None:
         return ""
     currency = cost.get("currency") or ""
-    told = f"cost so far {figures.figure(float(cost['so_far']))} {currency}".strip()
+    so_far = f"cost so far {figures.figure(float(cost['so_far']))} {currency}".strip()
     cap = cost.get("cap")
-    return f"{told} of at most {figures.quantity(float(cap))} {currency}".strip() if cap else told
+    return (
+        f"{so_far} of at most {figures.quantity(float(cap))} {currency}".strip() if cap else so_far
+    )
 
 
 @readable

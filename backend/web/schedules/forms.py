@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from django import forms
 
 from backend.benchmarks.models import Campaign
-from backend.benchmarks.selectors.schedules import Recurrence, Window
+from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
 from backend.web.shared.forms import WriteForm, text
 
 UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))
@@ -76,11 +76,11 @@ class ScheduleForm(WriteForm):
             cron=data["cron"] if is_cron else None,
             every_s=None if is_cron else int(data["every"]) * int(data["every_unit"] or 3600),
             time_zone=data["time_zone"],
-            window=None if begin is None or end is None else Window(begin, end),
+            window=None if begin is None or end is None else StartWindow(begin, end),
         )
 
 
 def time_zones() -> list[str]:
     """Zones offered for completion: those of places, and UTC."""
-    places = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Pacific/")
-    return ["UTC", *sorted(zone for zone in available_timezones() if zone.startswith(places))]
+    continents = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Pacific/")
+    return ["UTC", *sorted(zone for zone in available_timezones() if zone.startswith(continents))]

@@ -34,11 +34,11 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
     workspace = default_workspace()
     campaigns = list(campaigns_of(DEFAULT_WORKSPACE))
     is_admin = may(request, Scope.ADMIN)
-    wanted = {"campaign": request.GET.get("campaign", "")}
+    preset = {"campaign": request.GET.get("campaign", "")}
     return {
         "schedules": [(one, schedule_times(one, 1)) for one in schedules_visible(workspace)],
         "campaigns": campaigns,
-        "form": ScheduleForm(campaigns=campaigns, initial=wanted),
+        "form": ScheduleForm(campaigns=campaigns, initial=preset),
         "zones": time_zones(),
         "may_run": may(request, Scope.RUN),
         "is_admin": is_admin,
@@ -98,9 +98,9 @@ def schedule_preview(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("schedules"))
     errors = [
         (form[name].label if name in form.fields else "", error)
-        for name, found in form.errors.items()
+        for name, errors in form.errors.items()
         if name != "campaign"
-        for error in found
+        for error in errors
     ]
     context = {"times": times, "preview_errors": errors}
     return render(request, "schedules/_preview.html", context)

@@ -5,7 +5,7 @@ import pytest
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import inventory
 from backend.domain.parsing.inventory import Dimm
-from backend.domain.parsing.inventory_devices import Directory, Disk, Interface, Raid
+from backend.domain.parsing.inventory_devices import BlockDisk, Directory, Interface, Raid
 
 GIB = 1024**3
 
@@ -179,7 +179,7 @@ def test_inventory_has_more_fields_in_its_second_version(recorded):
     assert facts.interfaces == (Interface("eth0", 1400, None, "virtio_net"),)
     assert (facts.mtu, facts.scheduler) == (1400, "mq-deadline")
     assert facts.disks == (
-        Disk(
+        BlockDisk(
             name="vda",
             size_bytes=274877906944,
             model=None,

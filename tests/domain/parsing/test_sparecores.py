@@ -6,7 +6,7 @@ import pytest
 
 from backend.domain.parsing.prices import NoPrice
 from backend.domain.parsing.sparecores import (
-    Quote,
+    ListedPrice,
     is_ordered,
     moment,
     provider,
@@ -269,5 +269,5 @@ def test_purchase_models_are_never_merged():
 
 def test_newest_price_counts_when_a_zone_is_doubled():
     [one] = settled(zones("ONDEMAND", ("a", 0.1, 22), ("a", 0.2, 20)))
-    assert isinstance(one, Quote)
+    assert isinstance(one, ListedPrice)
     assert one.price.amount == Decimal("0.1")
