@@ -33,32 +33,22 @@ TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 # What is still to be renamed; nothing may be added.
 NOT_YET_NAMES: tuple[str, ...] = (
-    "backend/benchmarks",
     "backend/catalog",
-    "backend/domain/parsing",
     "backend/domain/pricing",
     "backend/providers",
     "backend/rankings",
     "backend/scenarios",
     "backend/web",
-    "workers/engine",
-    "workers/management",
     "workers/pricelists",
-    "workers/remote",
 )
 NOT_YET_TEXTS: tuple[str, ...] = (
-    "backend/benchmarks",
     "backend/catalog",
-    "backend/domain/parsing",
     "backend/domain/pricing",
     "backend/providers",
     "backend/rankings",
     "backend/scenarios",
     "backend/web",
-    "workers/engine",
-    "workers/management",
     "workers/pricelists",
-    "workers/remote",
 )
 NOT_YET_CLASSES = {
     "Answer",

@@ -314,7 +314,7 @@ def test_failure_of_a_late_worker_does_not_count_for_the_feed(price_server):
 def test_feed_is_given_back_as_it_was_when_the_process_is_to_end(price_server):
     feed = enable("linode")
     wanted = iter([True, True, True, False])
-    assert fetching.fetch_due(is_wanted=lambda: next(wanted, False)) == 1
+    assert fetching.fetch_due(is_needed=lambda: next(wanted, False)) == 1
     due = feed.next_due_at
     feed.refresh_from_db()
     assert (feed.lease_until, feed.failures, feed.last_error) == (None, 0, "")

@@ -113,7 +113,7 @@ class Pump:
     def _fetch(self) -> None:
         try:
             while not self._stop.is_set():
-                fetching.fetch_due(is_wanted=lambda: not self._stop.is_set())
+                fetching.fetch_due(is_needed=lambda: not self._stop.is_set())
                 self._stop.wait(settings.FETCH_LOOK_S)
         finally:
             connection.close()

@@ -66,15 +66,15 @@ FX_PROVIDER = "ecb"
 Report = ImportReport | RatesReport
 
 
-def fetch_due(*, is_wanted: Callable[[], bool] = lambda: True) -> int:
+def fetch_due(*, is_needed: Callable[[], bool] = lambda: True) -> int:
     """Read every list that is due, one after the other; returns how many were tried."""
     tried = 0
-    pause = Patience(BUDGET_S, is_wanted)
+    pause = Patience(BUDGET_S, is_needed)
     with _alone() as is_alone:
         while is_alone and pause.is_left and (claim := feed_claim()) is not None:
             tried += 1
             try:
-                _read(claim, Patience(FETCH_S, is_wanted), is_conditional=True)
+                _read(claim, Patience(FETCH_S, is_needed), is_conditional=True)
             except FetchError:
                 pass  # on the feed, and logged
             except (Cancelled, ClaimLost) as why:

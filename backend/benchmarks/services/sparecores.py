@@ -127,7 +127,7 @@ class _Catalog:
         quotes = self._quotes(self.file.rows("server_price", vendor_id), types, regions)
         self.report.counts["prices"] += sum(map(len, quotes.values()))
         made = collection_record(
-            told=Collection(
+            collection=Collection(
                 provider=provider(vendor_id),
                 provider_name=text(vendor, "name"),
                 kind=FEED_KIND,

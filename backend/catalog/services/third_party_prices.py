@@ -54,18 +54,18 @@ class Recorded:
 
 
 @transaction.atomic
-def collection_record(*, told: Collection) -> Recorded:
+def collection_record(*, collection: Collection) -> Recorded:
     """Take over a collection; the same one again changes nothing.
 
     Its prices that are not told any more are stale. Offers of others keep their own figures.
     """
-    maker = provider_get(slug=told.provider, name=told.provider_name)
+    maker = provider_get(slug=collection.provider, name=collection.provider_name)
     # Two lists of one provider make the same offers.
     Provider.objects.select_for_update(no_key=True).get(pk=maker.pk)
-    feed = feed_get(provider=told.provider, kind=told.kind)
+    feed = feed_get(provider=collection.provider, kind=collection.kind)
     made = Recorded()
-    for code in sorted({*told.types, *told.quotes, *_stored(feed)}):
-        _record(told, feed, code, made)
+    for code in sorted({*collection.types, *collection.quotes, *_stored(feed)}):
+        _record(collection, feed, code, made)
     if any(count for name, count in made.counts.items() if name in CHANGES):
         data_version_bump()
         PriceFeed.objects.filter(pk=feed.pk).update(changed_at=clock.now())
