@@ -47,7 +47,10 @@ def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], RepeatSpread]:
 
 
 def bars(
-    label: str, spread: Sequence[RepeatSpread | None], tone: int, scale: figures.UnitScale | None = None
+    label: str,
+    spread: Sequence[RepeatSpread | None],
+    tone: int,
+    scale: figures.UnitScale | None = None,
 ) -> Mark:
     """Bars of medians; whiskers from the lowest to the highest where a test was repeated."""
     shown = scale.shown if scale else float
