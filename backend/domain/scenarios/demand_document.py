@@ -25,7 +25,6 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.document_values import (
     CV,
     MOST_SEED,
-    MOST_SERVERS,
     MOST_UNITS,
     OWN,
     UNIT,
@@ -109,42 +108,18 @@ class HorizonDocument(Document):
             yield "step_s", error.detail
 
 
-class _WindowDocument(Document):
+class DemandWindow(Document):
+    """Hours of the day at another level."""
+
     from_s: Annotated[int, Clock("Begin, local time", "HH:MM", label="From", high_s=DAY_S - 1)] = (
         Field(alias="from")
     )
     to_s: Annotated[int, Clock("End; not after from: on the next day", "HH:MM", label="To")] = (
         Field(alias="to")
     )
-
-
-class DemandWindow(_WindowDocument):
-    """Hours of the day at another level."""
-
     level: Annotated[
         Decimal,
         UnitNumber("In place of the base, also when lower", UNIT, label="Level", high=MOST_UNITS),
-    ]
-    weekdays: Annotated[
-        frozenset[int], Weekdays("On which it begins, 0 = Monday; by default all", label="Weekdays")
-    ] = EVERY_DAY
-
-    @property
-    def window(self) -> LevelWindow:
-        return LevelWindow(self.from_s, self.to_s, self.level, self.weekdays)
-
-
-class PolicyWindow(_WindowDocument):
-    """Hours of the day with another number of servers."""
-
-    level: Annotated[
-        Decimal,
-        UnitNumber(
-            "In place of the base, also when lower",
-            "servers",
-            label="Level",
-            high=str(MOST_SERVERS),
-        ),
     ]
     weekdays: Annotated[
         frozenset[int], Weekdays("On which it begins, 0 = Monday; by default all", label="Weekdays")

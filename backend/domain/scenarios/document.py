@@ -6,7 +6,7 @@ plain ones by whoever knows the catalog, before the document is read.
 """
 
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -19,15 +19,13 @@ from backend.domain.documents.values import (
     Version,
     WholeNumber,
     Word,
-    Zone,
 )
 from backend.domain.pricing.billing.lifetimes import CALENDAR
-from backend.domain.scenarios.demand_document import DemandDocument, HorizonDocument, PolicyWindow
+from backend.domain.scenarios.demand_document import DemandDocument, HorizonDocument
 from backend.domain.scenarios.document_values import (
     CV,
     MOST_OPTIONS,
     MOST_SEED,
-    MOST_SERVERS,
     OPTIMAL,
     OWN,
     UNIT,
@@ -37,21 +35,10 @@ from backend.domain.scenarios.document_values import (
     Count,
     Float,
     Ratio,
-    Seconds,
     Tiers,
 )
+from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.price_document import ServerPriceDocument
-
-POLICIES = (
-    "perfect",
-    "fixed",
-    "scheduled",
-    "hpa",
-    "cluster_autoscaler",
-    "target_tracking",
-    "step",
-    "predictive",
-)
 
 
 class CapacityDocument(Document):
@@ -97,155 +84,6 @@ class CapacityDocument(Document):
             yield "metric", "a score needs the catalog of offers"
         if self.units_per_score is not None:
             yield "units_per_score", "a score needs the catalog of offers"
-
-
-class Policy(Document):
-    """How servers follow the demand. Which fields count depends on the kind."""
-
-    switch: ClassVar[str] = "kind"
-
-    kind: Annotated[
-        str, Word("Which rule starts and ends servers", label="Policy", choices=POLICIES)
-    ] = "perfect"
-    min_servers: Annotated[
-        int,
-        WholeNumber(
-            "Least of the whole fleet", "servers", label="Fewest servers", high=MOST_SERVERS
-        ),
-    ] = Field(0, alias="min")
-    max_servers: Annotated[
-        int | None,
-        WholeNumber(
-            "Most of the whole fleet; by default none",
-            "servers",
-            label="Most servers",
-            high=MOST_SERVERS,
-        ),
-    ] = Field(None, alias="max")
-    quota: Annotated[
-        int | None,
-        WholeNumber(
-            "Most elastic ones that the provider gives; by default none",
-            "servers",
-            label="Quota of elastic servers",
-            high=MOST_SERVERS,
-        ),
-    ] = None
-    warmup_s: Annotated[
-        float,
-        Seconds(
-            "From launch to service; billed",
-            label="Start of a server",
-            source=f"{OWN}: at once. Measured starts: see the metric boot_time_s",
-        ),
-    ] = 0.0
-    lag_s: Annotated[
-        float,
-        Seconds(
-            "How old the demand is that the rule sees",
-            label="Lag of the measurement",
-            source=f"{OWN}: none. Metrics of providers come every 60 s",
-        ),
-    ] = 0.0
-    count: Annotated[
-        int,
-        WholeNumber(
-            "Servers",
-            "servers",
-            label="Servers",
-            when=("fixed",),
-            is_needed=True,
-            high=MOST_SERVERS,
-        ),
-    ] = 0
-    time_zone: Annotated[
-        str, Zone("Wall clock of the windows", label="Time zone", when=("scheduled",))
-    ] = "UTC"
-    base: Annotated[
-        Fraction,
-        Number(
-            "Outside the windows",
-            "servers",
-            label="Servers outside the windows",
-            when=("scheduled",),
-            high=str(MOST_SERVERS),
-        ),
-    ] = ZERO
-    windows: Annotated[
-        tuple[PolicyWindow, ...],
-        Many("Hours of the day at another level; the highest wins", when=("scheduled",), high=200),
-    ] = ()
-    out_window_s: Annotated[
-        float,
-        Seconds(
-            "The need must have been there so long before servers start",
-            label="Window before servers start",
-            when=("hpa",),
-            source="Kubernetes: no stabilisation when scaling up",
-        ),
-    ] = 0.0
-    in_window_s: Annotated[
-        float,
-        Seconds(
-            "… and away so long before they end",
-            label="Window before servers end",
-            when=("hpa",),
-            source="Kubernetes: stabilisation of 300 s when scaling down",
-        ),
-    ] = 300.0
-    out_delay_s: Annotated[
-        float,
-        Seconds(
-            "The need must have been there so long before servers start",
-            label="Wait before servers start",
-            when=("cluster_autoscaler",),
-            source="Cluster Autoscaler: at once",
-        ),
-    ] = 0.0
-    in_delay_s: Annotated[
-        float,
-        Seconds(
-            "… and away so long before they end",
-            label="Wait before servers end",
-            when=("cluster_autoscaler",),
-            source="Cluster Autoscaler: unneeded for 10 minutes",
-        ),
-    ] = 600.0
-    target: Annotated[
-        Fraction,
-        Ratio(
-            "Use that is aimed at; by default the target utilisation",
-            is_derived=True,
-            label="Target of the policy",
-            when=("target_tracking", "step"),
-            is_above=True,
-        ),
-    ] = Fraction(1)
-    cooldown_s: Annotated[
-        float,
-        Seconds(
-            "Pause after a change",
-            label="Cool-down",
-            when=("target_tracking", "step"),
-            source="EC2 Auto Scaling: default cooldown of 300 s",
-        ),
-    ] = 300.0
-    in_below: Annotated[
-        Fraction,
-        Ratio(
-            "One server fewer below this use",
-            label="One server fewer below",
-            when=("step",),
-            source=OWN,
-        ),
-    ] = Fraction(2, 5)
-    lead_s: Annotated[
-        float, Seconds("How far ahead the need is known", label="Known ahead", when=("predictive",))
-    ] = 0.0
-
-    def faults(self) -> Faults:
-        if self.max_servers is not None and self.min_servers > self.max_servers:
-            yield "min", f"{self.min_servers} is above max, {self.max_servers}"
 
 
 class Extras(Document):
@@ -338,9 +176,6 @@ class OptionDocument(Document):
                 and part.price.billing != "per_second"
             ):
                 yield f"parts/{index}/price/billing", "beside reservations per_second is needed"
-
-
-# --- the whole ------------------------------------------------------------------------------------
 
 
 class ContractDocument(Document):

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.pricing.billing.terms import Terms
-from backend.domain.scenarios.document import Extras, Policy, Uncertainty
+from backend.domain.scenarios.document import Extras, Uncertainty
+from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.steps import Steps
 
 

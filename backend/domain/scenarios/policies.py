@@ -14,8 +14,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.scenarios.document import Policy
 from backend.domain.scenarios.needed import needed
+from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.scan import (
     Servers,
     clamped,

@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.scenarios.demand_document import PolicyWindow
-from backend.domain.scenarios.document import Policy
 from backend.domain.scenarios.lives import Lives, lives
 from backend.domain.scenarios.model import OptionPart, ScenarioInput
 from backend.domain.scenarios.needed import needed
 from backend.domain.scenarios.policies import REMEMBERING, Load, desired_servers
+from backend.domain.scenarios.policy_document import Policy, PolicyWindow
 from backend.domain.scenarios.scan import Servers, sliding_min
 from backend.domain.scenarios.service import Service, served
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from backend.domain.scenarios.document import POLICIES
 from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.policy_document import POLICIES
 from backend.domain.scenarios.results import outcome
 from backend.domain.scenarios.service import unserved
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
