@@ -80,6 +80,7 @@ def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
         except SealBroken:
             rotated.broken.append(str(stored.pk))
             return
+        # A row that changed meanwhile is read again, so no newer secret is overwritten.
         if row.filter(**{name: value}).update(**{name: wrapped}):
             rotated.rewrapped += 1
             return

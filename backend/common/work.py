@@ -113,6 +113,7 @@ def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
 
 
 def _deadline(limit_s: int, advice: str) -> Check:
+    # Not the wall clock, which may be set.
     until = time.monotonic() + limit_s
 
     def check() -> None:

@@ -120,6 +120,7 @@ def _filled(
     bottlenecks: list[str | None] = [None] * len(flows)
     while any(rate is None for rate in rates):
         check()
+        # All rates rise alike until a link is full or a flow has what it asks for.
         full_at = _full_levels(capacities, flows, rates)
         demands = [
             _exact(flow.demand_bytes_per_s)

@@ -144,6 +144,7 @@ def monthly_cost(
         # A spare costs what one server of the set does, with its share of everything else.
         shelved = spares * bought / hardware.servers
         watts = sum((item.count * item.watts for item in hardware.items), Decimal(0))
+        # Spares are switched off, so they cost capital and no energy.
         energy_kwh = hardware.pue * watts * hours_per_month / WATTS_PER_KILOWATT
         residual = (bought + shelved) * hardware.residual_ratio
         whole = _set_breakdown(hardware, bought, shelved, residual, energy_kwh)
@@ -169,6 +170,7 @@ def _set_breakdown(
 ) -> CostBreakdown:
     """To be called in the context EXACT."""
     worth = annuity(hardware.discount_rate_per_year, hardware.life_months)
+    # The residual value comes at the end of the life: it is worth less today.
     today = _monthly_discount(hardware.discount_rate_per_year) ** hardware.life_months
     return CostBreakdown(
         capital=bought / worth,
@@ -176,6 +178,7 @@ def _set_breakdown(
         residual=-residual * today / worth,
         energy=energy_kwh * hardware.energy_price_per_kwh,
         space=hardware.rack_units * hardware.rack_price_per_unit_month,
+        # Support is paid for machines in use, not for spares.
         support=bought * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
         staff=hardware.staff_hours_per_month * hardware.staff_price_per_hour,
         network=hardware.network_price_per_month,
@@ -215,6 +218,7 @@ def spares_needed(
     """
     with localcontext(EXACT):
         under_repair = servers * annual_failure_rate * repair_days / DAYS_PER_YEAR
+        # Each term of the Poisson sum follows from the one before, so no factorial grows large.
         term = (-under_repair).exp()
         covered, spares = term, 0
         while covered < service_level:

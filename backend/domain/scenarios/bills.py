@@ -65,6 +65,7 @@ def hour_ceil_cap(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Hours begun from the launch, in the month in which each starts, up to `cap` a life."""
     if terms.cap is None:
         raise InvalidValue("cap", "a monthly cap is needed")
+    # The hours that cost no more than the cap; beyond them the cap is paid instead.
     most_hours = min(MOST_HOURS, int(terms.cap / terms.price))
     hours = np.zeros(lives.slots + 1)
     capped = np.zeros(lives.slots + 1)
@@ -74,6 +75,7 @@ def hour_ceil_cap(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
         begun = np.maximum(0, _ceiling(until, HOUR_S) - before)
         is_capped = begun > most_hours
         capped += np.bincount(lives.slot, is_capped, lives.slots + 1)
+        # Each launch is a new server at these providers, so a cap counts for one life alone.
         hours += np.bincount(lives.slot, np.where(is_capped, 0, begun), lives.slots + 1)
     pairs = zip(hours[1:].tolist(), capped[1:].tolist(), strict=True)
     return [int(full) * terms.price + int(over) * terms.cap for full, over in pairs]
@@ -87,6 +89,7 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     paid = np.zeros(lives.slots + 1, dtype=np.int64)
     for start_s, end_s in months(horizon, convention):
         is_used = (lives.start_s < end_s) & (lives.end_s > start_s)
+        # A month that is paid serves later launches of the slot too.
         paid[np.unique(lives.slot[is_used])] += 1
     return [int(count) * terms.price for count in paid[1:]]
 
@@ -145,6 +148,7 @@ def _used_by_month(
     lives: Lives, horizon: Horizon, terms: Terms, parts: int
 ) -> list[tuple[Whole, int]]:
     """For each month the parts of a second that each slot ran, and the seconds that it has."""
+    # Python's whole numbers do not overflow; they are slower and seldom needed.
     kind = np.int64 if parts < MOST_PARTS else object
     by_month = []
     for start_s, end_s in months(horizon, terms.month_convention):
@@ -185,6 +189,7 @@ def savings(used: "Usage", terms: Terms) -> Fraction:
     """A commitment of money per hour, used or not; the rest at the list price."""
     if not 0 <= terms.discount < 1:
         raise InvalidValue("discount", f"{terms.discount} is not in [0, 1)")
+    # The commitment is counted at discounted prices, use beyond it at list prices.
     rest = 1 - terms.discount
     # Per second of the hour that lies in the horizon: seconds of use that the commitment pays.
     paid = terms.commit_per_hour / (terms.price * rest)

@@ -47,6 +47,7 @@ def by_price(scenario: ScenarioInput, one: OptionOutcome) -> dict[Hashable, Frac
     """What an option pays at each price."""
     option = decided(one)
     paid: dict[Hashable, Fraction] = {}
+    # The engine bills a fleet as a whole: what always runs is known, the rest is elastic.
     rest = one.fleet.compute
     for part in option.parts:
         if isinstance(part.count, int):
@@ -68,6 +69,7 @@ def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iter
         slope = paid_a.get(key, Fraction(0)) - paid_b.get(key, Fraction(0))
         if not slope or part.price.billing not in LINEAR:
             continue
+        # total(f) = total + (f − 1) · paid for each option; equal totals give f.
         factor = 1 - (a.total - b.total) / slope
         if factor > 0:
             price = part.price

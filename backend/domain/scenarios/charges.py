@@ -53,6 +53,7 @@ def charged(
 
     Reservations beside elastic servers are no servers: they pay what they cover of their use.
     """
+    # One use is billed under both prices together: the parts cannot be added up.
     if base is not None and elastic is not None and base.price.billing == RESERVED:
         return _covered(base.price, count, elastic.price, lived, horizon)
     charges = Charges()
@@ -172,6 +173,7 @@ def _term_left(horizon: Horizon, term_months: int) -> Fraction:
 
 
 def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
+    # Paid upfront and linear over the term: what lies behind the moment is a prepayment.
     amount = {RESERVED: price.terms.upfront, PURCHASE: price.purchase_total}.get(price.billing)
     return count * amount * _term_left(horizon, price.terms.term_months) if amount else ZERO
 

@@ -46,6 +46,7 @@ def exposure(hazard_per_month: Fraction, horizon_months: int, minimum_months: in
         raise InvalidValue("/contract/minimum_months", detail)
     alive = [(1 - hazard_per_month) ** t for t in range(horizon_months)]
     bound = min(minimum_months, horizon_months)
+    # What a contract owes after the horizon is owed whether or not the project runs.
     beyond = max(0, minimum_months - horizon_months)
     paid = bound + beyond + sum(alive[bound:], Fraction(0))
     return Exposure(sum(alive, Fraction(0)), paid)
@@ -68,6 +69,7 @@ def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, An
             bound += base_cost(part.price, part.count, scenario.steps.horizon)
             minimum = max(minimum, _minimum(scenario, part))
     expected = exposure(scenario.hazard_per_month, months, minimum)
+    # What no contract binds ends with the project.
     free = one.total - bound
     return {
         "minimum_months": minimum,

@@ -72,4 +72,5 @@ def _noise(spread: float, seed: int, count: int) -> Values:
     """Log-normal factors of mean 1 and the coefficient of variation given."""
     sigma = float(np.sqrt(np.log1p(spread**2)))
     drawn = np.random.default_rng(seed).standard_normal(count)
+    # Without − σ²/2 the median would be 1 and the mean above it.
     return np.exp(sigma * drawn - sigma**2 / 2)

@@ -141,6 +141,7 @@ def _optimal(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> in
         _check_tries(most, lived.count if burst.price.billing == SAVINGS else 1)
         burst_of = _beyond(burst.price, lived, horizon)
     else:
+        # Servers of other sizes or policies that remember: each count has its own trajectory.
         most = max(most, peak_count(scenario, base))
         _check_tries(most, scenario.steps.count * pace(scenario.policy.kind))
 
@@ -171,6 +172,7 @@ def _beyond(price: Price, lived: Lives, horizon: Horizon) -> Callable[[int], Fra
     if price.billing == SAVINGS:
 
         def of_newer(count: int) -> Fraction:
+            # Servers end newest first, so a base is the oldest slots.
             newer = lived.slot > count
             kept = Lives(lived.slot[newer], lived.start_s[newer], lived.end_s[newer])
             return cost(price, kept, horizon)

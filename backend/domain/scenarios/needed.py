@@ -9,7 +9,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.scan import Servers
 
 BLOCK = 16_384  # steps at a time: the buffers then stay in the processor's cache
-SLACK = 1e-9
+SLACK = 1e-9  # so that float noise above a whole number starts no further server
 NEAR = 1e-12
 """A float quotient this close to a whole number, as a share of it, is looked at exactly."""
 MOST_SERVERS = 1_000_000

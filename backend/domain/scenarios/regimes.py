@@ -52,6 +52,7 @@ def _row(scenario: ScenarioInput, shape: float) -> RegimeRow:
     moved = values
     if shape != 1.0:
         moved = np.maximum(0.0, mean + shape * (values - mean))
+        # Cutting below zero raises the mean: scaling keeps the same demand in every row.
         moved *= mean / (float(moved.mean()) or 1.0)
     shaped = replace(scenario, demand=replace(scenario.demand, values=moved))
     cells = [_cell(shaped, factor) for factor in PRICES]

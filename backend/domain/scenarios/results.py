@@ -116,5 +116,6 @@ def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
 
 def money(amount: Fraction) -> str:
     """An exact amount as a decimal string, rounded once to 6 decimals, half to even."""
+    # 60 digits, so that the quotient is cut far behind the digit that is rounded.
     whole = _EXACT.divide(Decimal(amount.numerator), Decimal(amount.denominator))
     return format(whole.quantize(CENTS, rounding=ROUND_HALF_EVEN, context=_EXACT), "f")

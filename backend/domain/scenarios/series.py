@@ -38,6 +38,7 @@ def series(
     outcomes = [outcome(scenario, option) for option in scenario.options]
     missing = [_missing(scenario, one.fleet) for one in outcomes]
     steps = scenario.steps
+    # Rounded up: there are at most as many points as asked for.
     width = -(-steps.count // max(1, most_points))
     starts = steps.instants()[::width].tolist()
     bills = [list(_monthly(scenario, one)) for one in outcomes]

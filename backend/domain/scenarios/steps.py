@@ -64,6 +64,7 @@ def offsets(time_zone: str, start_s: int, end_s: int) -> list[tuple[int, int, in
     spans: list[tuple[int, int, int]] = []
     at_s, offset_s = start_s, _offset_s(zone, start_s)
     for day_s in [*range(start_s + DAY_S, end_s, DAY_S), end_s]:
+        # Zones change their offset at most once a day, so a look a day misses none.
         later_offset_s = _offset_s(zone, day_s)
         if later_offset_s != offset_s:
             change_s = _change_s(zone, day_s - DAY_S, day_s, later_offset_s)

@@ -15,7 +15,7 @@ from backend.domain.scenarios.scan import Servers, sliding_min
 from backend.domain.scenarios.service import Service, served
 
 ZERO = Fraction(0)
-DIGITS = 14  # of which a float is sure
+FLOAT_SAFE_DIGITS = 14  # a float of these reads back as the same decimal
 MOST_KEPT = 4
 """Trajectories kept of a scenario; options that share one stand side by side as a rule."""
 
@@ -89,7 +89,7 @@ def _desired(scenario: ScenarioInput, units: Fraction, count: int, base_units: F
 
 def _left(demand: NDArray[np.float64], carried: float) -> NDArray[np.float64]:
     """Demand beyond what is carried, as the decimals would have it: 3.3 − 1.1 is 2.2."""
-    digits = DIGITS - int(np.ceil(np.log10(max(1.0, float(demand.max()), carried))))
+    digits = FLOAT_SAFE_DIGITS - int(np.ceil(np.log10(max(1.0, float(demand.max()), carried))))
     return np.asarray(np.round(np.maximum(0.0, demand - carried), max(0, digits)), dtype=np.float64)
 
 
@@ -127,4 +127,5 @@ def _quoted(running: Servers, policy: Policy) -> Servers:
 
 def _serving(running: Servers, scenario: ScenarioInput) -> Servers:
     """Servers in service: those that have run for the warm-up; the newest end first."""
+    # LIFO: who is up now and was up at every step of the warm-up has finished it.
     return sliding_min(running, scenario.steps.of(scenario.policy.warmup_s) + 1)

@@ -77,6 +77,7 @@ def price_key(part: OptionPart) -> Hashable:
 
 def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
     """The draws; the same seed gives the same ones."""
+    # The order of the draws below is a part of the seed: another one gives other results.
     random = np.random.default_rng(spreads.seed)
     parts = [part for option in scenario.options for part in option.parts]
 
@@ -93,6 +94,7 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
 
 def sigma(cv: float) -> float:
     """Standard deviation of the logarithm of a log-normal factor."""
+    # Of a log-normal factor cv² = exp(σ²) − 1.
     return float(np.sqrt(np.log1p(cv**2)))
 
 
@@ -115,6 +117,7 @@ def curve(
     outcomes = [
         one if ratio == 1 else outcome(_scaled(scenario, ratio), option) for ratio in ratios
     ]
+    # Always-on servers cost the same at any demand, so only the rest follows the ratio.
     base = _base_cost(scenario, option)
     return Curve(
         ratio=ratios,
@@ -150,6 +153,7 @@ def spread(
     ratio = drawn.demand / drawn.scores[score_key(elastic)]
     known = curve(scenario, one, float(ratio.min()), float(ratio.max()), points)
     costs = np.interp(ratio, known.ratio, known.elastic) * drawn.prices[price_key(elastic)]
+    # Base and burst are bought at prices of their own, which vary apart.
     costs += known.base * drawn.prices[price_key(fixed)] + known.other
     unserved = np.interp(ratio, known.ratio, known.unserved)
     return OptionSpread(costs, np.clip(unserved + _boot(scenario, one, drawn.boot), 0.0, 1.0))

@@ -206,6 +206,7 @@ def _throughput(array: Array) -> Throughput:
     disk, active = array.disk, array.active_disks
     limit = array.controller_bytes_per_s or inf
     share = _allocation(array, array.record_bytes).data_ratio
+    # Every copy of a mirror answers reads, so its redundancy costs no speed of reading.
     read_share = 1.0 if LEVELS[array.level].family == "mirror" else share
     return Throughput(
         read_bytes_per_s=min(active * disk.read_bytes_per_s * read_share, limit),
@@ -247,6 +248,7 @@ def _write_iops(array: Array) -> float | None:
     if level.family == "parity":
         if reads is None:
             return None
+        # Read-modify-write: data and each parity block are read, then written.
         return array.active_disks / ((level.parity + 1) * (1 / reads + 1 / writes))
     copies = array.group_disks if level.family == "mirror" else 1
     return array.active_disks / copies * writes
@@ -262,9 +264,11 @@ def _rebuild_s(array: Array, used_ratio: float) -> float | None:
         return None
     if not _is_zfs(array):
         return disk.bytes / min(disk.read_bytes_per_s, disk.write_bytes_per_s)
+    # ZFS rebuilds what is stored; other arrays copy the whole disk.
     lost_bytes = used_ratio * disk.bytes
     if level.family == "raidz" or not array.spares:
         return lost_bytes / min(disk.read_bytes_per_s, disk.write_bytes_per_s)
+    # dRAID: a part of each disk is spare space, and all other disks rebuild at once.
     lost_bytes *= array.active_disks / array.disks
     columns = array.data_disks
     of_one_disk = columns / disk.read_bytes_per_s + 1 / disk.write_bytes_per_s

@@ -89,6 +89,7 @@ def _opened(document: object) -> tuple[Any, list[CatalogPart]]:
     """A copy of the document as deep as it will be changed, and the parts to be changed."""
     if not isinstance(document, Mapping) or not isinstance(document.get("options"), list):
         return document, []
+    # The document is the caller's, perhaps a stored row's: it must stay as it is.
     opened = {**document, "options": list(document["options"])}
     entries: list[CatalogPart] = []
     for n, option in enumerate(opened["options"]):

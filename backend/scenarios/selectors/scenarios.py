@@ -48,6 +48,7 @@ class _StoredResults:
             text = self._texts.get(key)
         if text is None:
             with calculation(steps, advice=ADVICE) as check:
+                # As text, so that no caller changes what the next one gets.
                 text = json.dumps(simulate(document, check))
             with self._lock:
                 self._texts[key] = text
@@ -68,7 +69,7 @@ def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
 def scenario_by_slug(workspace_slug: str, slug: str) -> Scenario | None:
     """The scenario of this slug, with everything."""
     if "\0" in slug:
-        return None  # which no database holds
+        return None  # PostgreSQL has no NUL in text
     rows = Scenario.objects.select_related("workspace")
     return rows.filter(workspace__slug=workspace_slug, slug=slug).first()
 

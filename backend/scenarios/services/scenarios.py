@@ -143,6 +143,7 @@ def _slug(workspace: Workspace, name: str) -> str:
     """The first free slug made of the name."""
     base = slugify(name.replace("_", "-"))[:72].strip("-") or "scenario"
     taken = Scenario.objects.filter(workspace=workspace, slug__startswith=base)
+    # Slugs share their address with pages of those names.
     used = RESERVED | set(taken.values_list("slug", flat=True))
     numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
     return base if base not in used else next(slug for slug in numbered if slug not in used)
