@@ -38,7 +38,6 @@ NOT_YET_NAMES: tuple[str, ...] = (
     "backend/domain/pricing",
     "backend/providers",
     "backend/rankings",
-    "backend/scenarios",
     "backend/web",
     "workers/management/commands/import_prices.py",
     "workers/pricelists",
@@ -49,7 +48,6 @@ NOT_YET_TEXTS: tuple[str, ...] = (
     "backend/domain/pricing",
     "backend/providers",
     "backend/rankings",
-    "backend/scenarios",
     "backend/web",
     "workers/pricelists",
 )
@@ -66,7 +64,6 @@ NOT_YET_CLASSES = {
     "Reason",
     "Shape",
     "Shown",
-    "Source",
     "Terms",
 }
 

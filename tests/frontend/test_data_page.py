@@ -16,7 +16,7 @@ from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.services.feeds import feed_key_create, feed_key_found
 from backend.rankings.services.views import kept_params, view_create
-from backend.web.data.formulas import Source, curl, excel_text, formulas, m_text, py_text
+from backend.web.data.formulas import FormulaSource, curl, excel_text, formulas, m_text, py_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +87,7 @@ def test_formulas_of_curl_and_python_read_the_rows_when_run(live_server, tmp_pat
     factories.sample(offer, 10.0)
     query = "provider=aws&q=O%27Hara+%22x%22+%24HOME+%60id%60&cols=offer_id,offer"
     csv_url = f"{live_server.url}/api/v1/rankings.csv?{query}"
-    source = Source(csv_url=csv_url, columns=[Column("offer_id", ColumnType.TEXT, "")])
+    source = FormulaSource(csv_url=csv_url, columns=[Column("offer_id", ColumnType.TEXT, "")])
     by_key = {one.key: one.text for one in formulas(source)}
     ran = subprocess.run(
         [sys.executable, "-c", by_key["python"]], capture_output=True, text=True, check=True
@@ -105,7 +105,7 @@ def test_texts_are_quoted_as_each_language_asks():
     assert excel_text('a"b') == '"a""b"'
     pieces = excel_text("x" * 600).split("&")
     assert [len(piece) - 2 for piece in pieces] == [255, 255, 90]
-    source = Source(csv_url="http://a/b?c='d", columns=[])
+    source = FormulaSource(csv_url="http://a/b?c='d", columns=[])
     assert shlex.split(curl(source).text)[-1] == "http://a/b?c='d"
 
 

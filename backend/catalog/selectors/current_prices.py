@@ -131,8 +131,8 @@ def best_prices(
 CHARGE = ("amount", "unit", "term", "setup_amount", "monthly_cap", "sustained_use")
 TAX = ("tax_basis", "tax_rate")
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
-TOLD = (*KIND, *CHARGE, *TAX, "observed_at", "valid_until", "missing_since")
-TOLD += ("feed", "feed__checked_at")
+PRICE_COLUMNS = (*KIND, *CHARGE, *TAX, "observed_at", "valid_until", "missing_since")
+PRICE_COLUMNS += ("feed", "feed__checked_at")
 # As text: of thousands of rows nearly all say nothing, and few are chosen.
 INCLUDED = {"included_json": Cast("included", TextField())}
 
@@ -148,14 +148,14 @@ def newest_prices(
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
     newest = newest.annotate(is_doubted=_is_doubted(basis.as_of))
-    return list(newest.values(*dict.fromkeys(TOLD), "id", "is_doubted", **INCLUDED))
+    return list(newest.values(*dict.fromkeys(PRICE_COLUMNS), "id", "is_doubted", **INCLUDED))
 
 
 def stored_prices(basis: PriceBasis) -> list[dict[str, Any]]:
     """The same of every offer and of this day, as catalog.stored keeps it; `as_of` is not asked."""
     rows = CurrentPrice.objects.filter(_wanted(basis)).order_by()
     told = {"id": F("observation_id"), **INCLUDED}
-    return list(rows.values(*dict.fromkeys(TOLD), "is_doubted", **told))
+    return list(rows.values(*dict.fromkeys(PRICE_COLUMNS), "is_doubted", **told))
 
 
 def _wanted(basis: PriceBasis) -> Q:

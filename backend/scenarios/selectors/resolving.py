@@ -18,8 +18,8 @@ from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.current_prices import (
     INCLUDED,
     ON_DEMAND,
+    PRICE_COLUMNS,
     TERMS,
-    TOLD,
     PriceBasis,
     PriceChoice,
     best_prices,
@@ -205,7 +205,7 @@ def _by_observation(
     rows = prices_visible(workspace_slug).filter(pk__in=[pk for _, pk in named], is_published=True)
     prices = {
         row["id"]: row
-        for row in rows.annotate(**INCLUDED).values(*dict.fromkeys(TOLD), *INCLUDED, "id")
+        for row in rows.annotate(**INCLUDED).values(*dict.fromkeys(PRICE_COLUMNS), *INCLUDED, "id")
     }
     kept = _observations(prices)
     for entry, pk in named:

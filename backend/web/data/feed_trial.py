@@ -28,7 +28,7 @@ class Trial:
     rows: int | None
     size_bytes: int
     duration_ms: float
-    told: str
+    message: str
     """First line of a refusal."""
 
     @property
@@ -51,7 +51,7 @@ def trial(address: str, asked_from: HttpRequest) -> Trial:
     duration_ms = (time.perf_counter() - started) * 1_000
     counted = answer.headers.get("X-Total-Count", "")
     is_good = answer.status_code == HTTPStatus.OK
-    told = "" if is_good else answer.content[:SHOWN_CHARACTERS].decode(errors="replace")
+    message = "" if is_good else answer.content[:SHOWN_CHARACTERS].decode(errors="replace")
     return Trial(
         status=answer.status_code,
         phrase=answer.reason_phrase,
@@ -59,7 +59,7 @@ def trial(address: str, asked_from: HttpRequest) -> Trial:
         rows=int(counted) if is_good and counted else None,
         size_bytes=len(answer.content),
         duration_ms=duration_ms,
-        told=told,
+        message=message,
     )
 
 

@@ -12,7 +12,7 @@ from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.ranking import RankingQuery
 from backend.rankings.services.views import Opened, shortened
-from backend.web.data.formulas import LONGEST_ADDRESS, Formula, Source, formulas
+from backend.web.data.formulas import LONGEST_ADDRESS, Formula, FormulaSource, formulas
 
 FORMATS = ("csv", "tsv", "xlsx", "json")
 
@@ -43,14 +43,14 @@ def query_string(params: Mapping[str, Sequence[str]]) -> str:
     return f"?{text}" if text else ""
 
 
-def api_list(request: HttpRequest, found: Opened, query: RankingQuery) -> Printed:
+def api_list(request: HttpRequest, asked_view: Opened, query: RankingQuery) -> Printed:
     """The list over the API: by the slug of a shared view, else by all its parameters.
 
     A private view has no meaning for a token, which is another reader than its owner.
     """
-    params = found.params
-    if found.view and not found.view.is_private:
-        params = shortened(found.params, found.kept, found.view.slug)
+    params = asked_view.params
+    if asked_view.view and not asked_view.view.is_private:
+        params = shortened(asked_view.params, asked_view.kept, asked_view.view.slug)
     asked = query_string(params)
     urls = {
         kind: request.build_absolute_uri(
@@ -59,7 +59,7 @@ def api_list(request: HttpRequest, found: Opened, query: RankingQuery) -> Printe
         for kind in FORMATS
     }
     value = request.build_absolute_uri(reverse("api:value") + asked)
-    source = Source(
+    source = FormulaSource(
         csv_url=urls["csv"],
         columns=[COLUMN[name] for name in query.cols],
         value_url=value + ("&" if asked else "?"),
@@ -71,7 +71,7 @@ def api_list(request: HttpRequest, found: Opened, query: RankingQuery) -> Printe
 def feed_list(request: HttpRequest, view: SavedView, key: str, query: RankingQuery) -> Printed:
     """The list as the feed that the key opens."""
     urls = {kind: request.build_absolute_uri(_feed_path(key, view.slug, kind)) for kind in FORMATS}
-    source = Source(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
+    source = FormulaSource(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
     return Printed(urls, formulas(source), needs_token=False)
 
 

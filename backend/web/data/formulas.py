@@ -28,7 +28,7 @@ M_TYPES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class FormulaSource:
     """A list to read: its CSV address, its columns, and how it is asked."""
 
     csv_url: str
@@ -49,7 +49,7 @@ class Formula:
     notes: Sequence[str]
 
 
-def formulas(source: Source) -> list[Formula]:
+def formulas(source: FormulaSource) -> list[Formula]:
     """Those that work for the source, spreadsheets first."""
     sheets = [power_query(source)]
     if not source.needs_token:
@@ -60,7 +60,7 @@ def formulas(source: Source) -> list[Formula]:
     return [*sheets, curl(source), python(source)]
 
 
-def power_query(source: Source) -> Formula:
+def power_query(source: FormulaSource) -> Formula:
     """Power Query M that types each column under en-US, whatever the computer's own language."""
     typed = [f'{{"{column.name}", {M_TYPES[column.kind]}}}' for column in source.columns]
     lines = [", ".join(typed[n : n + TYPES_A_LINE]) for n in range(0, len(typed), TYPES_A_LINE)]
@@ -81,14 +81,14 @@ in
     return Formula("power-query", "Excel and Power BI", text, [where, sign_in or BASIC])
 
 
-def import_data(source: Source) -> Formula:
+def import_data(source: FormulaSource) -> Formula:
     """Google Sheets; the locale keeps decimal points from becoming thousands."""
     text = f'=IMPORTDATA("{source.csv_url}", ",", "en_US")'
     notes = ["Refreshed about hourly while the sheet is open."]
     return Formula("importdata", "Google Sheets", text, notes)
 
 
-def libre_office(source: Source) -> Formula:
+def libre_office(source: FormulaSource) -> Formula:
     """The address for LibreOffice's dialog, and the way there."""
     notes = [
         "Sheet ▸ External Links…: paste the address, press Enter.",
@@ -99,7 +99,7 @@ def libre_office(source: Source) -> Formula:
     return Formula("libreoffice", "LibreOffice Calc", source.csv_url, notes)
 
 
-def value_cell(source: Source) -> Formula:
+def value_cell(source: FormulaSource) -> Formula:
     """One number for the offer whose identifier stands in A2."""
     start = excel_text(f"{source.value_url}column=value_per_cost&offer=")
     text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'
@@ -110,14 +110,14 @@ def value_cell(source: Source) -> Formula:
     return Formula("webservice", "One number in a cell", text, notes)
 
 
-def curl(source: Source) -> Formula:
+def curl(source: FormulaSource) -> Formula:
     """A command; the token is read from the environment, never written into it."""
     header = '-H "Authorization: Bearer $RACKRATE_TOKEN" ' if source.needs_token else ""
     text = f"curl -fsS --compressed {header}-o rankings.csv {shlex.quote(source.csv_url)}"
     return Formula("curl", "curl", text, _token_note(source))
 
 
-def python(source: Source) -> Formula:
+def python(source: FormulaSource) -> Formula:
     """A script that needs nothing but Python."""
     headers = ""
     if source.needs_token:
@@ -135,7 +135,7 @@ print(len(rows), rows[0] if rows else "")
     return Formula("python", "Python", text, _token_note(source))
 
 
-def _token_note(source: Source) -> list[str]:
+def _token_note(source: FormulaSource) -> list[str]:
     return ["RACKRATE_TOKEN holds an API token."] if source.needs_token else []
 
 
@@ -155,5 +155,5 @@ def py_text(text: str) -> str:
 def excel_text(text: str) -> str:
     """A text of an Excel formula, joined of pieces that are short enough."""
     step = LONGEST_EXCEL_TEXT
-    pieces = [text[place : place + step] for place in range(0, len(text), step)] or [""]
+    pieces = [text[start : start + step] for start in range(0, len(text), step)] or [""]
     return "&".join('"' + piece.replace('"', '""') + '"' for piece in pieces)

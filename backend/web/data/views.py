@@ -29,13 +29,13 @@ SCHEMA_CHANGES = (
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_page(request: HttpRequest) -> HttpResponse:
     """The page for the ranking that the address asks for; a POST tries an address."""
-    found, query, errors = asked(request)
-    kept, unknown = keepable(found.params)
-    shown = api_list(request, Opened(kept, found.view), query)
+    asked_view, query, errors = asked(request)
+    kept, unknown = keepable(asked_view.params)
+    shown = api_list(request, Opened(kept, asked_view.view), query)
     reader = request.user.get_username()
     context = {
         "shown": shown,
-        "view": found.view,
+        "view": asked_view.view,
         "views": views_visible(DEFAULT_WORKSPACE, reader),
         "chips": state.chips(state.cleaned(kept), ""),
         "errors": errors,
@@ -56,17 +56,17 @@ def asked(request: HttpRequest) -> tuple[Opened, RankingQuery, list[tuple[str, s
     reader = request.user.get_username()
     errors: list[tuple[str, str]] = []
     try:
-        found = opened(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        asked_view = opened(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters as error:
         errors += error.errors
-        found = Opened({name: values for name, values in given.items() if name != "view"})
+        asked_view = Opened({name: values for name, values in given.items() if name != "view"})
     try:
-        return found, query_from(found.params)[0], errors
+        return asked_view, query_from(asked_view.params)[0], errors
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in error.errors}
-        params = {name: values for name, values in found.params.items() if name not in wrong}
-        return Opened(params, found.view), query_from(params)[0], errors
+        params = {name: values for name, values in asked_view.params.items() if name not in wrong}
+        return Opened(params, asked_view.view), query_from(params)[0], errors
 
 
 def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:

@@ -27,12 +27,12 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """Definition, method and limits of one metric, and the offers that lack it."""
     try:
-        found = metric(key)
+        chosen = metric(key)
     except InvalidValue as error:
         raise Http404(error.detail) from error
     covered = coverage(key)
     context = {
-        "metric": found,
+        "metric": chosen,
         "intervals": words.INTERVALS,
         "scored_count": covered.scored_count,
         "lacking_count": len(covered.lacking),

@@ -107,7 +107,7 @@ def _saved(
 def _page(
     request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
 ) -> HttpResponse:
-    """The editor with its preview; a refusal has told its errors already."""
+    """The editor with its preview; a refusal has reported its errors already."""
     shown = Preview(None, None, []) if is_refused else preview(_calculated(form))
     context: dict[str, Any] = {
         "form": form,

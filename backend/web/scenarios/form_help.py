@@ -13,14 +13,14 @@ FORMATS = {
     "convention": "calendar, 30d, or a number of hours",
     "days": "Mon-Fri, or Sat, Sun. Empty: every day",
     "numbers": "with spaces between",
-    "pairs": "One a line, growing: up to, then the figure; rest in the place of the last bound",
+    "pairs": "One a line, growing: up to, then the figure; rest instead of the last bound",
     "events": "One a line: time with zone, seconds, what it adds",
     "points": "One a line: time with zone or seconds since 1970, a comma, the value",
 }
 FORMAT_ONLY = frozenset({"count", "points", "pairs", "events"})
-"""Kinds whose format tells their meaning."""
+"""Kinds whose format shows their meaning."""
 WITHOUT_RANGE = frozenset({"days", "numbers", "points", "count", "convention"})
-"""Kinds whose bounds are those of their parts, or are told with their format."""
+"""Kinds whose bounds are those of their parts, or are described with their format."""
 
 
 class Help(NamedTuple):
@@ -38,7 +38,7 @@ def help_for(entry: Entry) -> Help:
     said += [FORMATS.get(entry.kind, ""), value.unit]
     said += [bounds(value)] if entry.kind not in WITHOUT_RANGE else []
     text = "; ".join(filter(None, said))
-    if not is_repeated:  # of all others a table tells the rest once
+    if not is_repeated:  # for all others a table states the rest once
         text = f"{text}. {value.source}".strip()
     return Help(text, entry.default)
 

@@ -178,7 +178,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 {
                     "option": cell.option,
                     "tone": tones[cell.option],
-                    "told": f"{float(cell.cost):,.2f} {currency}, "
+                    "figures": f"{float(cell.cost):,.2f} {currency}, "
                     f"{share(cell.unserved_share)} unmet",
                     "is_stated": row.is_stated and factor == 1,
                 }
@@ -194,7 +194,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
 
 
 def comparison(slugs: Sequence[str]) -> dict[str, Any]:
-    """The options of several scenarios, side by side; what has no result is told in words."""
+    """The options of several scenarios, side by side; what has no result is explained in words."""
     lines: list[dict[str, Any]] = []
     problems = [f"At most {MOST_COMPARED} are compared."] if len(slugs) > MOST_COMPARED else []
     currencies: set[str] = set()

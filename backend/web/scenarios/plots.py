@@ -14,7 +14,7 @@ from backend.web.shared.plots import Axis, Mark, Plot
 
 DEMAND_TONE, SERVING_TONE, UNSERVED_TONE = 5, 0, 1
 MOST_LINES = 5
-"""Options that a chart of lines tells apart, beside the demand."""
+"""Options that a chart of lines can distinguish, beside the demand."""
 MOST_BARS = 8
 COMPONENTS = ("compute", "egress", "storage", "staff", "fixed", "setup")
 Series = Mapping[str, Any]

@@ -14,7 +14,7 @@ from backend.web.shared import figures, words
 MOST_BARS = 20
 OLD_YEARS = 2
 """A price of that many years ago or more carries its year in the chart."""
-MOST_BARS_SENT = 32  # so that hiding a provider in the legend brings up the next ones
+MOST_BARS_SENT = 32  # so that hiding a provider in the legend shows the next ones
 SIGNIFICANT_DIGITS = 7
 """Of a figure in a chart: more than a bar shows, and light to send."""
 

@@ -13,7 +13,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.stats import counted_repeats
 from backend.web.shared import figures
 
-# Words and order of what the inventory and `observe` tell; other names follow as they are.
+# Words and order of what the inventory and `observe` report; other names follow as they are.
 FACTS = {
     "cpu_model": "Processor",
     "arch": "Architecture",
@@ -59,7 +59,7 @@ class SampleLine:
 
 
 def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
-    """Samples in order; those with evidence bring it along (without its text)."""
+    """Samples in order; those with evidence include it (without its text)."""
     listed = list(samples)
     scales = _scales(listed)
     return [
