@@ -13,7 +13,7 @@ from itertools import combinations
 from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import OptionPart, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
-from backend.domain.scenarios.uncertainty import decided, price_key
+from backend.domain.scenarios.uncertainty import option_with_counts, price_key
 
 LINEAR = frozenset(
     {"per_second", "per_minute", "hour_ceil", "sustained_use", "spot", "monthly", "purchase"}
@@ -45,7 +45,7 @@ def meetings(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list
 
 def by_price(scenario: ScenarioInput, one: OptionOutcome) -> dict[Hashable, Fraction]:
     """What an option pays at each price."""
-    option = decided(one)
+    option = option_with_counts(one)
     paid: dict[Hashable, Fraction] = {}
     # The engine bills a fleet as a whole: what always runs is known, the rest is elastic.
     rest = one.fleet.compute

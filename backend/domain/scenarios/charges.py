@@ -46,7 +46,7 @@ class Charges:
         )
 
 
-def charged(
+def option_charges(
     base: OptionPart | None, count: int, elastic: OptionPart | None, lived: Lives, horizon: Horizon
 ) -> Charges:
     """Charges of `count` servers that are always on and of elastic ones, up to the horizon's end.

@@ -13,7 +13,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.charges import base_cost
 from backend.domain.scenarios.model import OptionPart, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome, money
-from backend.domain.scenarios.uncertainty import decided
+from backend.domain.scenarios.uncertainty import option_with_counts
 from backend.domain.units import HOURS_PER_MONTH
 
 MOST_MONTHS = 1200
@@ -64,7 +64,7 @@ def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, An
     hours = Fraction(scenario.steps.horizon.seconds, 3600)
     months = scenario.months or max(1, round(hours / HOURS_PER_MONTH))
     bound, minimum = Fraction(0), 0
-    for part in decided(one).parts:
+    for part in option_with_counts(one).parts:
         if isinstance(part.count, int) and _minimum(scenario, part):
             bound += base_cost(part.price, part.count, scenario.steps.horizon)
             minimum = max(minimum, _minimum(scenario, part))

@@ -13,9 +13,9 @@ from backend.domain.scenarios.charges import (
     ZERO,
     Charges,
     base_costs,
-    charged,
     cost,
     covered_cost,
+    option_charges,
     slot_costs,
 )
 from backend.domain.scenarios.document_values import OPTIMAL
@@ -70,7 +70,7 @@ class OptionFleet:
     def charges_until(self, horizon: Horizon) -> Charges:
         """What it costs up to the end of a horizon that begins with the scenario."""
         count = self.base or self.always_on
-        return charged(
+        return option_charges(
             self.fixed_part, count, self.elastic_part, self.lives.until(horizon.end_s), horizon
         )
 
@@ -88,19 +88,19 @@ def _fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
     if "all" in parts:
         part = parts["all"]
         if part.count is None:
-            return _bought(scenario, None, 0, part, run(scenario, part, 0, part))
+            return _fleet_of(scenario, None, 0, part, run(scenario, part, 0, part))
         count = _count(scenario, part)
         elastic = nobody(scenario, count * part.units_per_server)
-        return _bought(scenario, part, count, None, elastic)
+        return _fleet_of(scenario, part, count, None, elastic)
     base, burst = parts["base"], parts["burst"]
     if base.price.billing == RESERVED:
         count = _reservations(scenario, base, burst)
-        return _bought(scenario, base, count, burst, run(scenario, burst, 0, burst))
+        return _fleet_of(scenario, base, count, burst, run(scenario, burst, 0, burst))
     count = _optimal(scenario, base, burst) if base.count == OPTIMAL else _count(scenario, base)
-    return _bought(scenario, base, count, burst, run(scenario, burst, count, base))
+    return _fleet_of(scenario, base, count, burst, run(scenario, burst, count, base))
 
 
-def _bought(
+def _fleet_of(
     scenario: ScenarioInput,
     fixed: OptionPart | None,
     count: int,
@@ -112,7 +112,7 @@ def _bought(
         always_on=0 if is_commitment else count,
         base=count if fixed is not None and elastic is not None else None,
         run=elastic_run,
-        charges=charged(fixed, count, elastic, elastic_run.lives, scenario.steps.horizon),
+        charges=option_charges(fixed, count, elastic, elastic_run.lives, scenario.steps.horizon),
         fixed_part=fixed,
         elastic_part=elastic,
         units_always=fixed.units_per_server if fixed is not None else ZERO,

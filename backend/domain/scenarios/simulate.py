@@ -10,7 +10,7 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import unlimited
 from backend.domain.scenarios.results import money, outcome, result_document
 from backend.domain.scenarios.tornado import Bar, bars
-from backend.domain.scenarios.uncertainty import judged
+from backend.domain.scenarios.uncertainty import uncertainty_members
 
 
 def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
     outcomes = [outcome(scenario, option) for option in scenario.options]
     result = result_document(scenario, outcomes)
     for members, one, more in zip(
-        result["options"], outcomes, judged(scenario, outcomes), strict=True
+        result["options"], outcomes, uncertainty_members(scenario, outcomes), strict=True
     ):
         members.update(more)
         members["contract"] = contract_result(scenario, one)

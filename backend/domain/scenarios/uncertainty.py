@@ -98,7 +98,7 @@ def sigma(cv: float) -> float:
     return float(np.sqrt(np.log1p(cv**2)))
 
 
-def decided(one: OptionOutcome) -> Option:
+def option_with_counts(one: OptionOutcome) -> Option:
     """The option with every count that was a question answered."""
     counts = {"all": one.fleet.always_on, "base": one.fleet.base}
     parts = tuple(
@@ -112,7 +112,7 @@ def curve(
     scenario: ScenarioInput, one: OptionOutcome, low: float, high: float, points: int = GRID
 ) -> Curve:
     """The option at its own ratio, and at some from low to high, equally far apart in logarithms."""
-    option = decided(one)
+    option = option_with_counts(one)
     ratios = np.unique(np.append(np.geomspace(low, high, points), 1.0))
     outcomes = [
         one if ratio == 1 else outcome(_scaled(scenario, ratio), option) for ratio in ratios
@@ -164,7 +164,7 @@ def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
     warmup_s = scenario.policy.warmup_s
     if not warmup_s or boot.min() == boot.max():
         return np.zeros(boot.size)
-    option = decided(one)
+    option = option_with_counts(one)
     times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
     shares = [
         outcome(_started_in(scenario, warmup_s * time), option).service.share for time in times
@@ -175,7 +175,9 @@ def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
 # --- what the draws say -------------------------------------------------------------------------
 
 
-def judged(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[dict[str, Any]]:
+def uncertainty_members(
+    scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]
+) -> list[dict[str, Any]]:
     """Members of each option of the result: interval, regret, and whether it is distinguishable.
 
     `p_cheapest` is the share of draws in which no other option costs less; `distinguishable`

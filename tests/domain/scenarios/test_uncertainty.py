@@ -94,7 +94,7 @@ def test_interpolated_draws_are_close_to_exact_ones(kind: str) -> None:
     for option in scenario.options:
         one = outcome(scenario, option)
         found = uncertainty.spread(scenario, one, drawn)
-        settled = uncertainty.decided(one)
+        settled = uncertainty.option_with_counts(one)
         for n, cost in enumerate(found.costs):
             ratio = drawn.demand[n] / next(iter(drawn.scores.values()))[n]
             demand = replace(scenario.demand, values=scenario.demand.values * ratio)
