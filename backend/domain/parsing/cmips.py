@@ -1,8 +1,5 @@
 """Output of the native cmips probe: one JSON line per repeat."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from backend.domain import cmips
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.record import ProbeRecord, read_record
@@ -13,19 +10,11 @@ KERNEL_VERSIONS = ("1",)
 MAX_ITERATIONS_PER_S = 10_000_000_000
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a checked line says was done: iterations of all threads in `seconds`."""
+def checked_work(record: ProbeRecord) -> tuple[int, int, float, dict[str, object]]:
+    """Threads, iterations of all of them, the seconds they took, and the sample's parameters.
 
-    threads: int
-    usable_cpus: int
-    iterations: int
-    seconds: float
-    parameters: Mapping[str, object]
-
-
-def work(record: ProbeRecord) -> Work:
-    """The work of one line, whatever is made of it. Raises ProbeError."""
+    Raises ProbeError for work that no machine can have done.
+    """
     threads = record.count("threads", minimum=1)
     usable_cpus = record.count("usable_cpus", minimum=1)
     iterations = record.count("iterations", minimum=1)
@@ -37,7 +26,7 @@ def work(record: ProbeRecord) -> Work:
         record.fail(f"kernel_version {record.text('kernel_version')} is unknown")
     if iterations > MAX_ITERATIONS_PER_S * seconds * threads:
         record.fail(f"{iterations} iterations in {seconds} s are impossible")
-    parameters = {
+    parameters: dict[str, object] = {
         "threads": threads,
         "usable_cpus": usable_cpus,
         "seconds": seconds,
@@ -48,7 +37,7 @@ def work(record: ProbeRecord) -> Work:
         "arch": record.text("arch"),
         "build_sha256": record.text("build_sha256"),
     }
-    return Work(threads, usable_cpus, iterations, seconds, parameters)
+    return threads, iterations, seconds, parameters
 
 
 def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
@@ -58,20 +47,21 @@ def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
     tells them apart. Without it the thread count decides. Raises ProbeError.
     """
     record = read_record(TOOL, text, probe=TOOL)
-    done = work(record)
-    variant = _variant(record, variant, done.threads, done.usable_cpus)
+    threads, iterations, seconds, parameters = checked_work(record)
+    variant = _variant(record, variant, threads)
     return [
         ParsedSample(
             metric="cmips_single_score" if variant == "single" else "cmips_score",
             variant=variant,
-            value=cmips.score(done.iterations, done.seconds),
+            value=cmips.score(iterations, seconds),
             unit="CMIPS",
-            parameters=done.parameters,
+            parameters=parameters,
         )
     ]
 
 
-def _variant(record: ProbeRecord, asked: str | None, threads: int, usable_cpus: int) -> str:
+def _variant(record: ProbeRecord, asked: str | None, threads: int) -> str:
+    usable_cpus = record.count("usable_cpus")
     named = {1: "single", usable_cpus: "all"}
     actual = named.get(threads, f"{threads}_threads")
     if asked not in {None, actual} and not (asked == "single" and threads == 1):

@@ -4,7 +4,7 @@ from statistics import median
 
 from backend.domain.cmips import ITERATIONS_PER_CMIPS_S
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S, TOOL, Work, work
+from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S, TOOL, checked_work
 from backend.domain.parsing.record import ProbeRecord, read_record
 
 LAST_PART = 4
@@ -21,10 +21,10 @@ def parse(text: str) -> list[ParsedSample]:
     in CMIPS, `drop_ratio` is what was lost (below 0: the end was faster). Raises ProbeError.
     """
     record = read_record(TOOL, text, probe=TOOL)
-    done = work(record)
+    threads, iterations, seconds, parameters = checked_work(record)
     window_s = record.positive("window_s")
     windows = record.numbers("windows")
-    _check(record, done, windows, window_s)
+    _check(record, threads, iterations, seconds, windows=windows, window_s=window_s)
     first = windows[0]
     last = median(windows[-max(1, min(MAX_LAST, len(windows) // LAST_PART)) :])
     if min(first, last) < ROUNDING:
@@ -32,11 +32,11 @@ def parse(text: str) -> list[ParsedSample]:
     return [
         ParsedSample(
             metric="cmips_sustained_ratio",
-            variant="all" if done.threads == done.usable_cpus else f"{done.threads}_threads",
+            variant="all" if threads == parameters["usable_cpus"] else f"{threads}_threads",
             value=last / first,
             unit="ratio",
             parameters={
-                **done.parameters,
+                **parameters,
                 "windows": windows,
                 "window_s": window_s,
                 "first": first,
@@ -48,15 +48,23 @@ def parse(text: str) -> list[ParsedSample]:
     ]
 
 
-def _check(record: ProbeRecord, done: Work, windows: list[float], window_s: float) -> None:
+def _check(
+    record: ProbeRecord,
+    threads: int,
+    iterations: int,
+    seconds: float,
+    *,
+    windows: list[float],
+    window_s: float,
+) -> None:
     """Whether the windows can be of this run: as many as fit, and not more work than was done."""
-    count = done.seconds / window_s * (1 + TOLERANCE)
+    count = seconds / window_s * (1 + TOLERANCE)
     if not 2 <= len(windows) <= count < len(windows) + 1:
-        record.fail(f"{len(windows)} windows of {window_s} s do not make {done.seconds} s")
-    most = MAX_ITERATIONS_PER_S * done.threads / ITERATIONS_PER_CMIPS_S
+        record.fail(f"{len(windows)} windows of {window_s} s do not make {seconds} s")
+    most = MAX_ITERATIONS_PER_S * threads / ITERATIONS_PER_CMIPS_S
     if max(windows) > most:
         record.fail(f"a window of {max(windows)} CMIPS is impossible")
-    iterations = sum(windows) * window_s * ITERATIONS_PER_CMIPS_S
+    in_windows = sum(windows) * window_s * ITERATIONS_PER_CMIPS_S
     rounding = len(windows) * ROUNDING * window_s * ITERATIONS_PER_CMIPS_S
-    if iterations > done.iterations * (1 + TOLERANCE) + rounding:
+    if in_windows > iterations * (1 + TOLERANCE) + rounding:
         record.fail("the windows add up to more than all iterations")

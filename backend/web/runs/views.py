@@ -67,7 +67,11 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         **_machine(run, view, redaction),
     }
     if run.is_finished:
-        return context | _charts(run, view)
+        series = evidence_with_series(run, disk_plots.SERIES_PROBES)
+        return context | {
+            "plots": run_plots.run_plots(view.samples, series),
+            "strips": run_plots.run_strips(view.samples, run.offer.provider.slug),
+        }
     return context | {"live": _live(run.live.get("series"))}
 
 
@@ -82,14 +86,6 @@ def _machine(run: Run, view: RunView, redaction: Redaction) -> dict[str, Any]:
         "trouble": redaction.message(resource.last_error),
         "boot_s": boots[0] if boots else None,
         "ledger": list(resource.ledger.all()),
-    }
-
-
-def _charts(run: Run, view: RunView) -> dict[str, Any]:
-    series = evidence_with_series(run, disk_plots.SERIES_PROBES)
-    return {
-        "plots": run_plots.run_plots(view.samples, series),
-        "strips": run_plots.run_strips(view.samples, run.offer.provider.slug),
     }
 
 
