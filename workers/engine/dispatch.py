@@ -54,11 +54,11 @@ BEFORE_TEARDOWN = frozenset(
     state for state, following in TRANSITIONS.items() if RunState.TEARING_DOWN in following
 )
 CANCELLABLE = BEFORE_TEARDOWN - {RunState.RUNNING, RunState.COLLECTING, RunState.PARSED}
-"""States in which a cancelled run has nothing measured to bring home."""
+"""States in which a cancelled run has nothing measured to collect."""
 LOGGED_IN = frozenset({RunState.REACHABLE, RunState.PREPARED, RunState.COLLECTING})
 """States in which a rented machine may be taken away from under a step."""
 EXPIRY_S = 120
-"""So long before a rented machine ends itself its results are to be brought home."""
+"""So long before a rented machine ends itself its results are to be collected."""
 
 
 # --- running a step ----------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _worked(step: Step) -> Move | Wait:
 
 
 def _elsewhere(step: Step) -> Move | Wait:
-    """A run on the machine of another worker is never touched, only given up when none is there."""
+    """A run on the machine of another worker is never touched, only ended when none is there."""
     if not is_abandoned(step):
         raise StaleState(f"run {step.run_id} is on the machine of another worker")
     why = (
@@ -239,7 +239,7 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
 
 
 def _deadline(run: Run) -> dt.datetime:
-    """When the runner is given up: a rented machine does not live longer than it may."""
+    """When the runner is ended: a rented machine does not live longer than it may."""
     deadline = clock.now() + dt.timedelta(seconds=plan_of(run).deadline_s)
     if not run.host.is_rented or run.resource.expires_at is None:
         return deadline

@@ -116,11 +116,11 @@ class Followed:
             self.values.setdefault(pair, []).append(value)
 
     def order(self, names: set[str]) -> None:
-        """What the target is to be told with the next reading, each once."""
+        """Orders for the target with the next reading, each once."""
         self.orders |= names - self.ordered
 
     def orders_are_given(self) -> None:
-        """The last reading brought its orders to the target."""
+        """The last reading took its orders to the target."""
         self.ordered |= self.sent
         self.orders -= self.sent
 

@@ -68,7 +68,7 @@ def follow(
     """Follow every running run that nobody follows, until they end or the window closes.
 
     Returns how many are left over; those are due again at once, and a poller is asked for. No
-    longer being wanted closes the window early.
+    longer being needed closes the window early.
     """
     if window_s is None:
         window_s = min(MAX_WINDOW_S, settings.LEASE_S / 2)

@@ -375,7 +375,7 @@ def _named(left: Sequence[machines.ProviderResource]) -> str:
 
 
 def _unsettled_s(resource: Resource, step: Step) -> float:
-    """Seconds for which "nothing is there" may only mean that the provider does not tell of it
+    """Seconds for which "nothing is there" may only mean that the provider does not list it
     yet. A launch that was refused for certain made nothing; one that was not answered may have
     been heard until we gave it up."""
     if resource.state == ResourceState.RESERVED:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 BUSY_RETRY_S = 2
 PEER_RETRY_S = 3
 PEER_READY_S = 600
-"""A package manager that waits for its lock may take this long to bring iperf3."""
+"""A package manager that waits for its lock may take this long to install iperf3."""
 SERVED_S = 300
 """The other end listens for this long beyond the deadline of the run, and then ends by itself."""
 MAX_SKEW_S = 2
@@ -197,7 +197,7 @@ def _clock_events(
     """A warning when the machine's clock was not between our two looks at ours."""
     if target.clock_s is None:
         return []
-    # It tells whole seconds only.
+    # Its clock shows whole seconds only.
     skew_s = max(target.clock_s - after_s, 0) + min(target.clock_s + 1 - before_s, 0)
     if abs(skew_s) <= MAX_SKEW_S:
         return []
@@ -205,7 +205,7 @@ def _clock_events(
 
 
 def _replaced(run: Run) -> str:
-    """Why nobody can tell what a run left on its worker's machine; "" where one can: a container
+    """Why nobody can know what a run left on its worker's machine; "" where one can: a container
     has its host name for itself, and the next one does not see what ran in it."""
     began_on = run.live.get("container", gethostname())
     if run.worker is None or began_on == gethostname():

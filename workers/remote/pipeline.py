@@ -48,7 +48,7 @@ class TargetIdentity:
     boot_id: str
     directory: str
     seen_from: str = ""
-    """Our own address as the target sees it; empty where it cannot tell."""
+    """Our own address as the target sees it; empty where it does not say."""
     clock_s: int | None = None
     """Its clock, in whole seconds since 1970."""
     leftovers: tuple[str, ...] = ()

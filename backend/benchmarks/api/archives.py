@@ -1,4 +1,4 @@
-"""A run as one file: taken along here, brought in elsewhere."""
+"""A run as one file: exported here, imported elsewhere."""
 
 from collections.abc import Mapping
 from typing import IO, Any, ClassVar

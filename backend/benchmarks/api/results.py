@@ -1,4 +1,4 @@
-"""Results that somebody brings along, their raw text, and samples left out with a reason."""
+"""Results that somebody imports, their raw text, and samples left out with a reason."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

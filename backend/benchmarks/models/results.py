@@ -12,7 +12,7 @@ from backend.catalog.models import Offer
 class Evidence(models.Model):
     """One command with its complete raw output, compressed, and its checksum.
 
-    A result that was brought along has an offer and no run; its text is kept in the same way.
+    A result that was imported has an offer and no run; its text is kept in the same way.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="evidence")

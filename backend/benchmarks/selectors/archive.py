@@ -105,7 +105,7 @@ def _run_document(run: Run) -> dict[str, Any]:
         "price": _price_document(run.price) if run.price else None,
         "samples": [
             _sample_document(sample)
-            # What no output tells (the start time of a rented machine) could not be checked.
+            # What no output states (the start time of a rented machine) could not be checked.
             for sample in run.samples.filter(evidence__isnull=False)
             .select_related("evidence")
             .defer("evidence__raw_gzip")

@@ -152,7 +152,7 @@ def target_name(run: Run) -> str:
 
 @dataclass(frozen=True)
 class ProbeCounts:
-    """What one probe of one run brought."""
+    """What is stored of one probe of one run."""
 
     commands: int = 0
     unavailable: int = 0

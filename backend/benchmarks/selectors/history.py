@@ -135,7 +135,7 @@ def run_values(
 
 @dataclass(frozen=True)
 class Note:
-    """What is told of a run beside its results; `kind` is that of its event."""
+    """What is noted of a run beside its results; `kind` is that of its event."""
 
     kind: str
     detail: str

@@ -36,7 +36,7 @@ STAGES: Mapping[str, str] = {
 WARNINGS = ("warning", "unavailable")
 """Kinds of events that a person is to see beside the result."""
 PAST_RUNS = 5
-"""As many earlier runs of the same kind tell how long this one takes."""
+"""As many earlier runs of the same kind say how long this one takes."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
     """Store an archived run under its own id, for an offer, its samples marked imported.
 
     Every checksum is verified and every raw output is read again: samples that differ from what the
-    text says are refused. The host that it brings is one that nothing can be run on. Raises
+    text says are refused. The host that it contains is one that nothing can be run on. Raises
     ArchiveRefused naming what is wrong, AlreadyImported for a run that is there.
     """
     taken = archived(content)

@@ -1,4 +1,4 @@
-"""Reads an archive that somebody brings along: in memory, bounded, nothing by its stated name."""
+"""Reads an archive that somebody uploads: in memory, bounded, nothing by its stated name."""
 
 import gzip
 import hashlib

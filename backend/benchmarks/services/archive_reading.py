@@ -21,7 +21,7 @@ from backend.domain.parsing.texts import why_not_kept
 from backend.domain.repeats import reparse
 
 DISTURBED = "disturbed"
-# What is decided after parsing, so that reading the text again cannot tell it.
+# What is decided after parsing, so that reading the text again cannot say it.
 LATER_FLAGS = (DISTURBED, OUTLIER)
 SAME = 1e-9
 MAX_OBJECT = 100_000
@@ -33,7 +33,7 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class ArchivedEvidence:
-    """One command of the archive: what is told of it, its raw text, and what that says today."""
+    """One command of the archive: its document, its raw text, and what that says today."""
 
     document: Node
     raw: bytes
@@ -139,7 +139,7 @@ def _reparsed(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSam
 
 
 def _compare(items: Sequence[ArchivedEvidence], samples: Mapping[Key, Node]) -> None:
-    """The samples told must be those that the raw outputs hold, no more and no fewer."""
+    """The samples stated must be those that the raw outputs hold, no more and no fewer."""
     missing = dict(samples)
     seen: set[Key] = set()
     for item in items:

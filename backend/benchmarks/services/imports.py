@@ -1,4 +1,4 @@
-"""Results that somebody brings along; samples that a person leaves out; outliers that get marked."""
+"""Results that somebody imports; samples that a person leaves out; outliers that get marked."""
 
 import datetime as dt
 import gzip

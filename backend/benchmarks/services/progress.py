@@ -25,7 +25,7 @@ WHERE run.id = given.id
 
 @dataclass(frozen=True)
 class Progress:
-    """What one reading of a running run brought: `fields` are probe, progress_ratio, runner_s and
+    """What one reading of a running run showed: `fields` are probe, progress_ratio, runner_s and
     what changes in live; None when nothing is to be written."""
 
     claim: Claim
@@ -35,7 +35,7 @@ class Progress:
     def followed_by(
         self, fields: Mapping[str, Any] | None, repeats: Sequence[Repeat]
     ) -> "Progress":
-        """This and what the next reading brought, as one."""
+        """This and what the next reading showed, as one."""
         merged = self.fields if fields is None else dict(fields)
         if self.fields is not None and fields is not None:
             merged = {**fields, "live": {**self.fields["live"], **fields["live"]}}

@@ -1,4 +1,4 @@
-"""What the end of a run brings with it: notes on its results, notices, the end of its campaign."""
+"""What the end of a run has as consequences: notes on its results, notices, the end of its campaign."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -101,7 +101,7 @@ def _end_campaign(campaign: Campaign) -> None:
     notice_queue(
         workspace=campaign.workspace,
         kind=NoticeKind.CAMPAIGN_DONE,
-        # A retry within the round adds runs, and its end is one to tell of again.
+        # A retry within the round adds runs, and its end is to be notified again.
         key=f"campaign_done:{campaign.pk}:{campaign.round}:{len(states)}",
         document={
             "title": f"Campaign {campaign.name}, round {campaign.round}, has ended",

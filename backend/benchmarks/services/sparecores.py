@@ -1,4 +1,4 @@
-"""Servers, prices and scores of Spare Cores' public database, brought in as imported.
+"""Servers, prices and scores of Spare Cores' public database, stored as imported.
 
 The data is not ours: each row says whose it is, under which licence, and where to look it up.
 Bringing the same file in again changes nothing; a newer one appends. Each provider's catalog is
@@ -81,7 +81,7 @@ def sparecores_import(
     licence: str = LICENCE,
     write_line: WriteLine = lambda line: None,
 ) -> SpareCoresReport:
-    """Take over a file; `tell` hears how far it is. Raises InvalidValue for one of another form."""
+    """Take over a file; `write_line` gets how far it is. Raises InvalidValue for one of another form."""
     if not 1 <= len(licence) <= MOST_LICENCE or not licence.isprintable():
         raise InvalidValue("licence", f"1 to {MOST_LICENCE} printable characters are needed")
     report = SpareCoresReport()
@@ -236,7 +236,7 @@ def _scores(
 
 def _server_offers(servers: Servers) -> Iterator[ServerOffer]:
     for one in servers.values():
-        # The first offer stays the first, whatever a later file brings.
+        # The first offer stays the first, whatever a later file has.
         ordered = sorted(one.offers, key=lambda offer: (offer.created_at, offer.slug))
         for rank, offer in enumerate(ordered):
             yield ServerOffer(one.number, offer.pk, rank == 0, one.page)

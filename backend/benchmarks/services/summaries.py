@@ -52,7 +52,7 @@ MARKS = itemgetter("flags", "excluded_reason")
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
 )
-"""Samples of others never make a score; an import brings two of them for one of these."""
+"""Samples of others never make a score; an import has two of them for one of these."""
 SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
 """Fields of Summary that are columns of the same name."""
 SAME = ("variant", "is_unfit", "source", "measured_at", "method_version")

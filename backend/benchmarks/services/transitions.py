@@ -57,7 +57,7 @@ def next_queued_due(run: Run) -> list[Step]:
     """Make the queued runs due that may begin now that `run` was made, has ended or was cancelled.
 
     A queued run may begin when no run that is active or due involves one of its hosts (a peer
-    is involved as the host is), no older queued one does, and its campaign has room. Only the
+    is involved as the host is), no older queued one does, and its campaign has a free slot. Only the
     oldest queued run of each of the hosts can have become able to, and those of the campaign.
     To be called with the workspace locked (services), so that two such looks never cross.
     """

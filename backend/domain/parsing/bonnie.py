@@ -197,7 +197,7 @@ def _samples(line: BonnieLine, ram_bytes: int | None) -> Iterator[ParsedSample]:
 
 
 def _others(line: BonnieLine) -> dict[str, object]:
-    """What the line tells beside the three metrics; rewriting in bytes/s, file tests per second."""
+    """What the line has beside the three metrics; rewriting in bytes/s, file tests per second."""
     rates: dict[str, object] = {
         f"{name}_per_s": line.rates[name] for name in FILE_TESTS if name in line.rates
     }

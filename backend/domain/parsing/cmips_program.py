@@ -21,7 +21,7 @@ BANNER = re.compile(r"CMIPS V\.?\s?([0-9]\.[0-9](?:\.[0-9])?)\b")
 SCORE = re.compile(r"CMIPS:[ \t]*([0-9]{1,12})")
 SECONDS = re.compile(r"Execution time:[ \t]*([0-9]{1,9}(?:\.[0-9]{1,6})?(?:e\+[0-9]{2})?)")
 # Threads may write into each other's lines: what matters is how many ended, and in 1.0.5 with which
-# byte. Earlier versions do not tell it, or share it between threads.
+# byte. Earlier versions do not print it, or share it between threads.
 END = re.compile(r"End thread\b(?: +([0-9]{1,4}) +\((-?[0-9]{1,4})\))?")
 CPU = re.compile(r"(?m)^processor\s*:\s*[0-9]+\s*$")
 # Over this many CPUs, a fixed number of equal threads leaves some of them idle in the last round.

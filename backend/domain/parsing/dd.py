@@ -17,7 +17,7 @@ from backend.domain.parsing.texts import checked_text
 TOOL = "dd"
 DIRECTIONS = ("write", "read")
 CONDITIONS = ("direct", "fdatasync", "cached", "unknown")
-"""From the one that tells the disk best to the one that tells it least."""
+"""From the one that measures the disk best to the one that measures it least."""
 KEYS = (
     "direction",
     "conditions",
@@ -74,7 +74,7 @@ class DdConditions:
 
 @dataclass(frozen=True)
 class _Copying:
-    """The copies of one file or device, with what the runner tells of them."""
+    """The copies of one file or device, with what the runner says of them."""
 
     made: tuple[Copied, ...]
     conditions: DdConditions
@@ -153,7 +153,7 @@ def _copied(line: str, line_number: int) -> Copied:
 def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSample]:
     """One sample over all copies in the text: disk_write/disk_read_bytes_per_s (bytes/s).
 
-    `conditions` are for text that does not come from the runner. Where neither tells them, the
+    `conditions` are for text that does not come from the runner. Where neither says them, the
     metric is dd_bytes_per_s with the flag "conditions_unknown". Raises ProbeError.
     """
     text = checked_text(TOOL, text)

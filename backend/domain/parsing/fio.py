@@ -80,7 +80,7 @@ class Made:
 
 @dataclass(frozen=True)
 class JobGroup:
-    """Jobs of one name that ran together. `depth_reached` None = not told."""
+    """Jobs of one name that ran together. `depth_reached` None = not stated."""
 
     name: str
     setup: Setup

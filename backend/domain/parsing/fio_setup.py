@@ -1,4 +1,4 @@
-"""What a fio job was told to do, from the options that its JSON repeats."""
+"""What a fio job was asked to do, from the options that its JSON repeats."""
 
 import re
 from dataclasses import dataclass

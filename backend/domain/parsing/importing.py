@@ -1,4 +1,4 @@
-"""Results that somebody brings along: one text of one tool, and what is known of how it was made."""
+"""Results that somebody imports: one text of one tool, and what is known of how it was made."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ NO_RAM = (
 
 @dataclass(frozen=True)
 class Parameters:
-    """How a text was made, as far as known; None = not told."""
+    """How a text was made, as far as known; None = not stated."""
 
     direction: str | None = None
     conditions: str | None = None
@@ -39,7 +39,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Imported:
-    """What one text says; `tool_version` is empty where it does not tell."""
+    """What one text says; `tool_version` is empty where it does not say."""
 
     samples: tuple[ParsedSample, ...]
     warnings: tuple[str, ...]

@@ -45,7 +45,7 @@ class Dimm:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What a host is. None = the host did not tell; virtualization "none" = bare metal."""
+    """What a host is. None = the host did not say; virtualization "none" = bare metal."""
 
     arch: str
     kernel: str

@@ -42,7 +42,7 @@ NO_CLOUD = ("none", "nocloud", "unknown", "configdrive")
 
 @dataclass(frozen=True)
 class Cloud:
-    """None = not told."""
+    """None = not stated."""
 
     provider: str | None
     region: str | None
@@ -51,7 +51,7 @@ class Cloud:
 
 
 def cloud(values: Mapping[str, str], dmi: str) -> Cloud:
-    """`told`: the lines of the section cloud; `dmi`: maker and product of the older section."""
+    """`values`: the lines of the section cloud; `dmi`: maker and product of the older section."""
     said = values.get("cloud-id", values.get("cloud_name", "")).lower()
     named = CLOUD_INIT.get(said, said)
     firmware = " ".join([*(values.get(key, "") for key in FIRMWARE_KEYS), dmi]).lower()

@@ -1,4 +1,4 @@
-"""What the inventory tells of disks, target directories and network interfaces."""
+"""What the inventory says of disks, target directories and network interfaces."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class Directory:
 
 @dataclass(frozen=True)
 class Interface:
-    """A network interface that is up. Speed in Mbit/s; virtual ones tell none."""
+    """A network interface that is up. Speed in Mbit/s; virtual ones have none."""
 
     name: str
     mtu: int | None
@@ -149,7 +149,7 @@ def interfaces(text: str) -> tuple[Interface, ...]:
 
 
 def raids(text: str) -> Iterator[Raid]:
-    """The active arrays in mdstat; the line after an array's own tells its members."""
+    """The active arrays in mdstat; the line after an array's own has its members."""
     lines = text.split("\n")
     for line, behind in zip(lines, [*lines[1:], ""], strict=True):
         array = RAID.fullmatch(line.strip())

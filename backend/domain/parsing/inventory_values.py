@@ -1,4 +1,4 @@
-"""The forms in which sections of the inventory tell their values."""
+"""The forms in which sections of the inventory state their values."""
 
 import re
 

@@ -28,7 +28,7 @@ CPU_BOUND = "cpu_bound"
 TOLERANCE = 0.02
 LEAST_SECONDS = 0.95
 LEAST_INTERVAL_S = 0.1
-"""The rest at the end of a test is too short to tell a rate."""
+"""The rest at the end of a test is too short for a rate."""
 MAX_INTERVALS = 3600
 
 
@@ -198,7 +198,7 @@ def _tcp(
         "congestion": end.text("sender_tcp_congestion")
         if end.has("sender_tcp_congestion")
         else None,
-        # iperf3 tells microseconds, and 0 from the side that did not send.
+        # iperf3 prints microseconds, and 0 from the side that did not send.
         "rtt_ns": median(rtts) * 1000 if any(rtts) else None,
     }
     is_busy = max(dict(_cpu(test)).values(), default=0) > BUSY_CPU_PERCENT

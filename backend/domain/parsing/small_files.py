@@ -63,7 +63,7 @@ def _flushes(record: ProbeRecord) -> float:
 
 
 def _filesystem(record: ProbeRecord) -> str | None:
-    """The name, or the number of one that has none here; None where it was not told."""
+    """The name, or the number of one that has none here; None where it was not stated."""
     number = record.count("filesystem_type")
     return FILESYSTEMS.get(number, f"{number:#x}") if number else None
 

@@ -106,7 +106,7 @@ def server(row: Row) -> ListedServer | None:
         disk_bytes=_bytes(row["storage_size"], BYTES_PER_GB),
         disk_kind=word(row["storage_type"]).replace("_", " ")[:MOST_WORD],
     )
-    # What Hetzner includes is told in units of 2^30 bytes under the name of gigabytes.
+    # What Hetzner includes is stated in units of 2^30 bytes under the name of gigabytes.
     unit = BYTES_PER_GIB if vendor == "hcloud" else BYTES_PER_GB
     return ListedServer(
         machine, _bytes(row["outbound_traffic"], unit), f"{SITE}/server/{vendor}/{name}"

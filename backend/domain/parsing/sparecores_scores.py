@@ -21,7 +21,7 @@ MILLISECOND, SECOND = 1e6, 1e9
 MIB = 2.0**20
 PER_MINUTE = 1 / 60
 VERSION = "framework_version"
-"""In older files one more part of the configuration; it tells no two series apart."""
+"""In older files one more part of the configuration; no two series differ in it alone."""
 NO_CONFIGURATION = "standard"
 MOST_VARIANT, MOST_START = 40, 31
 CORES = {"Single-Core Performance": "single", "Multi-Core Performance": "multi"}
@@ -32,7 +32,7 @@ class Benchmark:
     """Our metric of one of their ids, and what one of their units is in ours.
 
     `shape` are the parts of the usual configuration, in the order in which they make the variant;
-    `variant` comes first where the id itself tells it.
+    `variant` comes first where the id itself says it.
     """
 
     metric: str
@@ -136,7 +136,7 @@ class Series:
     is_ranked: bool
     parameters: Mapping[str, Any]
     version: str
-    """Of the tool, where the configuration tells it."""
+    """Of the tool, where the configuration says it."""
 
 
 def series(benchmark_id: str, config: str) -> Series | None:

@@ -1,4 +1,4 @@
-"""The charts of a run: what its samples and their parameters tell, each only where there is data."""
+"""The charts of a run: what its samples and their parameters show, each only where there is data."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -31,7 +31,7 @@ EVENT_TONES = {
     "improvement": "",
     "environment": "",
 }
-"""Events that a reader of the results is told, and how loudly."""
+"""Events that a reader of the results sees, and how loudly."""
 
 
 def _run(run_id: UUID) -> Run:

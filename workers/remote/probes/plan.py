@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def deadline_s(self) -> float:
-        """Seconds after which a runner that has not finished is given up."""
+        """Seconds after which a runner that has not finished is ended."""
         slowest_s = max(self._seconds(probe, variant)[1] for probe, variant, _ in self.steps)
         return (
             max(self.expected_s, self.profile.time_cap_s)
