@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from backend.domain.metrics import METRICS
-from backend.domain.probes import CHOICES, INVENTORY, MATRIX, PROBES, series_of
+from backend.domain.probes import INVENTORY, PROBES
 from backend.domain.profiles import PARAMETERS, PROFILES
 from workers.remote.probes.plan import plan, plan_script, seconds_of
 
@@ -35,14 +34,6 @@ def planned(profile="quick", probes=None, peer_port=5201, **parameters):
     )
 
 
-def test_every_series_names_a_metric_that_its_probe_measures():
-    for name in CHOICES:
-        assert {s.metric for s in PROBES[name].series} <= set(PROBES[name].metrics)
-        assert set(PROBES[name].metrics) <= set(METRICS)
-    for variant in ("read_qd1_jobs1", "write_qd64_jobs4"):
-        assert series_of(MATRIX, variant).metric in PROBES[MATRIX].metrics
-
-
 def test_every_profile_has_a_value_for_every_number_but_the_repeats():
     for profile in PROFILES.values():
         assert set(profile.values) == set(PARAMETERS) - {"repeats"}
@@ -56,13 +47,6 @@ def test_plan_names_the_probes_that_a_full_disk_ends():
 def test_variants_fit_into_the_names_of_result_files():
     every = [pair for profile in PROFILES for pair in planned(profile, **EVERYTHING).series]
     assert not any("-" in word for pair in every for word in pair)
-
-
-def test_unknown_series_is_a_key_error():
-    with pytest.raises(KeyError):
-        series_of("cmips", "none")
-    with pytest.raises(KeyError):
-        series_of(MATRIX, "read")  # only its single tests have a command
 
 
 def test_plan_goes_round_by_round_with_the_inventory_first():

@@ -1,9 +1,119 @@
-"""Kept texts of a run, read again by the name of their probe."""
+"""One repeat from the files that the target wrote, and stored texts read again by their probe."""
+
+import hashlib
+import json
 
 import pytest
 
-from backend.domain.errors import ProbeError
-from backend.domain.repeats import STDERR_MARK, output_of, reparse
+from backend.domain.errors import ProbeError, Reason
+from backend.domain.parsing import ParsedSample
+from backend.domain.repeats import STDERR_MARK, RawResult, output_of, reparse, repeat_of
+
+CMIPS = "cmips-all-x86_64"
+
+
+@pytest.fixture
+def made(recorded):
+    """made("cmips-all-0", output, …): the repeat, with other fields in its record."""
+    record = json.loads(recorded("observe-clocks"))
+
+    def repeat(name, out="", *, err="", series="", damage="", **other):
+        text = json.dumps({**record, "foreign_cpu_ratio": 0.0, **other}) + "\n"
+        files = [one.encode() for one in (out, err, text, series)]
+        return repeat_of(RawResult(7, f"007-{name}", *files), damage)
+
+    return repeat
+
+
+def test_repeat_has_its_samples_conditions_and_series(made, recorded):
+    repeat = made("cmips-all-2", recorded(CMIPS), series=recorded("observe-series"))
+    assert (repeat.probe, repeat.variant, repeat.repeat) == ("cmips", "all", 2)
+    assert "cmips_score" in {sample.metric for sample in repeat.samples}
+    assert repeat.conditions.wall_s == 3.408498
+    assert repeat.series
+    assert (repeat.reason, repeat.error, repeat.unavailable) == (None, "", "")
+
+
+def test_repeat_of_the_inventory_has_facts_and_no_samples(made, recorded):
+    repeat = made("inventory-host-0", recorded("inventory-debian-12-second"))
+    assert repeat.facts is not None
+    assert repeat.samples == ()
+
+
+@pytest.mark.parametrize(
+    ("record", "reason", "detail"),
+    [
+        ({"timed_out": True}, Reason.TIMEOUT, "took longer than allowed, 3 s"),
+        ({"cancelled": True}, Reason.INTERRUPTED, "cancelled"),
+        ({"signal": 9}, Reason.INTERRUPTED, "killed by signal 9"),
+        ({"exit_code": 5}, Reason.DISK_FULL, "no space"),
+        ({"exit_code": 2}, Reason.UNSUPPORTED, "ended with status 2: no space"),
+    ],
+)
+def test_repeat_that_did_not_end_by_itself_names_the_reason(made, record, reason, detail):
+    exit_code = None if "signal" in record else 1
+    repeat = made(
+        "dd-write-0", "half", err="first\nno space\n", **{"exit_code": exit_code, **record}
+    )
+    assert (repeat.reason, repeat.error) == (reason, f"dd write, repeat 0: {detail}")
+    assert repeat.samples == ()
+
+
+def test_what_a_host_cannot_run_is_unavailable_and_no_failure(made):
+    repeat = made("fio-rand_read_qd1-0", "=== failure unavailable: no fio here\n", exit_code=7)
+    assert (repeat.unavailable, repeat.reason) == ("no fio here", None)
+    assert made("fio-rand_read_qd1-0", exit_code=7).unavailable == "the host cannot run it"
+
+
+def test_output_that_no_parser_reads_is_a_fault_of_ours(made):
+    for name in ("cmips-all-0", "abacus-all-0"):
+        repeat = made(name, "nonsense")
+        assert repeat.reason is Reason.BUG
+        assert repeat.samples == ()
+
+
+def test_damaged_files_and_records_are_interrupted(made):
+    assert made("cmips-all-0", damage="the hash differs").error.endswith("the hash differs")
+    no_record = repeat_of(RawResult(1, "001-cmips-all-0", b"", b"", b"\xff"))
+    assert (no_record.reason, no_record.is_disturbed) == (Reason.INTERRUPTED, False)
+
+
+def test_series_that_cannot_be_read_is_a_warning_only(made, recorded):
+    repeat = made("cmips-all-0", recorded(CMIPS), series="nonsense")
+    assert (repeat.reason, repeat.series) == (None, None)
+    assert repeat.error
+    assert repeat.samples
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "is_disturbed"),
+    [
+        ("cmips-all-0", {"foreign_cpu_ratio": 0.04}, False),
+        ("cmips-all-0", {"foreign_cpu_ratio": 0.06}, True),
+        # The kernel's own work for a disk test counts as foreign, that of other users does not.
+        ("dd-write-0", {"foreign_cpu_ratio": 0.3, "foreign_user_ratio": 0.01}, False),
+        ("dd-write-0", {"foreign_cpu_ratio": 0.3, "foreign_user_ratio": 0.06}, True),
+        ("dd-write-0", {"foreign_cpu_ratio": 0.3}, True),
+    ],
+)
+def test_repeat_is_disturbed_by_other_work(made, name, record, is_disturbed):
+    repeat = made(name, **record)
+    assert repeat.is_disturbed is is_disturbed
+    sample = ParsedSample(metric="any", variant="", unit="1", value=1.0, flags=("cached",))
+    assert repeat.flags(sample) == ["cached", *(["disturbed"] if is_disturbed else [])]
+
+
+def test_hashes_are_those_of_the_four_files():
+    raw = RawResult(1, "001-cmips-all-0", b"out", b"err", b"{}", b"1 2")
+    assert raw.file_hashes == {
+        suffix: hashlib.sha256(content).hexdigest()
+        for suffix, content in (
+            (".out", b"out"),
+            (".err", b"err"),
+            (".json", b"{}"),
+            (".series", b"1 2"),
+        )
+    }
 
 
 @pytest.mark.parametrize(
