@@ -10,8 +10,8 @@ from backend.benchmarks.models import Host, HostState, Run, Sample, Source
 from backend.catalog.models import (
     ExchangeRate,
     ExtraPrice,
-    Kind,
     Offer,
+    OfferKind,
     PriceObservation,
     Provider,
     Region,
@@ -45,7 +45,7 @@ def offer(slug: str | None = None, *, provider_slug: str = "aws", **given: Any) 
             "slug": slug,
             "name": slug,
             "provider": provider(provider_slug),
-            "kind": Kind.CLOUD,
+            "kind": OfferKind.CLOUD,
             **given,
         }
     )
@@ -98,7 +98,7 @@ def host(of: Offer | None = None, **given: Any) -> Host:
     return Host.objects.create(
         **{
             "workspace": workspace(),
-            "offer": of or offer(provider_slug="own", kind=Kind.DEDICATED),
+            "offer": of or offer(provider_slug="own", kind=OfferKind.DEDICATED),
             "name": f"host-{next(_number)}",
             "driver": "static",
             "address": "127.0.0.1",

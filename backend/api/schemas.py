@@ -14,7 +14,7 @@ from backend.accounts.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
 from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api import feeds
-from backend.catalog.api.documents import NumberField
+from backend.catalog.api.documents import AnyNumberField
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
 from backend.domain.contention_document import ContentionDocument
@@ -38,7 +38,7 @@ TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, Any]] =
     serializers.UUIDField: {"type": "string", "format": "uuid"},
     serializers.DateTimeField: {"type": "string", "format": "date-time"},
     serializers.TimeField: {"type": "string", "pattern": "^([01]?[0-9]|2[0-3]):[0-5]?[0-9]$"},
-    NumberField: {"type": ["string", "number"], "pattern": NUMBER_PATTERN},
+    AnyNumberField: {"type": ["string", "number"], "pattern": NUMBER_PATTERN},
     serializers.RegexField: {"type": "string", "pattern": "^[A-Z]{3}$"},
     serializers.CharField: {"type": "string"},
 }

@@ -210,7 +210,7 @@ SPECTACULAR_SETTINGS = {
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {
         "NoticeKindEnum": "backend.notifications.models.NoticeKind.values",
-        "OfferKindEnum": "backend.catalog.models.Kind.values",
+        "OfferKindEnum": "backend.catalog.models.OfferKind.values",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

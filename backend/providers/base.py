@@ -17,7 +17,7 @@ TOKEN = "token"  # noqa: S105  (the name of an authentication method)
 STATIC_KEY = "static_key"
 
 
-class Kind(StrEnum):
+class MachineKind(StrEnum):
     """What a provider mostly sells: the kind of offers that its price list adds."""
 
     CLOUD = "cloud"
@@ -87,7 +87,7 @@ class ProviderRecord:
     name: str
     short_name: str
     homepage: str = ""
-    kind: Kind = Kind.VPS
+    kind: MachineKind = MachineKind.VPS
     colour: str = ""
     """Of its swatches and points, as #rrggbb; "" for the colour of all others."""
     dark_colour: str = ""

@@ -76,7 +76,7 @@ class Patience:
     """How long a fetch may take as a whole, and how it waits."""
 
     budget_s: float
-    is_wanted: Callable[[], bool] = lambda: True
+    is_needed: Callable[[], bool] = lambda: True
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
     _end: float = field(init=False)
@@ -87,11 +87,11 @@ class Patience:
     @property
     def is_left(self) -> bool:
         """Whether there is time left, and somebody who waits."""
-        return self.is_wanted() and self.now() <= self._end
+        return self.is_needed() and self.now() <= self._end
 
     def check(self) -> None:
         """Raises Cancelled, or FetchError at the end of the time."""
-        if not self.is_wanted():
+        if not self.is_needed():
             raise Cancelled
         if self.now() > self._end:
             raise FetchError(f"not done within {self.budget_s:g} s")

@@ -86,7 +86,7 @@ class ProviderResource:
 
 
 @dataclass(frozen=True)
-class Listing:
+class MachineListing:
     """One machine type that a provider sells in a region."""
 
     name: str
@@ -105,7 +105,7 @@ class ProviderDriver(Protocol):
         """Who the provider says we are; AUTH when it does not know us."""
         ...
 
-    async def offers(self) -> Sequence[Listing]:
+    async def offers(self) -> Sequence[MachineListing]:
         """Machine types on sale."""
         ...
 

@@ -107,7 +107,7 @@ class Spool:
                         entry.size = file.seek(0, 2)
                         file.seek(0)
                         archive.addfile(entry, file)
-            is_kept = packed.tell() <= LARGEST_PAYLOAD_BYTES
+            is_kept = packed.seek(0, 2) <= LARGEST_PAYLOAD_BYTES
             packed.seek(0)
             raw = packed.read() if is_kept else None
             return Payload(hashed.sha256.hexdigest(), hashed.size_bytes, raw)

@@ -32,40 +32,9 @@ TEXT = re.compile(
 TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 # What is still to be renamed; nothing may be added.
-NOT_YET_NAMES: tuple[str, ...] = (
-    "backend/catalog",
-    "backend/domain/parsing/prices",
-    "backend/domain/pricing",
-    "backend/providers",
-    "backend/rankings",
-    "backend/web",
-    "workers/management/commands/import_prices.py",
-    "workers/pricelists",
-)
-NOT_YET_TEXTS: tuple[str, ...] = (
-    "backend/catalog",
-    "backend/domain/parsing/prices",
-    "backend/domain/pricing",
-    "backend/providers",
-    "backend/rankings",
-    "backend/web",
-    "workers/pricelists",
-)
-NOT_YET_CLASSES = {
-    "Answer",
-    "Cell",
-    "Column",
-    "Coverage",
-    "Document",
-    "Kind",
-    "Line",
-    "Option",
-    "Part",
-    "Reason",
-    "Shape",
-    "Shown",
-    "Terms",
-}
+NOT_YET_NAMES: tuple[str, ...] = ("backend/web",)
+NOT_YET_TEXTS: tuple[str, ...] = ("backend/web",)
+NOT_YET_CLASSES: set[str] = set()
 
 
 def files(*tops: str, suffix: str = ".py") -> list[Path]:

@@ -76,7 +76,7 @@ def build(settings: LazySettings) -> World:
     odd = factories.offer(ODD, name="=1+1", cpu_model="@x")
     prices = [
         factories.price(odd, "0.123456789012345678"),
-        factories.price(odd, "9", zone="a", is_published=False, doubt="far from the last one"),
+        factories.price(odd, "9", zone="a", is_published=False, anomaly="far from the last one"),
     ]
     world = World()
     world.ids = {

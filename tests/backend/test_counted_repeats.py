@@ -8,6 +8,7 @@ from backend.benchmarks.models import Run
 from backend.benchmarks.selectors.history import history
 from backend.benchmarks.selectors.runs import run_view
 from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.services.current_data import current_stamp
 from backend.web.runs.plots import run_strips
 from backend.web.shared.lines import result_lines, sample_lines
 from tests import factories
@@ -27,6 +28,7 @@ def medians(run: Run) -> dict[str, float]:
     (result,) = document(view)["results"]
     (strip,) = run_strips(view.samples, "own")
     (line,) = result_lines(sample_lines(view.samples))
+    current_stamp()
     query, _ = query_from({})
     (row,) = [row for row in ranking(query).rows if row.offer_id == run.offer.slug]
     return {

@@ -20,7 +20,7 @@ from backend.config import settings as settings_module
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.services import feeds
-from backend.rankings.services.feeds import feed_key_create, feed_key_found, feed_key_revoke
+from backend.rankings.services.feeds import feed_key_create, feed_key_match, feed_key_revoke
 from backend.rankings.services.views import view_create, view_delete, view_update
 from tests import factories
 from tests.backend.conftest import API, fields, rows
@@ -182,10 +182,10 @@ def test_feed_key_is_random_stored_as_digest_and_matched_whole() -> None:
     assert len(bytes.fromhex(text.removeprefix("rf_"))) * 8 >= 128 + 32
     assert text not in repr(vars(key))
     assert bytes(key.digest) != bytes(other.digest)
-    found = feed_key_found(text)
+    found = feed_key_match(text)
     assert found == key
-    assert feed_key_found(text.replace("rf_", "rr_")) is None
-    assert feed_key_found(f"{text}\0") is None
+    assert feed_key_match(text.replace("rf_", "rr_")) is None
+    assert feed_key_match(f"{text}\0") is None
     assert text not in repr(list(AuditEntry.objects.values_list("detail", flat=True)))
 
 
@@ -244,7 +244,7 @@ def test_feed_keys_of_others_end_when_their_view_becomes_private() -> None:
     view_update(view=view, visibility="private", actor="ada")
     mine.refresh_from_db()
     assert mine.revoked_at is None
-    assert feed_key_found(text) is None
+    assert feed_key_match(text) is None
 
 
 def test_feed_keys_are_made_listed_and_ended_over_the_api(caller: Caller) -> None:

@@ -27,7 +27,7 @@ from backend.catalog.models import (
 from backend.catalog.services.price_import import Payload, feed_get, on_demand_prices
 from backend.catalog.services.price_list_offers import offer_slug
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Reason, Result, Skipped
+from backend.domain.parsing.prices import ParsedPrice, Result, Skipped, SkipReason
 from backend.providers.aws import prices as aws
 from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot
@@ -124,7 +124,7 @@ def test_list_of_all_regions_is_one_feed() -> None:
     record([price(), price("0.2", region="us-east-1")], region="")
     assert PriceFeed.objects.get().region == ""
     gone = record([price()], day=1, region="")
-    assert (gone.missing, gone.torn) == (1, ["us-east-1"])
+    assert (gone.missing, gone.incomplete) == (1, ["us-east-1"])
 
 
 def test_type_sold_alike_everywhere_has_no_region() -> None:
@@ -282,7 +282,9 @@ def test_amount_is_the_same_text_from_the_file_to_the_api(client: Client, amount
 
 
 def test_skipped_rows_are_counted_by_their_reason() -> None:
-    zero = Skipped(reason=Reason.ZERO, provider="aws", raw_id="x", offer="t2a", region="eu-west-1")
+    zero = Skipped(
+        reason=SkipReason.ZERO, provider="aws", raw_id="x", offer="t2a", region="eu-west-1"
+    )
     report = record([zero, price()])
     assert (report.skipped, report.unpriced) == ({"zero": 1}, 1)
     assert PriceFeed.objects.get().summary["skipped"] == {"zero": 1}

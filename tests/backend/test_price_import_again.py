@@ -86,7 +86,7 @@ def test_what_is_included_is_part_of_a_price() -> None:
 def test_rule_19_a_vanished_price_is_stale_and_in_force_until_it_is_back() -> None:
     record(many())
     report = record(many()[1:], day=1)
-    assert (report.missing, report.torn, report.unchanged) == (1, [], 29)
+    assert (report.missing, report.incomplete, report.unchanged) == (1, [], 29)
     gone = PriceObservation.objects.get(offer__name="m5.0")
     assert gone.missing_since == factories.AT + DAY
     choice = best_prices(PriceBasis())[gone.offer_id]
@@ -103,17 +103,17 @@ def test_rule_19_a_vanished_price_is_stale_and_in_force_until_it_is_back() -> No
 
 def test_rule_27_nothing_new_counts_while_much_is_missing() -> None:
     record(many())
-    torn = [price("0.11", "m5.0"), *many()[1:20]]
-    report = record(torn, day=1)
-    assert (report.torn, report.missing, report.quarantined) == (["eu-west-1"], 10, 1)
+    incomplete = [price("0.11", "m5.0"), *many()[1:20]]
+    report = record(incomplete, day=1)
+    assert (report.incomplete, report.missing, report.quarantined) == (["eu-west-1"], 10, 1)
     before = everything()
-    again = record(torn, day=2)
-    assert (again.torn, again.quarantined, again.is_changed) == (["eu-west-1"], 1, False)
+    again = record(incomplete, day=2)
+    assert (again.incomplete, again.quarantined, again.is_changed) == (["eu-west-1"], 1, False)
     assert everything() == before
     held = PriceObservation.objects.get(offer__name="m5.0", is_published=True)
     assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.1")
     whole = record([price("0.11", "m5.0"), *many()[1:]], day=3)
-    assert (whole.torn, whole.published, whole.returned) == ([], 1, 10)
+    assert (whole.incomplete, whole.published, whole.returned) == ([], 1, 10)
     assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.11")
     # The row that waited is the one that is published.
     assert PriceObservation.objects.count() == 31
@@ -124,15 +124,15 @@ def test_shorter_list_counts_when_a_person_says_that_it_is_whole() -> None:
     shorter = [price("0.11", "m5.0"), *many()[1:20]]
     record(shorter, day=1)
     report = record(shorter, day=2, is_shrinking_ok=True)
-    assert (report.torn, report.published) == ([], 1)
-    assert record(shorter, day=3).torn == []
+    assert (report.incomplete, report.published) == ([], 1)
+    assert record(shorter, day=3).incomplete == []
     assert PriceObservation.objects.exclude(missing_since=None).count() == 10
 
 
 def test_region_missing_from_a_newer_list_is_incomplete() -> None:
     record([price(), price("0.2", region="us-east-1")], region="")
     report = record([price()], day=1, region="")
-    assert (report.torn, report.missing) == (["us-east-1"], 1)
+    assert (report.incomplete, report.missing) == (["us-east-1"], 1)
 
 
 def test_what_is_read_later_supersedes_when_the_clock_went_back() -> None:
@@ -154,7 +154,7 @@ def test_older_file_does_not_replace_a_newer_price() -> None:
     report = record([price("0.1", effective_from=old)], day=1)
     assert (report.published, report.quarantined) == (0, 1)
     waiting = PriceObservation.objects.get(is_published=False)
-    assert waiting.doubt == "from 2026-01-01, while the price in force is from 2026-07-01"
+    assert waiting.anomaly == "from 2026-01-01, while the price in force is from 2026-07-01"
     assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.11")
     assert record([price("0.11", effective_from=new)], day=2).unchanged == 1
 
@@ -164,9 +164,9 @@ def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:
     changed = [price("10", "m5.0", currency="EUR"), *many()[1:]]
     for day in (1, 2):
         report = record(changed, day=day)
-        assert (report.published, report.quarantined, report.torn) == (0, 1, [])
+        assert (report.published, report.quarantined, report.incomplete) == (0, 1, [])
     waiting = PriceObservation.objects.get(is_published=False)
-    assert waiting.doubt == "0.1 USD before, 10 EUR now"
+    assert waiting.anomaly == "0.1 USD before, 10 EUR now"
     assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
     price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
     assert best_prices(PriceBasis())[waiting.offer_id].currency == "EUR"
@@ -192,7 +192,7 @@ def test_rule_27_an_implausible_price_waits_and_the_old_one_stays_current() -> N
     record(many())
     assert implausible().quarantined == 1
     waiting = PriceObservation.objects.get(is_published=False)
-    assert (waiting.amount, waiting.doubt) == (Decimal("0.2"), "0.1 before, 0.2 now")
+    assert (waiting.amount, waiting.anomaly) == (Decimal("0.2"), "0.1 before, 0.2 now")
     assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
     before = everything()
     assert (implausible(day=2).quarantined, everything()) == (1, before)
@@ -203,7 +203,7 @@ def test_rule_27_spot_is_compared_with_on_demand_of_another_list() -> None:
     spot = price("0.2", purchase_model=PurchaseModel.SPOT, zone="euw1-az1")
     report = record([spot], feed_kind="spot", day=1)
     assert report.quarantined == 1
-    assert "on demand 0.1" in PriceObservation.objects.get(is_published=False).doubt
+    assert "on demand 0.1" in PriceObservation.objects.get(is_published=False).anomaly
 
 
 def test_rule_27_vcpus_known_before_are_a_gate() -> None:
@@ -211,7 +211,7 @@ def test_rule_27_vcpus_known_before_are_a_gate() -> None:
     record([*types, *(price("0.1", f"m5.{n}") for n in range(3))], day=0)
     dear = [price("0.1", f"m5.{n}") for n in range(3)] + [price("1", "m5.3")]
     assert record(dear, day=1).quarantined == 1
-    assert "per vCPU" in PriceObservation.objects.get(is_published=False).doubt
+    assert "per vCPU" in PriceObservation.objects.get(is_published=False).anomaly
 
 
 def test_accepted_price_is_published_and_audited() -> None:

@@ -135,7 +135,7 @@ def test_rule_08_price_without_an_exchange_rate_is_listed_unconverted(
 def test_rule_27_a_price_in_quarantine_counts_nowhere(client: Client, offer: Offer) -> None:
     factories.price(offer, "0.1")
     later = factories.AT + dt.timedelta(days=1)
-    factories.price(offer, "0.9", is_published=False, observed_at=later, doubt="changed")
+    factories.price(offer, "0.9", is_published=False, observed_at=later, anomaly="changed")
     assert row(client)["price"] == Decimal("0.1")
     [told] = client.get(f"{API}/prices").json()["results"]
     assert (told["amount"], told["state"]) == ("0.1", "current")

@@ -47,7 +47,7 @@ def test_state_of_a_price_is_one_of_six(client: Client) -> None:
         "stale-missing": {"feed": fresh, "missing_since": at(9)},
         "stale-feed": {"feed": old},
         "stale-quote": {"valid_until": day(9)},
-        "quarantined": {"is_published": False, "doubt": "changed"},
+        "quarantined": {"is_published": False, "anomaly": "changed"},
         "refused": {"is_published": False, "reviewed_at": at(9)},
         "withdrawn": {"is_published": False, "missing_since": at(9)},
     }.items():
@@ -77,7 +77,7 @@ def test_state_of_a_price_is_one_of_six(client: Client) -> None:
 def test_a_quarantined_price_leaves_the_old_one_in_force(client: Client) -> None:
     offer = factories.offer("doubtful")
     kept = factories.price(offer, "1", observed_at=at(1))
-    factories.price(offer, "9", observed_at=at(2), is_published=False, doubt="changed")
+    factories.price(offer, "9", observed_at=at(2), is_published=False, anomaly="changed")
     [row] = rows(client.get(f"{API}/prices.csv"))
     assert (row["price_id"], row["state"]) == (str(kept.pk), "current")
 
@@ -101,7 +101,7 @@ def test_as_of_shows_prices_as_they_were_known_then(client: Client) -> None:
 def test_accepted_price_counts_from_the_day_on_which_it_was_observed(client: Client) -> None:
     offer = factories.offer("moved")
     factories.price(offer, "1", observed_at=at(1))
-    accepted = {"is_published": True, "reviewed_at": at(9), "doubt": "changed"}
+    accepted = {"is_published": True, "reviewed_at": at(9), "anomaly": "changed"}
     factories.price(offer, "2", observed_at=at(3), **accepted)
     for number, amount in ((2, "1"), (3, "2")):
         [told] = rows(client.get(f"{API}/prices.csv?as_of={day(number)}"))

@@ -143,7 +143,7 @@ def test_rule_27_a_person_publishes_or_refuses_what_waits(
     offer = factories.offer("priced")
     held = factories.price(offer, "1")
     waiting = factories.price(
-        offer, "9", observed_at=factories.AT.replace(hour=13), is_published=False, doubt="9 times"
+        offer, "9", observed_at=factories.AT.replace(hour=13), is_published=False, anomaly="9 times"
     )
     admin = caller("admin")
     [row] = admin.get(f"{API}/prices?state=quarantined").json()["results"]

@@ -13,6 +13,7 @@ from hypothesis.extra.django import TestCase
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
 from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
 
@@ -260,6 +261,7 @@ class RankingReference(TestCase):
             params["sort"] = ",".join(f"{'-' * is_down}{column}" for column, is_down in sort)
         parsed, warnings = query_from({name: [value] for name, value in params.items()})
         assert not warnings
+        current_stamp()
         shown = ranking(parsed)
         ordered, bare = self.reference.ranking(asked(query, conditions))
         defined = {cells["offer_id"]: cells for cells in (*ordered, *bare)}

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from backend.catalog.models import ExtraPrice, Kind
+from backend.catalog.models import ExtraPrice, OfferKind
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -149,7 +149,7 @@ def test_disturbed_and_unpriced_offers_fail_with_their_reason(reader: Client, db
     factories.price(disturbed)
     factories.sample(disturbed, 99, flags=["disturbed"])
     factories.sample(factories.offer("unpriced"), 99)
-    bought = factories.offer("bought", kind=Kind.ONPREM)
+    bought = factories.offer("bought", kind=OfferKind.ONPREM)
     factories.sample(bought, 99)
     found = solved(reader, {"targets": {"cmips_score": 10}, "kinds": ["cloud"]})
     assert [members(fleet) for fleet in found["fleets"]] == [{"good": 1}]

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Workspace
-from backend.catalog.models import Kind, Offer, PriceObservation
+from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.simulate import simulate
@@ -37,7 +37,7 @@ def faults(*options: Document, **given: Any) -> dict[str, str]:
     return dict(refused.value.errors)
 
 
-def priced(amount: str = "0.4", kind: str = Kind.CLOUD, **given: Any) -> Offer:
+def priced(amount: str = "0.4", kind: str = OfferKind.CLOUD, **given: Any) -> Offer:
     offer = factories.offer(kind=kind)
     factories.price(offer, amount, **given)
     return offer
@@ -65,9 +65,9 @@ def test_price_with_a_table_of_discounts_is_billed_by_it(name: str, last: str) -
 
 def test_price_by_the_month_is_monthly_or_a_contract_if_dedicated() -> None:
     assert plain(priced("49", **MONTHLY)) == price("49", "monthly")
-    offer = priced("49", Kind.DEDICATED, setup_amount=Decimal(99), minimum_months=3, **MONTHLY)
+    offer = priced("49", OfferKind.DEDICATED, setup_amount=Decimal(99), minimum_months=3, **MONTHLY)
     assert plain(offer) == price("49", "dedicated", setup="99", minimum_months=3)
-    assert plain(priced("9", Kind.DEDICATED, **MONTHLY))["minimum_months"] == 1
+    assert plain(priced("9", OfferKind.DEDICATED, **MONTHLY))["minimum_months"] == 1
 
 
 def test_price_by_the_year_is_a_twelfth_of_it_a_month() -> None:

@@ -21,6 +21,7 @@ from backend.catalog.services.price_import import feed_get
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.backend.sparecores_file import Writer, full_size
 
@@ -61,6 +62,7 @@ def state():
 
 
 def rows(**params):
+    current_stamp()
     query, _ = query_from({name: [value] for name, value in params.items()})
     return ranking(query).rows
 

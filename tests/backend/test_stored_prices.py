@@ -33,6 +33,8 @@ COPIED = (
     "included", "basis", "observed_at", "source", "raw_id", "payload_sha256", "is_published",
     "doubt", "reviewed_by", "note",
 )  # fmt: skip
+ATTRIBUTES = {"doubt": "anomaly"}
+"""Of a row, where a column has another name."""
 KINDS = (
     {"purchase_model": "on_demand"},
     {"purchase_model": "on_demand", "currency": "EUR"},
@@ -110,7 +112,7 @@ class World:
         ):
             for row in (self.price(pick + 7 * n) for n in range(5)):
                 row.created_at = factories.AT
-                cells = [getattr(row, name) for name in COPIED]
+                cells = [getattr(row, ATTRIBUTES.get(name, name)) for name in COPIED]
                 out.write_row([json.dumps(c) if isinstance(c, dict) else c for c in cells])
 
     def review(self, pick: int) -> None:
@@ -209,9 +211,9 @@ def test_quarantined_price_does_not_count_as_read(
     offer = factories.offer()
     factories.price(offer, "0.1")
     prices_refresh()
-    assert not CurrentPrice.objects.get().is_doubted
+    assert not CurrentPrice.objects.get().is_questioned
     factories.price(offer, "9", is_published=False, observed_at=factories.AT + dt.timedelta(days=1))
     with django_assert_max_num_queries(2):
         prices_refresh()
     kept = CurrentPrice.objects.get()
-    assert (kept.is_doubted, kept.amount) == (True, Decimal("0.1"))
+    assert (kept.is_questioned, kept.amount) == (True, Decimal("0.1"))

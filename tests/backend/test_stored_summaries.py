@@ -23,6 +23,7 @@ from backend.catalog.models import Offer, StoredMark, StoredState
 from backend.catalog.selectors.data_version import data_stamp
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
+from backend.rankings.services.current_data import current_stamp
 from tests import factories
 
 METRICS = ("cmips_score", "coremark_score", "disk_seeks_per_s", "no_such_metric")
@@ -169,9 +170,11 @@ class StoredSummaries(TestCase):
     ) -> None:
         world = World()
         factories.sample(world.offers[0], 7)
+        current_stamp()
         ranking(RankingQuery())
         for change, pick in changes:
             change(world, pick)
+        current_stamp()
         shown = {row.offer_id: row.score for row in ranking(RankingQuery()).rows}
         slugs = dict(Offer.objects.values_list("pk", "slug"))
         known = computed(metric="cmips_score")

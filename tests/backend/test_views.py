@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.accounts.models import AuditEntry, Scope, Workspace
+from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import SavedView
-from backend.rankings.selectors.ranking import InvalidParameters
 from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
 from backend.rankings.services.views import (
     kept_params,
@@ -22,7 +22,7 @@ from backend.rankings.services.views import (
     shortened,
     view_create,
     view_delete,
-    view_found,
+    view_get,
     view_update,
 )
 from tests import factories
@@ -140,11 +140,11 @@ def test_private_view_is_not_in_the_audit_trail_of_others() -> None:
 
 def test_view_is_refused_to_others_when_the_view_is_private() -> None:
     saved(slug="mine", visibility="private")
-    view = view_found("mine", workspace_slug="default", reader="ada")
+    view = view_get("mine", workspace_slug="default", reader="ada")
     assert kept_params(view) == PARAMS
     for reader, workspace in (("", "default"), ("bob", "default"), ("ada", "elsewhere")):
         with pytest.raises(InvalidParameters, match="there is no view 'mine'"):
-            view_found("mine", workspace_slug=workspace, reader=reader)
+            view_get("mine", workspace_slug=workspace, reader=reader)
 
 
 @pytest.mark.parametrize("slug", ["nothing", "a\0b", "x" * 300, "../etc", "É"])

@@ -42,10 +42,10 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
 from backend.domain.metrics import METRICS
-from backend.domain.ranking import Candidate
+from backend.domain.ranking import Candidate, ranked
 from backend.domain.stats import published_summary
 from tests.bench import _ranking_data
-from tests.domain.rankings import ranked
+from tests.domain.candidates import candidate
 
 OFFERS = 6000
 RUNS = 5
@@ -185,11 +185,12 @@ def own_figures(token: str) -> dict[str, Any]:
 def candidates() -> list[Candidate]:
     """Offers of scores and prices without a pattern, each with an interval of ± 4 %."""
     return [
-        Candidate(
-            offer_id=f"offer-{n}",
-            score=published_summary(100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30),
-            price=Decimal(f"{0.01 + 0.9 * math.cos(n * n) ** 2:.6f}"),
-            price_per_hour=Decimal("0.1"),
+        candidate(
+            f"offer-{n}",
+            published_summary(100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30),
+            Decimal(f"{0.01 + 0.9 * math.cos(n * n) ** 2:.6f}"),
+            METRICS["cmips_score"],
+            Decimal("0.1"),
         )
         for n in range(OFFERS)
     ]
@@ -208,9 +209,7 @@ def cpu_s(work: Callable[[], object]) -> float:
 def placing_figures() -> dict[str, Any]:
     offers, metric = candidates(), METRICS["cmips_score"]
     placed_s = cpu_s(lambda: ranked(offers, metric))
-    sorted_s = cpu_s(
-        lambda: sorted(offers, key=lambda one: one.score.value / float(one.price or 1))
-    )
+    sorted_s = cpu_s(lambda: sorted(offers, key=lambda one: one.worth.value_per_cost))
     return {"ranked_s": round(placed_s, 3), "ratio_to_sort": round(placed_s / sorted_s)}
 
 

@@ -9,9 +9,9 @@ from backend.domain import cmips
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.pricing import price_per_period
-from backend.domain.ranking import Candidate
+from backend.domain.ranking import ranked
 from backend.domain.stats import published_summary
-from tests.domain.rankings import ranked
+from tests.domain.candidates import candidate
 
 PUBLISHED = Path(__file__).parents[2] / "fixtures/published/cmips_2013.csv"
 
@@ -36,22 +36,24 @@ def test_cup_equals_the_published_one_in_every_printed_digit(row):
 def test_ranking_of_2013_has_the_published_order():
     rows = published_rows()
     candidates = [
-        Candidate(
+        candidate(
             row["slug"],
             published_summary(float(row["cmips_score"]), None, None),
             per_hour(row),
+            metric("cmips_score"),
             per_hour(row),
         )
         for row in rows
     ]
-    result = ranked(reversed(candidates), metric("cmips_score"))
-    assert [row.candidate.offer_id for row in result] == [row["slug"] for row in rows]
-    assert [row.rank for row in result] == list(range(1, 18))
-    assert [row.tie_group for row in result] == list(range(1, 18))
-    for row, published in zip(result, rows, strict=True):
+    result = ranked(candidates[::-1], metric("cmips_score"))
+    assert [one.offer_id for one, _ in result] == [row["slug"] for row in rows]
+    assert [standing.rank for _, standing in result] == list(range(1, 18))
+    assert [standing.tie_group for _, standing in result] == list(range(1, 18))
+    for (one, _), published in zip(result, rows, strict=True):
         printed = Decimal(published["cup_published_usd_per_hour"])
-        assert row.cup is not None
-        assert row.cup.quantize(printed) == printed
+        assert one.worth is not None
+        assert one.worth.cup is not None
+        assert one.worth.cup.quantize(printed) == printed
 
 
 @pytest.mark.parametrize(

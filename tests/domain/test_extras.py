@@ -12,9 +12,9 @@ from backend.domain.pricing.extras import (
     EGRESS,
     IP,
     Extra,
+    ExtraAmounts,
     Included,
     Tariff,
-    Wanted,
     capped,
     extras_of_month,
     included_of,
@@ -42,52 +42,54 @@ def extras(wanted, included=Included(), tariffs=None, hours=MONTH):  # noqa: B00
 
 
 def test_nothing_asked_for_costs_nothing_and_is_not_named():
-    assert extras(Wanted(), tariffs={DISK: tariff("0.1")}) == []
+    assert extras(ExtraAmounts(), tariffs={DISK: tariff("0.1")}) == []
 
 
 def test_egress_is_paid_tier_by_tier():
     # 921.60 + 3,481.60 + 7,168 + 170 = 11,741.20
-    found = extras(Wanted(egress_gb=Decimal(157_000)), tariffs={EGRESS: Tariff(TIERS, "USD")})
+    found = extras(ExtraAmounts(egress_gb=Decimal(157_000)), tariffs={EGRESS: Tariff(TIERS, "USD")})
     assert found == [Extra(EGRESS, Decimal("11741.20"), "USD")]
 
 
 def test_included_traffic_is_taken_off_before_the_tiers():
     # 20 TB are in: of 21,000 GB 1,000 are paid
     included = Included(traffic_bytes=20 * 10**12)
-    found = extras(Wanted(egress_gb=Decimal(21_000)), included, {EGRESS: tariff("0.001", "EUR")})
+    found = extras(
+        ExtraAmounts(egress_gb=Decimal(21_000)), included, {EGRESS: tariff("0.001", "EUR")}
+    )
     assert found == [Extra(EGRESS, Decimal(1), "EUR")]
 
 
 def test_what_is_included_needs_no_price():
     included = Included(disk_bytes=160 * 10**9, traffic_bytes=20 * 10**12)
-    wanted = Wanted(disk_gb=Decimal(160), ipv4_count=0, egress_gb=Decimal(20_000))
+    wanted = ExtraAmounts(disk_gb=Decimal(160), ipv4_count=0, egress_gb=Decimal(20_000))
     assert extras(wanted, included) == [Extra(name, Decimal(0)) for name in (DISK, IP, EGRESS)]
     unlimited = Included(is_traffic_unlimited=True)
-    assert extras(Wanted(egress_gb=Decimal(10**9)), unlimited) == [Extra(EGRESS, Decimal(0))]
+    assert extras(ExtraAmounts(egress_gb=Decimal(10**9)), unlimited) == [Extra(EGRESS, Decimal(0))]
 
 
 def test_an_extra_without_a_known_price_is_unknown_and_never_zero():
-    wanted = Wanted(disk_gb=Decimal(1), ipv4_count=1, egress_gb=Decimal(1))
+    wanted = ExtraAmounts(disk_gb=Decimal(1), ipv4_count=1, egress_gb=Decimal(1))
     assert extras(wanted) == [Extra(name, None) for name in (DISK, IP, EGRESS)]
 
 
 def test_a_disk_of_unknown_size_counts_as_none():
     # 100 GB at 0.08
-    found = extras(Wanted(disk_gb=Decimal(100)), tariffs={DISK: tariff("0.08")})
+    found = extras(ExtraAmounts(disk_gb=Decimal(100)), tariffs={DISK: tariff("0.08")})
     assert found == [Extra(DISK, Decimal(8), "USD")]
 
 
 def test_addresses_are_paid_by_the_hour_each():
     # 2 · 730 · 0.005
-    found = extras(Wanted(ipv4_count=2), tariffs={IP: tariff("0.005")})
+    found = extras(ExtraAmounts(ipv4_count=2), tariffs={IP: tariff("0.005")})
     assert found == [Extra(IP, Decimal("7.3"), "USD")]
 
 
 def test_addresses_end_at_the_cap_of_a_month_each():
     # 0.5 / 0.0008 = 625 h: 730 hours cost 0.5, 600 hours 0.48, and three addresses thrice that
     of = {IP: Tariff(capped(Decimal("0.0008"), Decimal("0.5")), "EUR")}
-    assert extras(Wanted(ipv4_count=3), tariffs=of) == [Extra(IP, Decimal("1.5"), "EUR")]
-    short = extras(Wanted(ipv4_count=1), tariffs=of, hours=Decimal(600))
+    assert extras(ExtraAmounts(ipv4_count=3), tariffs=of) == [Extra(IP, Decimal("1.5"), "EUR")]
+    short = extras(ExtraAmounts(ipv4_count=1), tariffs=of, hours=Decimal(600))
     assert short == [Extra(IP, Decimal("0.48"), "EUR")]
     assert capped(Decimal("0.005"), None) == ((None, Decimal("0.005")),)
 
@@ -101,7 +103,7 @@ def test_price_of_a_machine_says_what_traffic_beyond_costs():
     # 1.19 a TB, of 21 TB one is beyond; it wins over the list of the provider
     told = {"traffic_bytes": 20 * 10**12, "traffic_price_per_tb": "1.19"}
     included = included_of(told, None, "EUR")
-    found = extras(Wanted(egress_gb=Decimal(21_000)), included, {EGRESS: tariff("9")})
+    found = extras(ExtraAmounts(egress_gb=Decimal(21_000)), included, {EGRESS: tariff("9")})
     assert found == [Extra(EGRESS, Decimal("1.19"), "EUR")]
 
 
@@ -149,7 +151,9 @@ def test_more_traffic_never_costs_less_and_more_included_never_more(tiers, small
     of = {EGRESS: Tariff(tiers, "USD")}
 
     def cost(gb, traffic_bytes):
-        [found] = extras(Wanted(egress_gb=Decimal(gb)), Included(traffic_bytes=traffic_bytes), of)
+        [found] = extras(
+            ExtraAmounts(egress_gb=Decimal(gb)), Included(traffic_bytes=traffic_bytes), of
+        )
         return found.amount
 
     assert cost(small, included) <= cost(small + more, included)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.domain.mix import MIX, MixPart, mix_log, mixed
-from backend.domain.ranking import Candidate
+from backend.domain.ranking import ranked
 from backend.domain.stats import IntervalBasis, Summary, published_summary
-from tests.domain.rankings import ranked
+from tests.domain.candidates import candidate
 
 SCORE = metric("cmips_score")
 BANDWIDTH = metric("memory_bandwidth_bytes_per_s")
@@ -119,10 +119,10 @@ def order(of, rows, baseline):
     """(Offer id, rank) in the order of the ranking."""
     log = mix_log(of, baseline)
     candidates = [
-        Candidate(f"o{n}", mixed(of, [summary(a), summary(b)], log), Decimal(price))
+        candidate(f"o{n}", mixed(of, [summary(a), summary(b)], log), Decimal(price), MIX)
         for n, (a, b, price) in enumerate(rows)
     ]
-    return [(row.candidate.offer_id, row.rank) for row in ranked(candidates, MIX)]
+    return [(one.offer_id, standing.rank) for one, standing in ranked(candidates, MIX)]
 
 
 @given(values, st.data())
@@ -137,13 +137,13 @@ def test_one_metric_alone_ranks_as_that_metric(rows):
     of = parts((LATENCY, 5))
     log = mix_log(of, [rows[0][0]])
     mixes = [
-        Candidate(f"o{n}", mixed(of, [summary(a)], log), Decimal(price))
+        candidate(f"o{n}", mixed(of, [summary(a)], log), Decimal(price), MIX)
         for n, (a, _, price) in enumerate(rows)
     ]
     plain = [
-        Candidate(f"o{n}", published_summary(a, None, None), Decimal(price))
+        candidate(f"o{n}", published_summary(a, None, None), Decimal(price), LATENCY)
         for n, (a, _, price) in enumerate(rows)
     ]
-    assert [row.candidate.offer_id for row in ranked(mixes, MIX)] == [
-        row.candidate.offer_id for row in ranked(plain, LATENCY)
+    assert [one.offer_id for one, _ in ranked(mixes, MIX)] == [
+        one.offer_id for one, _ in ranked(plain, LATENCY)
     ]

@@ -1,30 +1,51 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.domain import ranking
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
-from backend.domain.ranking import Candidate, sorted_none_last
+from backend.domain.ranking import Candidate, sorted_none_last, worth
 from backend.domain.stats import published_summary
 from backend.domain.units import EXACT
-from tests.domain import rankings
 
 CMIPS = metric("cmips_score")
 LATENCY = metric("memory_latency_ns")
 PASSMARK = metric("passmark_score")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(Candidate):
+    price_per_hour: Decimal | None = None
+
+
 def offer(offer_id, score, price, sd=None, **more):
     amount = None if price is None else Decimal(price)
-    return Candidate(offer_id, published_summary(float(score), sd, None), amount, **more)
+    score = published_summary(float(score), sd, None)
+    return Offer(offer_id=offer_id, score=score, price=amount, **more)
 
 
 def ranked(offers, measured):
-    """Untyped on purpose: a test knows which cells are empty."""
-    return rankings.ranked(offers, measured)
+    """Candidate, worth and standing of each as one row."""
+    candidates = [
+        one if one.is_unfit else replace(one, worth=worth(one.score, one.price, one.price_per_hour, measured))
+        for one in offers
+    ]  # fmt: skip
+    return [
+        SimpleNamespace(
+            candidate=one,
+            value_per_cost=one.worth and one.worth.value_per_cost,
+            value_per_cost_ci95_low=one.worth and one.worth.low,
+            value_per_cost_ci95_high=one.worth and one.worth.high,
+            cup=one.worth and one.worth.cup,
+            **vars(standing),
+        )
+        for one, standing in ranking.ranked(candidates, measured)
+    ]
 
 
 def ids(rows):
@@ -65,7 +86,7 @@ def test_ranked_orders_by_score_over_price():
         Decimal("43.79"),
     ]
     assert [row.rank for row in rows] == [1, 2, 3]
-    assert [row.is_pareto for row in rows] == [True, True, True]
+    assert [row.pareto for row in rows] == [True, True, True]
     assert [row.cup for row in rows] == [None, None, None]
 
 
@@ -76,7 +97,7 @@ def test_ranked_turns_a_lower_score_into_more_value():
         ("slow", Decimal("0.1")),
         ("fast", Decimal("0.0625")),
     ]
-    assert [row.is_pareto for row in rows] == [True, True]
+    assert [row.pareto for row in rows] == [True, True]
 
 
 def test_ranked_takes_the_interval_of_the_value_from_the_score():
@@ -132,23 +153,22 @@ def test_ranked_lists_a_disturbed_offer_last_without_rank():
     busy = rows[2]
     assert busy.candidate.score.value == 900
     empty = [busy.rank, busy.rank_low, busy.rank_high, busy.value_per_cost, busy.cup]
-    empty += [busy.tie_group, busy.is_pareto, busy.value_per_cost_ci95_low]
+    empty += [busy.tie_group, busy.pareto, busy.value_per_cost_ci95_low]
     assert empty == [None] * 8
-    assert (rows[0].rank, rows[0].is_pareto) == (1, True)
+    assert (rows[0].rank, rows[0].pareto) == (1, True)
 
 
 def test_ranked_lists_unpriced_offers_by_score_with_the_reason():
     rows = ranked(
         [
             offer("b", 10, None),
-            offer("a", 10, None, missing=("price",)),
-            offer("c", 30, None, missing=("vcpu",)),
+            offer("a", 10, None),
+            offer("c", 30, None),
             offer("d", 1, "9"),
         ],
         CMIPS,
     )
     assert ids(rows) == ["d", "c", "a", "b"]
-    assert [row.missing for row in rows] == [(), ("vcpu", "price"), ("price",), ("price",)]
     assert ids(ranked([offer("x", 20, None), offer("y", 10, None)], LATENCY)) == ["y", "x"]
 
 
@@ -164,7 +184,13 @@ def test_ranked_pareto_keeps_equal_points_and_drops_the_dominated():
         ],
         CMIPS,
     )
-    assert {row.candidate.offer_id for row in rows if row.is_pareto} == {"cheap", "twin", "best"}
+    assert {row.candidate.offer_id for row in rows if row.pareto} == {"cheap", "twin", "best"}
+
+
+def test_ranked_lists_offers_without_a_score_last_by_their_ids():
+    blank = [Offer(offer_id=name, score=None, price=None) for name in "zy"]
+    rows = ranking.ranked([*blank, replace(offer("busy", 9, "1"), is_unfit=True)], CMIPS)
+    assert [one.offer_id for one, _ in rows] == ["busy", "y", "z"]
 
 
 def test_ranked_of_nothing_is_empty():
@@ -206,7 +232,7 @@ def ranks(rows):
             row.rank_low,
             row.rank_high,
             row.tie_group,
-            row.is_pareto,
+            row.pareto,
         )
         for row in rows
     ]
@@ -242,7 +268,6 @@ def test_ranked_never_takes_an_unknown_price_for_zero(offers, measured):
         if row.candidate.price is None:
             assert row.value_per_cost is None
             assert row.rank is None
-            assert "price" in row.missing
 
 
 @given(candidates(), metrics, st.randoms(use_true_random=False))
@@ -284,7 +309,7 @@ def test_ranked_pareto_equals_the_definition_by_brute_force(offers, measured):
         is_dominated = any(
             p <= price and s >= score and (p < price or s > score) for p, s in points
         )
-        assert row.is_pareto is not is_dominated
+        assert row.pareto is not is_dominated
 
 
 # --- sorting by other columns ---
@@ -302,6 +327,3 @@ def test_sorted_none_last_breaks_ties_by_next_key_then_identity():
     keys = [(lambda row: row[1], True), (lambda row: row[2], False)]
     result = sorted_none_last(rows, keys, lambda row: row[0])
     assert "".join(row[0] for row in result) == "acdeb"
-
-
-# --- size ---

@@ -19,8 +19,8 @@ from playwright.sync_api import expect
 
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
+from backend.rankings.selectors.frontier import Frontier, frontier
 from backend.rankings.selectors.query import RankingQuery
-from backend.web.frontier.page import Frontier, frontier
 from tests import factories
 from tests.e2e.browser import opened
 from tests.e2e.test_decision_pages import texts_of

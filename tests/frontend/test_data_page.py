@@ -14,7 +14,7 @@ from backend.accounts.selectors.tokens import token_in_force
 from backend.common.rest.table import Column, ColumnType
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
-from backend.rankings.services.feeds import feed_key_create, feed_key_found
+from backend.rankings.services.feeds import feed_key_create, feed_key_match
 from backend.rankings.services.views import kept_params, view_create
 from backend.web.data.formulas import FormulaSource, curl, excel_text, formulas, m_text, py_text
 from tests import factories
@@ -289,7 +289,7 @@ def test_feed_is_made_shown_once_and_revoked(ada, measured):
     assert "no-store" in answer.headers["Cache-Control"]
     address = formula(page, "libreoffice")
     text = address.split("/feeds/")[1].split("/")[0]
-    key = feed_key_found(text)
+    key = feed_key_match(text)
     assert key is not None
     assert key.name == "sheet"
     assert f'=IMPORTDATA("{address}"' in formula(page, "importdata")
@@ -300,7 +300,7 @@ def test_feed_is_made_shown_once_and_revoked(ada, measured):
     assert ">active<" in again
     assert ada.get("/views/ours/keys/").headers["Location"] == "/views/ours/"
     ada.post(f"/views/ours/keys/{key.pk}/revoke/")
-    assert feed_key_found(text) is None
+    assert feed_key_match(text) is None
     assert "revoked" in text_of(ada.get("/views/ours/"))
 
 

@@ -2,14 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.metrics import METRICS
-from backend.rankings.selectors.query import Filter
-from backend.rankings.selectors.ranking import RankingQuery
+from backend.rankings.selectors import frontier as selectors
+from backend.rankings.selectors.query import Filter, RankingQuery
+from backend.rankings.services.current_data import current_stamp
 from backend.web.frontier import page as frontier
 from backend.web.shared import figures
 from tests import factories
@@ -46,7 +48,8 @@ def chart(text):
 
 
 def frontier_of(*filters, metric="cmips_score"):
-    return frontier.frontier(RankingQuery(metric=metric, filters=filters))
+    current_stamp()
+    return selectors.frontier(RankingQuery(metric=metric, filters=filters))
 
 
 def drawn(one):
@@ -152,7 +155,7 @@ def test_interval_down_to_zero_is_cut_at_a_floor_and_marked(market, monkeypatch)
         else row
         for row in one.within
     ]
-    data = drawn(frontier.replace(one, within=low))
+    data = drawn(replace(one, within=low))
     point = next(p for p in data["points"] if p["offer"] == "middle")
     assert point["isCut"] is True
     assert 0 < point["low"] < 100

@@ -8,6 +8,7 @@ from backend.catalog.models import ExtraKind, Offer
 from backend.rankings.selectors.breakdown import price_breakdown
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.similar import similar_offers
+from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.frontend.rows import published
 
@@ -52,6 +53,7 @@ def test_breakdown_total_is_the_price_of_the_ranking_in_full_basis(priced):
     factories.extra(ExtraKind.EGRESS, "0.09")
     factories.sample(priced, 100.0)
     params = {"basis": ["disk,ip,egress"], "tax_rate": ["0.19"], "period": ["month"]}
+    current_stamp()
     row = ranking(query_from(params)[0]).rows[0]
     found = price_breakdown(priced, query_from(params)[0])
     assert found.total == row.price
@@ -84,6 +86,7 @@ def sized(slug, vcpu, gib, **given):
 
 def similar(slug):
     query, _ = query_from({})
+    current_stamp()
     found = ranking(query)
     rows = [*found.rows, *found.unscored]
     return [r.offer_id for r in similar_offers(next(r for r in rows if r.offer_id == slug), rows)]

@@ -121,7 +121,7 @@ def test_changes_page_refuses_days_in_the_wrong_order(client):
 
 def test_quarantined_price_is_published_by_an_admin_with_a_reason(client, offer, feed):
     observed(offer, "0.107", days_ago=3, feed=feed)
-    row = observed(offer, "0.5", feed=feed, is_published=False, doubt="0.107 before, 0.5 now")
+    row = observed(offer, "0.5", feed=feed, is_published=False, anomaly="0.107 before, 0.5 now")
     assert "0.107 before, 0.5 now" in text_of(client.get("/prices/?state=quarantined"))
     url = f"/prices/{row.pk}/review/"
     assert signed_in(client, "run").post(url, {"accept": "1", "reason": "x"}).status_code == 403
@@ -200,7 +200,7 @@ def test_list_is_read_by_itself_once_an_admin_says_so(client, feed):
 def test_offer_page_draws_how_its_price_went_and_leaves_quarantine_out(client, offer):
     observed(offer, "2", days_ago=20)
     newest = observed(offer, "1.5", days_ago=2)
-    observed(offer, "9.75", is_published=False, doubt="1.5 before")
+    observed(offer, "9.75", is_published=False, anomaly="1.5 before")
     text = text_of(client.get(f"/offers/{offer.slug}/"))
     assert "plot-prices-json" in text
     assert f'href="/prices/{newest.pk}/"' in text

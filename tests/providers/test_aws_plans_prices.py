@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, Skipped, SkipReason
 from backend.providers.aws import prices as aws
 from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot
@@ -41,10 +41,10 @@ def test_rule_07_spot_prices_keep_their_zone_and_the_latest_counts(answer):
         "eu-west-1c": "0.047000",
     }
     assert sorted(reasons.values()) == [
-        Reason.OTHER_SYSTEM,
-        Reason.SUPERSEDED,
-        Reason.SUPERSEDED,
-        Reason.ZERO,
+        SkipReason.OTHER_SYSTEM,
+        SkipReason.SUPERSEDED,
+        SkipReason.SUPERSEDED,
+        SkipReason.ZERO,
     ]
 
 
@@ -64,14 +64,14 @@ def test_rule_07_zones_go_by_id_when_it_is_known():
     ids = {"eu-west-1a": "euw1-az1"}
     prices, reasons = _prices_and_reasons(aws_spot.parse([page], region="eu-west-1", zone_ids=ids))
     assert [price.zone for price in prices] == ["euw1-az1", "euw1-az3"]
-    assert list(reasons.values()) == [Reason.UNKNOWN_ZONE]
+    assert list(reasons.values()) == [SkipReason.UNKNOWN_ZONE]
 
 
 def test_spot_row_is_skipped_when_it_names_no_type():
     _, reasons = _prices_and_reasons(
         aws_spot.parse([_spot({**ITEM, "InstanceType": ""})], region="eu-west-1")
     )
-    assert list(reasons.values()) == [Reason.NO_TYPE]
+    assert list(reasons.values()) == [SkipReason.NO_TYPE]
 
 
 def test_spot_answer_is_refused_when_it_has_another_shape():
@@ -109,16 +109,16 @@ def test_savings_plans_are_read_when_products_come_last(answer, on_demand):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("No Upfront", "Whatever", Reason.OTHER_TERMS),
+        ("No Upfront", "Whatever", SkipReason.OTHER_TERMS),
         (
             '"ComputeSavingsPlans",\n   "serviceCode"',
             '"Other",\n   "serviceCode"',
-            Reason.OTHER_TERMS,
+            SkipReason.OTHER_TERMS,
         ),
-        ('"duration": 1', '"duration": 2', Reason.OTHER_TERMS),
-        ('"unit": "Hrs"', '"unit": "Days"', Reason.OTHER_UNIT),
-        ("0.0780000000", "0.0000000000", Reason.ZERO),
-        ('"currency": "USD"', '"currency": null', Reason.NO_CURRENCY),
+        ('"duration": 1', '"duration": 2', SkipReason.OTHER_TERMS),
+        ('"unit": "Hrs"', '"unit": "Days"', SkipReason.OTHER_UNIT),
+        ("0.0780000000", "0.0000000000", SkipReason.ZERO),
+        ('"currency": "USD"', '"currency": null', SkipReason.NO_CURRENCY),
     ],
 )
 def test_savings_rate_is_skipped_with_its_reason_when_it_is_no_price(

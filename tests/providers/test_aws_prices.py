@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
 from backend.domain.parsing.prices.collected import Coverage
 from backend.domain.pricing.purchase import PriceUnit
 from backend.providers.aws import offer_file as aws_bulk
@@ -100,16 +100,16 @@ def test_rule_01_an_attribute_that_is_absent_does_not_filter(name):
 @pytest.mark.parametrize(
     ("attributes", "reason"),
     [
-        ({"operatingSystem": "Windows"}, Reason.OTHER_SYSTEM),
-        ({"preInstalledSw": "SQL Web"}, Reason.OTHER_SOFTWARE),
-        ({"licenseModel": "Bring your own license"}, Reason.OTHER_LICENCE),
-        ({"tenancy": "Dedicated"}, Reason.OTHER_TENANCY),
-        ({"capacitystatus": "UnusedCapacityReservation"}, Reason.OTHER_CAPACITY),
-        ({"marketoption": "CapacityBlock"}, Reason.OTHER_MARKET),
-        ({"locationType": "AWS Local Zone"}, Reason.OTHER_PLACE),
-        ({"regionCode": ""}, Reason.NO_REGION),
-        ({"usagetype": "EU-HostBox:m5.large"}, Reason.OTHER_CAPACITY),
-        ({"instanceType": "m5"}, Reason.NOT_A_MACHINE),
+        ({"operatingSystem": "Windows"}, SkipReason.OTHER_SYSTEM),
+        ({"preInstalledSw": "SQL Web"}, SkipReason.OTHER_SOFTWARE),
+        ({"licenseModel": "Bring your own license"}, SkipReason.OTHER_LICENCE),
+        ({"tenancy": "Dedicated"}, SkipReason.OTHER_TENANCY),
+        ({"capacitystatus": "UnusedCapacityReservation"}, SkipReason.OTHER_CAPACITY),
+        ({"marketoption": "CapacityBlock"}, SkipReason.OTHER_MARKET),
+        ({"locationType": "AWS Local Zone"}, SkipReason.OTHER_LOCATION),
+        ({"regionCode": ""}, SkipReason.NO_REGION),
+        ({"usagetype": "EU-HostBox:m5.large"}, SkipReason.OTHER_CAPACITY),
+        ({"instanceType": "m5"}, SkipReason.NOT_A_MACHINE),
     ],
 )
 def test_rule_02_every_attribute_decides_when_rows_differ_in_it_alone(attributes, reason):
@@ -121,7 +121,7 @@ def test_rule_02_every_attribute_decides_when_rows_differ_in_it_alone(attributes
 def test_rule_02_no_row_is_taken_when_two_right_ones_differ():
     found = _parsed(_entry("SKU00"), _entry("SKU01", "0.2"))
     assert not _prices(found)
-    assert set(_reasons(found).values()) == {Reason.AMBIGUOUS}
+    assert set(_reasons(found).values()) == {SkipReason.AMBIGUOUS}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -134,8 +134,8 @@ def test_rule_04_zero_is_no_price_when_no_other_row_is_right(forms, form):
     coverage = Coverage()
     list(coverage.seen(forms[form]))
     assert {(row.region, row.offer): row.reason for row in coverage.unpriced()} == {
-        ("eu-west-1", "z9.large"): Reason.ZERO,
-        ("eu-west-1-xxx-1", "m5.large"): Reason.OTHER_PLACE,
+        ("eu-west-1", "z9.large"): SkipReason.ZERO,
+        ("eu-west-1-xxx-1", "m5.large"): SkipReason.OTHER_LOCATION,
     }
 
 
@@ -172,31 +172,34 @@ def test_rule_06_reserved_terms_are_separate_when_a_type_has_several(forms, form
 @pytest.mark.parametrize(
     ("terms", "reason"),
     [
-        (_reserved([_line("0.03"), _line("280", "Quantity")], lease=""), Reason.OTHER_TERMS),
-        (_reserved([_line("0.03"), _line("280", "Quantity")], option="Some"), Reason.OTHER_TERMS),
-        (_reserved([_line("0.03"), _line("0.04")]), Reason.OTHER_UNIT),
-        (_reserved([_line("0.03"), _line("280", "Days")]), Reason.OTHER_UNIT),
+        (_reserved([_line("0.03"), _line("280", "Quantity")], lease=""), SkipReason.OTHER_TERMS),
+        (
+            _reserved([_line("0.03"), _line("280", "Quantity")], option="Some"),
+            SkipReason.OTHER_TERMS,
+        ),
+        (_reserved([_line("0.03"), _line("0.04")]), SkipReason.OTHER_UNIT),
+        (_reserved([_line("0.03"), _line("280", "Days")]), SkipReason.OTHER_UNIT),
         # A partial upfront of nothing, and hours that cost nothing without any upfront.
-        (_reserved([_line("0.03"), _line("0", "Quantity")]), Reason.UNEXPECTED_SHAPE),
-        (_reserved([_line("0.0")], option="No Upfront"), Reason.UNEXPECTED_SHAPE),
-        ({"OnDemand": {"SKU00.T": {"priceDimensions": {"D": _line("NA")}}}}, Reason.NO_PRICE),
+        (_reserved([_line("0.03"), _line("0", "Quantity")]), SkipReason.UNEXPECTED_SHAPE),
+        (_reserved([_line("0.0")], option="No Upfront"), SkipReason.UNEXPECTED_SHAPE),
+        ({"OnDemand": {"SKU00.T": {"priceDimensions": {"D": _line("NA")}}}}, SkipReason.NO_PRICE),
         (
             {"OnDemand": {"SKU00.T": {"priceDimensions": {"D": _line("1", "GB")}}}},
-            Reason.OTHER_UNIT,
+            SkipReason.OTHER_UNIT,
         ),
         (
             {"OnDemand": {"SKU00.T": {"priceDimensions": {"D": _line("1"), "E": _line("2")}}}},
-            Reason.TIERED,
+            SkipReason.TIERED,
         ),
         (
             {"OnDemand": {"SKU00.T": {"priceDimensions": {"D": _line("1", currency="usd")}}}},
-            Reason.NO_CURRENCY,
+            SkipReason.NO_CURRENCY,
         ),
         (
             {"OnDemand": {"SKU00.T": {"priceDimensions": {"D": {"pricePerUnit": {}}}}}},
-            Reason.NO_CURRENCY,
+            SkipReason.NO_CURRENCY,
         ),
-        ({}, Reason.NO_PRICE),
+        ({}, SkipReason.NO_PRICE),
     ],
 )
 def test_term_is_skipped_with_its_reason_when_it_is_no_price(terms, reason):
@@ -249,7 +252,7 @@ def test_entries_may_be_objects_and_families_may_be_missing():
         aws.parse([json.dumps({"PriceList": [entry, _entry("S", family="Dedicated Host")]})])
     )
     assert _prices(found)["m5.large"].amount == Decimal("0.107")
-    assert _reasons(found) == {"S": Reason.NOT_A_MACHINE}
+    assert _reasons(found) == {"S": SkipReason.NOT_A_MACHINE}
 
 
 @pytest.mark.parametrize(
@@ -283,12 +286,12 @@ def test_offer_file_is_refused_when_it_has_another_shape(text, said):
 
 def test_offer_file_names_the_line_that_has_no_currency(answer):
     text = answer("aws-offer-file").replace('"USD": "0.1070000000"', "")
-    assert Reason.NO_CURRENCY in _reasons(aws_bulk.from_json([text])).values()
+    assert SkipReason.NO_CURRENCY in _reasons(aws_bulk.from_json([text])).values()
 
 
 def test_csv_skips_a_row_when_its_columns_do_not_fit(answer):
     text = answer("aws-offer-file.csv") + '"SKU77","JRT"\n\n'
-    assert _reasons(aws_bulk.from_csv(io.StringIO(text)))["SKU77"] is Reason.UNEXPECTED_SHAPE
+    assert _reasons(aws_bulk.from_csv(io.StringIO(text)))["SKU77"] is SkipReason.UNEXPECTED_SHAPE
 
 
 def test_csv_passes_over_terms_of_another_kind(answer):

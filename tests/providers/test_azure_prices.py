@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, Skipped, SkipReason
 from backend.domain.pricing.purchase import PriceUnit
 from backend.providers.azure import prices as azure
 
@@ -94,7 +94,7 @@ def test_rule_18_savings_plans_are_per_hour_without_development_prices(results):
 
 def test_rule_19_a_size_is_matched_by_its_whole_name_or_skipped():
     found = _parsed(_item(armSkuName=""), _item(armSkuName="Standard_P10"))
-    assert [row.reason for row in found if isinstance(row, Skipped)] == [Reason.NO_TYPE]
+    assert [row.reason for row in found if isinstance(row, Skipped)] == [SkipReason.NO_TYPE]
     assert not _prices(found, "Standard_P1")
 
 
@@ -122,30 +122,30 @@ def test_rule_20_distinct_source_keys_give_distinct_target_keys(keys):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"productName": "Virtual Machines DSv3 Series Windows"}, Reason.OTHER_SYSTEM),
-        ({"productName": "DSv3 Series Cloud Services"}, Reason.NOT_A_MACHINE),
-        ({"productName": "DSv3 Series CloudServices"}, Reason.NOT_A_MACHINE),
-        ({"productName": "DSv3 Series Dedicated Host"}, Reason.NOT_A_MACHINE),
-        ({"serviceName": "Storage"}, Reason.NOT_A_MACHINE),
-        ({"meterName": "B1s - Free"}, Reason.FREE_OR_EXPIRED),
-        ({"meterName": "B1s Expired"}, Reason.FREE_OR_EXPIRED),
-        ({"skuName": "D2s v3 Low Priority"}, Reason.OTHER_MARKET),
-        ({"type": "DevTestConsumption"}, Reason.OTHER_MARKET),
-        ({"type": "Reservation", "reservationTerm": "2 Years"}, Reason.OTHER_TERMS),
-        ({"unitOfMeasure": "1 GB/Month"}, Reason.OTHER_UNIT),
-        ({"tierMinimumUnits": 5}, Reason.TIERED),
-        ({"armRegionName": ""}, Reason.NO_REGION),
-        ({"retailPrice": 0}, Reason.ZERO),
-        ({"retailPrice": None}, Reason.NO_PRICE),
-        ({"currencyCode": None}, Reason.NO_CURRENCY),
-        ({"savingsPlan": [{"retailPrice": 1, "term": "2 Years"}]}, Reason.OTHER_TERMS),
-        ({"savingsPlan": [{"term": "1 Year"}]}, Reason.NO_PRICE),
+        ({"productName": "Virtual Machines DSv3 Series Windows"}, SkipReason.OTHER_SYSTEM),
+        ({"productName": "DSv3 Series Cloud Services"}, SkipReason.NOT_A_MACHINE),
+        ({"productName": "DSv3 Series CloudServices"}, SkipReason.NOT_A_MACHINE),
+        ({"productName": "DSv3 Series Dedicated Host"}, SkipReason.NOT_A_MACHINE),
+        ({"serviceName": "Storage"}, SkipReason.NOT_A_MACHINE),
+        ({"meterName": "B1s - Free"}, SkipReason.FREE_OR_EXPIRED),
+        ({"meterName": "B1s Expired"}, SkipReason.FREE_OR_EXPIRED),
+        ({"skuName": "D2s v3 Low Priority"}, SkipReason.OTHER_MARKET),
+        ({"type": "DevTestConsumption"}, SkipReason.OTHER_MARKET),
+        ({"type": "Reservation", "reservationTerm": "2 Years"}, SkipReason.OTHER_TERMS),
+        ({"unitOfMeasure": "1 GB/Month"}, SkipReason.OTHER_UNIT),
+        ({"tierMinimumUnits": 5}, SkipReason.TIERED),
+        ({"armRegionName": ""}, SkipReason.NO_REGION),
+        ({"retailPrice": 0}, SkipReason.ZERO),
+        ({"retailPrice": None}, SkipReason.NO_PRICE),
+        ({"currencyCode": None}, SkipReason.NO_CURRENCY),
+        ({"savingsPlan": [{"retailPrice": 1, "term": "2 Years"}]}, SkipReason.OTHER_TERMS),
+        ({"savingsPlan": [{"term": "1 Year"}]}, SkipReason.NO_PRICE),
     ],
 )
 def test_item_is_skipped_with_its_reason_when_it_is_no_price(fields, reason):
     skipped = [row for row in _parsed(_item(**fields)) if isinstance(row, Skipped)]
     assert [row.reason for row in skipped] == [reason]
-    assert skipped[0].offer == ("" if reason is Reason.NOT_A_MACHINE else D2S)
+    assert skipped[0].offer == ("" if reason is SkipReason.NOT_A_MACHINE else D2S)
 
 
 def test_number_is_as_written_when_it_is_no_binary_fraction():

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Reason, Skipped
+from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
 from backend.domain.parsing.prices.collected import Coverage
 from backend.providers.gcp import prices as gcp
 from backend.providers.gcp import skus as gcp_skus
@@ -60,13 +60,13 @@ def test_rule_10_price_is_vcpus_times_core_and_gib_times_ram(results):
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
-        ("N2 Custom Instance Core running in Americas", Reason.CUSTOM),
-        ("N2 Sole Tenancy Instance Core running in Americas", Reason.OTHER_TENANCY),
-        ("Commitment v1: N2 Cpu in Americas for 1 Year", Reason.OTHER_TERMS),
-        ("Reserved N2 Instance Core in Americas", Reason.OTHER_TERMS),
-        ("N2 Instance Core running in Americas for DWS Flex Start", Reason.OTHER_MARKET),
-        ("Licensing Fee for something", Reason.NOT_A_MACHINE),
-        ("Some optimized Core running in Americas", Reason.NOT_A_MACHINE),
+        ("N2 Custom Instance Core running in Americas", SkipReason.CUSTOM),
+        ("N2 Sole Tenancy Instance Core running in Americas", SkipReason.OTHER_TENANCY),
+        ("Commitment v1: N2 Cpu in Americas for 1 Year", SkipReason.OTHER_TERMS),
+        ("Reserved N2 Instance Core in Americas", SkipReason.OTHER_TERMS),
+        ("N2 Instance Core running in Americas for DWS Flex Start", SkipReason.OTHER_MARKET),
+        ("Licensing Fee for something", SkipReason.NOT_A_MACHINE),
+        ("Some optimized Core running in Americas", SkipReason.NOT_A_MACHINE),
     ],
 )
 def test_rule_10_a_component_sold_otherwise_is_no_part_of_a_machine(description, reason):
@@ -76,7 +76,7 @@ def test_rule_10_a_component_sold_otherwise_is_no_part_of_a_machine(description,
 def test_rule_10_regions_are_codes_and_not_words():
     found = _components(_sku(serviceRegions=["us-east1", "us-west1"]))
     assert [one.region for one in found] == ["us-east1", "us-west1"]
-    assert [row.reason for row in _components(_sku(serviceRegions=[]))] == [Reason.NO_REGION]
+    assert [row.reason for row in _components(_sku(serviceRegions=[]))] == [SkipReason.NO_REGION]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,9 @@ def test_rule_12_machine_with_unknown_accelerators_has_no_price():
     ]
     page = json.dumps({"skus": parts})
     found = list(gcp.parse([page], _shape("a2-highgpu-1g")))
-    assert [row.reason for row in found if isinstance(row, Skipped)][:1] == [Reason.NO_COMPONENT]
+    assert [row.reason for row in found if isinstance(row, Skipped)][:1] == [
+        SkipReason.NO_COMPONENT
+    ]
     assert not [row for row in found if isinstance(row, ParsedPrice)]
     assert "accelerators" in next(row.detail for row in found if isinstance(row, Skipped))
 
@@ -179,7 +181,7 @@ def test_rule_14_every_type_has_a_price_or_a_reason(results):
     types = {row.name for row in results if isinstance(row, ParsedType)}
     (unpriced,) = coverage.unpriced()
     # The catalogue has no RAM of T2A: its price is unknown, and neither zero nor the core's.
-    assert (unpriced.offer, unpriced.reason) == ("t2a-standard-1", Reason.NO_COMPONENT)
+    assert (unpriced.offer, unpriced.reason) == ("t2a-standard-1", SkipReason.NO_COMPONENT)
     assert types == {*_prices(results), "t2a-standard-1"}
 
 
@@ -198,9 +200,9 @@ def test_memory_is_that_of_the_interface_when_the_words_say_otherwise():
 @pytest.mark.parametrize(
     ("skus", "fields", "reason"),
     [
-        ([], {"bundledLocalSsds": {"partitionCount": 1}}, Reason.NO_COMPONENT),
-        ([], {"accelerators": [{"guestAcceleratorType": "x"}]}, Reason.NO_COMPONENT),
-        ([_sku(nanos=2, skuId="other")], {}, Reason.AMBIGUOUS),
+        ([], {"bundledLocalSsds": {"partitionCount": 1}}, SkipReason.NO_COMPONENT),
+        ([], {"accelerators": [{"guestAcceleratorType": "x"}]}, SkipReason.NO_COMPONENT),
+        ([_sku(nanos=2, skuId="other")], {}, SkipReason.AMBIGUOUS),
     ],
 )
 def test_type_has_no_price_when_a_component_is_not_known(skus, fields, reason):
@@ -210,7 +212,7 @@ def test_type_has_no_price_when_a_component_is_not_known(skus, fields, reason):
     assert not _prices(found)
     assert [row.reason for row in found if isinstance(row, Skipped)] == [
         reason,
-        Reason.NO_COMPONENT,
+        SkipReason.NO_COMPONENT,
     ]
 
 
@@ -219,23 +221,23 @@ def test_type_has_no_price_when_its_components_are_in_two_currencies():
         json.dumps(_sku("N2 Instance Ram running in Americas", unit="GiBy.h")).replace("USD", "IDR")
     )
     found = list(gcp.parse([json.dumps({"skus": [_sku(), ram]})], _shape()))
-    assert Reason.MIXED_CURRENCY in {row.reason for row in found if isinstance(row, Skipped)}
+    assert SkipReason.MIXED_CURRENCY in {row.reason for row in found if isinstance(row, Skipped)}
 
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"category": {"resourceFamily": "Storage"}}, Reason.NOT_A_MACHINE),
+        ({"category": {"resourceFamily": "Storage"}}, SkipReason.NOT_A_MACHINE),
         (
             {"category": {"resourceFamily": "Compute", "usageType": "Commit1Yr"}},
-            Reason.OTHER_TERMS,
+            SkipReason.OTHER_TERMS,
         ),
-        ({"pricingInfo": []}, Reason.NO_PRICE),
-        ({"pricingInfo": [{"pricingExpression": {"usageUnit": "h"}}]}, Reason.NO_PRICE),
-        ({"pricingInfo": [{"pricingExpression": {"usageUnit": "mo"}}]}, Reason.OTHER_UNIT),
+        ({"pricingInfo": []}, SkipReason.NO_PRICE),
+        ({"pricingInfo": [{"pricingExpression": {"usageUnit": "h"}}]}, SkipReason.NO_PRICE),
+        ({"pricingInfo": [{"pricingExpression": {"usageUnit": "mo"}}]}, SkipReason.OTHER_UNIT),
         (
             {"pricingInfo": [{"pricingExpression": {"usageUnit": "h", "tieredRates": [{}, {}]}}]},
-            Reason.TIERED,
+            SkipReason.TIERED,
         ),
     ],
 )
@@ -244,7 +246,7 @@ def test_sku_is_skipped_with_its_reason_when_it_is_no_component(fields, reason):
 
 
 def test_sku_has_no_price_when_it_is_zero():
-    assert [row.reason for row in _components(_sku(nanos=0))] == [Reason.ZERO]
+    assert [row.reason for row in _components(_sku(nanos=0))] == [SkipReason.ZERO]
 
 
 def test_newest_price_counts_when_a_sku_has_several():
@@ -257,9 +259,9 @@ def test_newest_price_counts_when_a_sku_has_several():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"name": ""}, Reason.NO_TYPE),
-        ({"memoryMb": None}, Reason.UNEXPECTED_SHAPE),
-        ({"deprecated": {"state": "OBSOLETE"}}, Reason.NOT_OFFERED),
+        ({"name": ""}, SkipReason.NO_TYPE),
+        ({"memoryMb": None}, SkipReason.UNEXPECTED_SHAPE),
+        ({"deprecated": {"state": "OBSOLETE"}}, SkipReason.NOT_OFFERED),
     ],
 )
 def test_machine_type_is_skipped_with_its_reason_when_it_cannot_be_priced(fields, reason):

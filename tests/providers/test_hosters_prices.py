@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Reason, Skipped
+from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Skipped, SkipReason
 from backend.providers.digitalocean import prices as digitalocean
 from backend.providers.hetzner import prices as hetzner
 from backend.providers.linode import prices as linode
@@ -48,7 +48,7 @@ def test_rule_21_hetzner_is_net_in_the_currency_it_states_and_capped(cloud):
 
 def test_rule_21_no_price_is_in_euros_when_the_list_does_not_say_so():
     found = _hetzner({"primary_ips": [{"prices": [{"price_hourly": {"net": "1"}}]}]})
-    assert _reasons(found) == {("aa11", "fsn1"): Reason.NO_CURRENCY}
+    assert _reasons(found) == {("aa11", "fsn1"): SkipReason.NO_CURRENCY}
     assert not _of(ParsedExtra, found)
     (price,) = _of(ParsedPrice, _hetzner({"currency": "USD"}))
     assert (price.currency, price.tax_rate) == ("USD", None)
@@ -72,8 +72,8 @@ def test_hetzner_type_has_its_machine_and_traffic(cloud):
 
 def test_hetzner_type_is_not_offered_where_it_is_deprecated(cloud):
     assert _reasons(cloud) == {
-        ("bb21", "hel1"): Reason.NOT_OFFERED,
-        ("old1", "fsn1"): Reason.NOT_OFFERED,
+        ("bb21", "hel1"): SkipReason.NOT_OFFERED,
+        ("old1", "fsn1"): SkipReason.NOT_OFFERED,
     }
     assert ("bb21", "fsn1") in _prices(cloud)
 
@@ -81,13 +81,13 @@ def test_hetzner_type_is_not_offered_where_it_is_deprecated(cloud):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"name": None}, Reason.NO_TYPE),
-        ({"prices": []}, Reason.NO_PRICE),
-        ({"prices": None}, Reason.NO_PRICE),
-        ({"prices": [{"price_hourly": {"net": "0.01"}}]}, Reason.NO_REGION),
-        ({"prices": [{"location": "fsn1"}]}, Reason.NO_PRICE),
-        ({"prices": [{"location": "fsn1", "price_hourly": {"net": "0.0"}}]}, Reason.ZERO),
-        ({"deprecation": {"announced": "2026-01-01"}}, Reason.NOT_OFFERED),
+        ({"name": None}, SkipReason.NO_TYPE),
+        ({"prices": []}, SkipReason.NO_PRICE),
+        ({"prices": None}, SkipReason.NO_PRICE),
+        ({"prices": [{"price_hourly": {"net": "0.01"}}]}, SkipReason.NO_REGION),
+        ({"prices": [{"location": "fsn1"}]}, SkipReason.NO_PRICE),
+        ({"prices": [{"location": "fsn1", "price_hourly": {"net": "0.0"}}]}, SkipReason.ZERO),
+        ({"deprecation": {"announced": "2026-01-01"}}, SkipReason.NOT_OFFERED),
     ],
 )
 def test_hetzner_type_is_skipped_with_its_reason_when_it_has_no_price(fields, reason):
@@ -118,8 +118,8 @@ def test_digitalocean_has_a_row_in_each_region_or_a_reason(answer):
         ("gpu-x1", "tor1"),
     }
     assert _reasons(found) == {
-        ("c-2", "fra1"): Reason.NOT_OFFERED,
-        ("m-2vcpu-16gb", ""): Reason.NOT_OFFERED,
+        ("c-2", "fra1"): SkipReason.NOT_OFFERED,
+        ("m-2vcpu-16gb", ""): SkipReason.NOT_OFFERED,
     }
     kinds = {row.name: (row.vcpu_kind, row.gpu_count) for row in _of(ParsedType, found)}
     assert kinds == {
@@ -132,9 +132,9 @@ def test_digitalocean_has_a_row_in_each_region_or_a_reason(answer):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"slug": ""}, Reason.NO_TYPE),
-        ({"price_hourly": None}, Reason.NO_PRICE),
-        ({"price_hourly": 0.0}, Reason.ZERO),
+        ({"slug": ""}, SkipReason.NO_TYPE),
+        ({"price_hourly": None}, SkipReason.NO_PRICE),
+        ({"price_hourly": 0.0}, SkipReason.ZERO),
     ],
 )
 def test_digitalocean_size_without_a_price_is_skipped_with_its_reason(fields, reason):
@@ -158,7 +158,7 @@ def test_linode_has_one_row_and_those_of_regions_that_differ(answer):
         ("g6-nanode-1", "br-gru"): ("0.0105", "7.0"),
         ("g6-dedicated-2", ""): ("0.054", "36.0"),
     }
-    assert _reasons(found) == {("g6-later-1", ""): Reason.NO_PRICE}
+    assert _reasons(found) == {("g6-later-1", ""): SkipReason.NO_PRICE}
     # 5.0 / 0.0075 = 666.7 hours
     assert round(_prices(found)["g6-nanode-1", ""].tiers[0][0], 1) == Decimal("666.7")
 
@@ -175,7 +175,7 @@ def test_linode_has_a_row_for_each_region_when_they_are_named(answer):
 
 def test_linode_type_is_skipped_when_it_has_no_name():
     found = list(linode.parse(['{"data": [{"price": {"hourly": 0.01}}]}']))
-    assert list(_reasons(found).values()) == [Reason.NO_TYPE]
+    assert list(_reasons(found).values()) == [SkipReason.NO_TYPE]
 
 
 def test_linode_includes_nothing_when_nothing_is_given():

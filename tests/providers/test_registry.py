@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend import providers
-from backend.catalog.models import Kind as OfferKind
+from backend.catalog.models import OfferKind
 from backend.domain.errors import InvalidValue
 from backend.domain.price_feeds import HOUR_S
 from backend.providers import base
@@ -57,7 +57,7 @@ def test_points_of_two_providers_differ_in_colour_shape_or_filling():
 
 def test_provider_without_a_folder_has_the_defaults_when_asked():
     record = provider("hosting-mueller")
-    assert (record.name, record.kind) == ("Hosting mueller", base.Kind.VPS)
+    assert (record.name, record.kind) == ("Hosting mueller", base.MachineKind.VPS)
     assert record.family_of("m5.large") == "m5.large"
     with pytest.raises(KeyError):
         module("hosting-mueller", "fetch")

@@ -148,7 +148,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(
         fetching,
         "Patience",
-        lambda budget_s, is_wanted=lambda: True: Patience(budget_s, is_wanted, waits.append),
+        lambda budget_s, is_needed=lambda: True: Patience(budget_s, is_needed, waits.append),
     )
     return waits
 

@@ -203,7 +203,7 @@ def test_waiting_ends_when_nobody_wants_the_answer_any_more(server):
             server,
             client=Client(
                 server.url,
-                Patience(600, is_wanted=lambda: len(slept) < 3, sleep=slept.append),
+                Patience(600, is_needed=lambda: len(slept) < 3, sleep=slept.append),
             ),
         )
     assert sum(slept) <= 3 * http.SLICE_S

@@ -19,7 +19,7 @@ from backend.providers.gcp.driver import GcpDriver
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -537,7 +537,7 @@ async def test_driver_logs_in_when_the_presented_key_is_the_published_one(gce, d
 
 async def test_offers_names_each_type_once_a_region_when_zones_repeat_them(gce, driver):
     offers = await driver.offers()
-    assert Listing("n2-standard-2", "europe-west4") in offers
+    assert MachineListing("n2-standard-2", "europe-west4") in offers
     assert len(offers) == len(set(offers)) == 4
 
 

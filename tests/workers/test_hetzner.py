@@ -22,7 +22,7 @@ from backend.providers.hetzner.driver import HetznerDriver
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -452,5 +452,8 @@ async def test_whoami_counts_the_servers_of_the_project(cloud, driver):
 
 
 async def test_offers_names_the_types_of_the_regions_when_asked(cloud, driver):
-    assert await driver.offers() == [Listing("cx22", "fsn1"), Listing("cax11", "fsn1")]
-    assert await _driver(cloud, regions=["nbg1"]).offers() == [Listing("cx22", "nbg1")]
+    assert await driver.offers() == [
+        MachineListing("cx22", "fsn1"),
+        MachineListing("cax11", "fsn1"),
+    ]
+    assert await _driver(cloud, regions=["nbg1"]).offers() == [MachineListing("cx22", "nbg1")]

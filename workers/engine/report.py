@@ -54,7 +54,9 @@ def _summary(repeats: list[Sample]) -> dict[str, Any]:
 def _rank_row(run: Run) -> dict[str, Any] | None:
     """The offer's row of the default ranking and its place by score; None where not listed."""
     from backend.rankings.selectors.ranking import query_from, ranking
+    from backend.rankings.services.current_data import current_stamp
 
+    current_stamp()
     query, _ = query_from({})
     listed = ranking(query)
     for row in listed.rows:

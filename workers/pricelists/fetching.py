@@ -60,7 +60,7 @@ FETCH_S = 600.0
 TASK_S = 1_500
 LOCK = 0x52_52_50_52
 """Of PostgreSQL, for this database: one process reads lists, however many workers there are, so
-that reading never takes the place of work on runs."""
+that reading never displaces work on runs."""
 FX_PROVIDER = "ecb"
 
 Report = ImportReport | RatesReport
@@ -91,10 +91,10 @@ def fetch_now(*, provider: str, region: str = "", kind: str = "") -> dict[str, I
     kinds = (feed_kind(provider, kind),) if kind else _readable(provider)
     claims = [(kind, feed_of(provider, kind, region)) for kind in kinds]
     reports: dict[str, ImportReport] = {}
-    for found, feed in claims:
+    for read_kind, feed in claims:
         report = _read(feed_claim_now(feed=feed), Patience(FETCH_S), is_conditional=False)
         if isinstance(report, ImportReport):
-            reports[found.kind] = report
+            reports[read_kind.kind] = report
     return reports
 
 
@@ -143,8 +143,8 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
         secret = dict(access.secret) if access else {}
         report = _recorded(claim, _request(feed, access, patience, is_conditional))
     except NotModified:
-        with feed_fenced(claim) as held:
-            feed_unchanged(feed=held)
+        with feed_fenced(claim) as locked:
+            feed_unchanged(feed=locked)
         log.info("%s: not modified", _named(feed))
         return None
     except Cancelled:
@@ -155,7 +155,7 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     except (FetchError, DriverError, DomainError) as error:
         detail = redacted(str(error), secret)
         after_s = getattr(error, "after_s", 0.0)
-    except Exception as error:  # noqa: BLE001  (the outermost: told on the feed and in the log)
+    except Exception as error:  # noqa: BLE001  (the outermost: stated on the feed and in the log)
         log.error("%s: %s", _named(feed), redacted(traceback.format_exc(), secret))
         detail = f"a defect of ours: {type(error).__name__}"
     else:
@@ -206,12 +206,12 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
         payloads_tidy(feed=feed, sha256=payload.sha256)
         feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
         if report.quarantined:
-            _tell_doubts(feed, report.quarantined, payload.sha256)
+            _notify(feed, report.quarantined, payload.sha256)
     return report
 
 
-def _tell_doubts(feed: PriceFeed, count: int, sha256: str) -> None:
-    """Tell people, once an answer, that prices wait for them."""
+def _notify(feed: PriceFeed, count: int, sha256: str) -> None:
+    """Once for each answer: prices wait for a person."""
     notice_queue(
         workspace=default_workspace(),
         kind=NoticeKind.PRICES,
@@ -242,7 +242,7 @@ def _recorded_rates(claim: FeedClaim, request: FetchRequest) -> RatesReport:
 
 
 def _access(feed: PriceFeed) -> Access | None:
-    """That of an account at the provider, for lists that are told to nobody else."""
+    """That of an account at the provider, for lists that are sent to nobody else."""
     provider = feed.provider.slug
     if not feed_kind(provider, feed.kind).needs_account:
         return None
@@ -259,7 +259,7 @@ def _account(provider: str) -> CloudAccount | None:
 
 
 def _endpoint(provider: str, access: Access | None) -> str:
-    """Another place than the provider's own; "" for that."""
+    """Another address than the provider's own; "" for that."""
     own: Mapping[str, str] = settings.PRICE_ENDPOINTS
     named = access.settings.get("endpoint_url", "") if access and settings.CLOUD_ENDPOINTS else ""
     return own.get(provider, "") or str(named or "")

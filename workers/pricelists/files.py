@@ -31,7 +31,7 @@ OnDemand = Callable[[str], Sequence[ParsedPrice]]
 
 
 @dataclass(frozen=True)
-class Document:
+class PriceFile:
     """One file and what it is; `region` is "" where the prices in it name their own."""
 
     path: Path
@@ -47,7 +47,7 @@ class PriceList:
     provider: str
     feed: FeedKind
     region: str | None
-    documents: Sequence[Document]
+    documents: Sequence[PriceFile]
 
 
 def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[PriceList]:
@@ -69,14 +69,14 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
     return lists
 
 
-def _recognised(record: ProviderRecord, path: Path, region: str) -> Document:
+def _recognised(record: ProviderRecord, path: Path, region: str) -> PriceFile:
     """What the file is, judged by its beginning. Raises InvalidValue, naming it, and OSError."""
     with _opened(path) as file:
         head = file.read(HEAD_BYTES).decode(errors="replace")
     for feed in record.feeds:
         for name, pattern in feed.documents.items():
             if pattern.search(head):
-                return Document(path, feed, name, _region(feed, path, head, region))
+                return PriceFile(path, feed, name, _region(feed, path, head, region))
     known = ", ".join(name for feed in record.feeds for name in feed.documents)
     raise InvalidValue(str(path), f"is no price document of {record.slug} (known are {known})")
 
@@ -91,13 +91,13 @@ def _region(feed: FeedKind, path: Path, head: str, region: str) -> str:
     return code
 
 
-def _check_complete(provider: str, feed: FeedKind, documents: Sequence[Document]) -> None:
+def _check_complete(provider: str, feed: FeedKind, documents: Sequence[PriceFile]) -> None:
     missing = feed.documents.keys() - {document.name for document in documents}
     if missing:
         raise InvalidValue(provider, f"a file is missing: {', '.join(sorted(missing))}")
 
 
-class Reading:
+class FileReading:
     """Files on their way through a spool to their parser. `on_read` is called for each piece that
     is read, with its file and the size in bytes."""
 
@@ -122,7 +122,7 @@ class Reading:
                 self._copy(document)
             yield from source.read(request, self._spool)
 
-    def _copy(self, document: Document) -> None:
+    def _copy(self, document: PriceFile) -> None:
         """Copy the file, unpacked, to the spool."""
         self._current = document.path
         with _opened(document.path) as file:

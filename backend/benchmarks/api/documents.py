@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from backend.catalog.models import Kind
+from backend.catalog.models import OfferKind
 from backend.common.rest.documents import AmountField, Strict, TextField
 from backend.domain.pricing.purchase import PriceUnit
 
@@ -31,7 +31,7 @@ class HostDocument(Strict):
     username = TextField(max_length=64)
     private_key = TextField(max_length=20_000, trim_whitespace=False, write_only=True)
     offer = TextField(max_length=120, allow_null=True, required=False, default=None)
-    kind = serializers.ChoiceField(choices=Kind.values, default=Kind.DEDICATED.value)
+    kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
     price = PriceDocument(allow_null=True, required=False, default=None)
 
 

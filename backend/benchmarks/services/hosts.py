@@ -16,7 +16,7 @@ from backend.benchmarks.models import Host, HostState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
-from backend.catalog.models import Kind, Offer
+from backend.catalog.models import Offer, OfferKind
 from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
@@ -178,7 +178,7 @@ def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
         name = f"{LOCAL_OFFER_NAME} {worker.pk}"
     slug = f"{OWN_PROVIDER}-{slugify(name)}"
     return Offer.objects.filter(slug=slug).first() or own_offer_create(
-        workspace=workspace, name=name, kind=Kind.ONPREM, price=None
+        workspace=workspace, name=name, kind=OfferKind.ONPREM, price=None
     )
 
 

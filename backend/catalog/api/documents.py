@@ -17,7 +17,7 @@ EITHER = {"oneOf": [{"type": "string", "format": "decimal"}, {"type": "number"}]
 
 
 @extend_schema_field(EITHER)
-class NumberField(serializers.Field[Any, Any, Any, Any]):
+class AnyNumberField(serializers.Field[Any, Any, Any, Any]):
     """A decimal string, or a JSON number, both with all their digits; only described here."""
 
 
@@ -95,9 +95,12 @@ class PriceDetail(serializers.Serializer[Any]):
     payload_sha256 = serializers.CharField(allow_null=True)
     note = serializers.CharField(allow_null=True)
     state = serializers.CharField()
-    doubt = serializers.CharField(allow_null=True)
     reviewed_by = serializers.CharField(allow_null=True)
     reviewed_at = serializers.DateTimeField(allow_null=True)
+
+    def get_fields(self) -> Fields:
+        # Version 1 of the schema calls the anomaly so.
+        return {**super().get_fields(), "doubt": serializers.CharField(allow_null=True)}
 
 
 # --- own hardware ---------------------------------------------------------------------------------

@@ -45,8 +45,8 @@ class ExtrasView(DataListView):
 
     def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
-        found = newest_extras(own.get("as_of")).select_related("provider", "region")
-        rows = sorted(found, key=lambda row: (row.provider.slug, _code(row), row.kind))
+        extras = newest_extras(own.get("as_of")).select_related("provider", "region")
+        rows = sorted(extras, key=lambda row: (row.provider.slug, _code(row), row.kind))
         tiers = [tier for row in rows if _is_asked(row, own) for tier in _tiers(row)]
         return ListAnswer(self.columns, tiers, len(tiers), cells=dict, **shown)
 

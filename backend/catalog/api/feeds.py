@@ -161,12 +161,12 @@ class PriceFeedView(View):
         """Enabling one makes it due at once; disabling one leaves its prices, to become stale."""
         document = PriceFeedPatch(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        changes = document.validated_data
         feed = feed_update(
             feed=get_object_or_404(feeds(), pk=feed_id),
             workspace=workspace_of(request),
-            is_enabled=wanted.get("enabled"),
-            every_s=wanted.get("every_s"),
+            is_enabled=changes.get("enabled"),
+            every_s=changes.get("every_s"),
             actor=actor(request),
         )
         return Response(_detail(feed))

@@ -32,9 +32,9 @@ from backend.catalog.selectors.price_list import (
     STATES,
     PriceFilter,
     price_count,
-    price_found,
     price_list,
     price_state,
+    price_visible,
     stale_feeds,
 )
 from backend.catalog.services.price_import import price_review
@@ -71,7 +71,7 @@ FILTERS: Mapping[str, Reader] = {
     "purchase_model": one_of(tuple(PurchaseModel)),
 }
 SETUP = whole(1, MOST_SETUP_MONTHS)
-PLACE = (
+REGION_AND_ZONE = (
     Column("region", ColumnType.TEXT, "The provider's name of the place"),
     Column("zone", ColumnType.TEXT, "Zone within it, for prices that differ by zone"),
     Column("os", ColumnType.TEXT, "Operating system that the price holds"),
@@ -117,7 +117,7 @@ class PricesView(PriceListView):
         Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
         Column("provider", ColumnType.TEXT, "Slug of the provider"),
         Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
-        *PLACE,
+        *REGION_AND_ZONE,
         *PRICE,
         Column("tax_basis", ColumnType.TEXT, "net, gross or unknown"),
         Column("effective_from", ColumnType.DATE, "Day from which the provider states it"),
@@ -130,9 +130,9 @@ class PricesView(PriceListView):
 
     def listing(self, request: Request) -> ListAnswer:
         own, shown = self.asked(request)
-        wanted, slug = PriceFilter(**own), workspace_slug(request)
-        rows = price_list(wanted, slug)
-        count = price_count(wanted, rows, slug)
+        price_filter, slug = PriceFilter(**own), workspace_slug(request)
+        rows = price_list(price_filter, slug)
+        count = price_count(price_filter, rows, slug)
         return ListAnswer(self.columns, rows, count, cells=_price, **shown)
 
     @extend_schema(request=PriceEntry, responses={201: PriceDetail})
@@ -140,9 +140,9 @@ class PricesView(PriceListView):
         """Enter a price by hand, with the reason; it is published at once and audited."""
         document = PriceEntry(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = dict(document.validated_data)
-        reason, offer = wanted.pop("reason"), _offer(request, wanted.pop("offer"))
-        stated = {name: value for name, value in wanted.items() if value is not None}
+        fields = dict(document.validated_data)
+        reason, offer = fields.pop("reason"), _offer(request, fields.pop("offer"))
+        stated = {name: value for name, value in fields.items() if value is not None}
         price = price_enter(
             offer=offer, price=PriceInput(**stated), reason=reason, actor=actor(request)
         )
@@ -150,10 +150,10 @@ class PricesView(PriceListView):
 
 
 def _offer(request: Request, slug: str) -> Offer:
-    found = offers_visible(workspace_slug(request)).filter(slug=slug).first()
-    if found is None:
+    offer = offers_visible(workspace_slug(request)).filter(slug=slug).first()
+    if offer is None:
         raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return found
+    return offer
 
 
 def _kind(row: PriceObservation) -> dict[str, Any]:
@@ -192,8 +192,8 @@ def _price(row: PriceObservation) -> dict[str, Any]:
 # --- one price ------------------------------------------------------------------------------------
 
 
-def _found(request: Request, price_id: UUID) -> PriceObservation:
-    row = price_found(price_id, workspace_slug(request))
+def _price_row(request: Request, price_id: UUID) -> PriceObservation:
+    row = price_visible(price_id, workspace_slug(request))
     if row is None:
         raise Http404
     return row
@@ -219,7 +219,7 @@ def _detail(row: PriceObservation, setup_months: int) -> Any:
         "raw_id": row.raw_id or None,
         "payload_sha256": row.payload_sha256 or None,
         "note": row.note or None,
-        "doubt": row.doubt or None,
+        "doubt": row.anomaly or None,
         "reviewed_by": row.reviewed_by or None,
         "reviewed_at": row.reviewed_at,
     }
@@ -243,7 +243,7 @@ class PriceView(View):
     def get(self, request: Request, price_id: UUID) -> Response:
         own, _ = read(dict(request.query_params.lists()), {"setup_months": SETUP})
         months = own.get("setup_months", SETUP_MONTHS)
-        return Response(_detail(_found(request, price_id), months))
+        return Response(_detail(_price_row(request, price_id), months))
 
 
 class PriceReviewView(View):
@@ -256,7 +256,7 @@ class PriceReviewView(View):
         """Publish it or leave it out for good; 409 when it does not wait (any more)."""
         document = PriceReview(data=request.data)
         document.is_valid(raise_exception=True)
-        row = _found(request, price_id)
+        row = _price_row(request, price_id)
         if price_state(row) != QUARANTINED:
             raise Conflict(f"the price is {price_state(row)} and does not wait for anybody")
         price_review(
@@ -265,7 +265,7 @@ class PriceReviewView(View):
             reason=document.validated_data["reason"],
             actor=actor(request),
         )
-        return Response(_detail(_found(request, price_id), SETUP_MONTHS))
+        return Response(_detail(_price_row(request, price_id), SETUP_MONTHS))
 
 
 # --- over time ------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class PriceHistoryView(PriceListView):
     columns = (
         Column("series", ColumnType.TEXT, "What the price is of, in words"),
         Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
-        *PLACE[1:],
+        *REGION_AND_ZONE[1:],
         *PLAN,
         *PRICE,
         Column("since", ColumnType.TIME, "When it was observed"),
@@ -337,7 +337,7 @@ class PriceDifferenceView(PriceListView):
         Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
         Column("provider", ColumnType.TEXT, "Slug of the provider"),
         Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
-        *PLACE,
+        *REGION_AND_ZONE,
         *PLAN,
         Column("currency", ColumnType.TEXT, "Three-letter code"),
         Column("amount_before", ColumnType.DECIMAL, "Amount on the first day", "currency/unit"),

@@ -35,12 +35,12 @@ class TableCommand(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report.as_document()))
         else:
-            self._tell(report)
+            self._print(report)
         if report.refused:
             first = f"; the first: {report.refused[0]}"
             raise CommandError(f"{len(report.refused)} of {report.rows} lines were refused{first}")
 
-    def _tell(self, report: TableReport) -> None:
+    def _print(self, report: TableReport) -> None:
         for remark in report.refused:
             self.stderr.write(f"refused: {remark}")
         for remark in report.warnings:

@@ -1,7 +1,7 @@
 """What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
 
 from backend.catalog.models.hardware import HardwareModel
-from backend.catalog.models.offers import Kind, Offer, Provider, Region, VcpuKind
+from backend.catalog.models.offers import Offer, OfferKind, Provider, Region, VcpuKind
 from backend.catalog.models.prices import (
     ExtraKind,
     ExtraPrice,
@@ -21,8 +21,8 @@ __all__ = [
     "ExtraKind",
     "ExtraPrice",
     "HardwareModel",
-    "Kind",
     "Offer",
+    "OfferKind",
     "PriceFeed",
     "PriceObservation",
     "PricePayload",

@@ -38,7 +38,7 @@ class Region(models.Model):
         return self.code
 
 
-class Kind(models.TextChoices):
+class OfferKind(models.TextChoices):
     CLOUD = "cloud", "cloud"
     VPS = "vps", "VPS"
     DEDICATED = "dedicated", "dedicated"
@@ -64,7 +64,7 @@ class Offer(Identified):
     )
     """Owner of a private machine; None for what a provider sells to everybody."""
     name = models.CharField(max_length=150)
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(max_length=10, choices=OfferKind)
     arch = models.CharField(max_length=10, blank=True)
     cpu_model = models.CharField(max_length=150, blank=True)
     vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)

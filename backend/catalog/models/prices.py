@@ -68,7 +68,7 @@ class PriceObservation(Identified, QuotedPrice):
     effective_from = models.DateField(null=True, blank=True)
     is_published = models.BooleanField(default=True)
     """Whether it counts. One that is not plausible waits in quarantine for a person."""
-    doubt = models.TextField(blank=True)
+    anomaly = models.TextField(blank=True, db_column="doubt")
     """Why it was put into quarantine."""
     reviewed_by = models.CharField(max_length=150, blank=True)
     reviewed_at = models.DateTimeField(null=True, blank=True)

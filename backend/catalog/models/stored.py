@@ -26,8 +26,8 @@ class CurrentPrice(QuotedPrice):
         null=True,
         related_name="+",
     )
-    is_doubted = models.BooleanField()
-    """Whether its list tells another one, which waits for a person."""
+    is_questioned = models.BooleanField(db_column="is_doubted")
+    """Whether its list states another one, which waits for a person."""
 
     class Meta:
         indexes = [models.Index(fields=("purchase_model", "term"), name="current_price_by_model")]

@@ -141,31 +141,31 @@ def newest_prices(
     basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
 ) -> list[dict[str, Any]]:
     """The newest observation of each kind that may price an offer, whatever the currency."""
-    rows = PriceObservation.objects.filter(_wanted(basis), is_published=True)
+    rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
-    newest = newest.annotate(is_doubted=_is_doubted(basis.as_of))
-    return list(newest.values(*dict.fromkeys(PRICE_COLUMNS), "id", "is_doubted", **INCLUDED))
+    newest = newest.annotate(is_questioned=_is_questioned(basis.as_of))
+    return list(newest.values(*dict.fromkeys(PRICE_COLUMNS), "id", "is_questioned", **INCLUDED))
 
 
 def stored_prices(basis: PriceBasis) -> list[dict[str, Any]]:
     """The same of every offer and of this day, as catalog.stored keeps it; `as_of` is not asked."""
-    rows = CurrentPrice.objects.filter(_wanted(basis)).order_by()
-    told = {"id": F("observation_id"), **INCLUDED}
-    return list(rows.values(*dict.fromkeys(PRICE_COLUMNS), "is_doubted", **told))
+    rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
+    observed = {"id": F("observation_id"), **INCLUDED}
+    return list(rows.values(*dict.fromkeys(PRICE_COLUMNS), "is_questioned", **observed))
 
 
-def _wanted(basis: PriceBasis) -> Q:
-    wanted = Q()
+def _of_term(basis: PriceBasis) -> Q:
+    models = Q()
     for purchase_model, term in TERMS[basis.term]:
-        wanted |= Q(purchase_model=purchase_model, term=term)
-    return wanted & PLAIN & Q(basis__in=BASES)
+        models |= Q(purchase_model=purchase_model, term=term)
+    return models & PLAIN & Q(basis__in=BASES)
 
 
-def _is_doubted(as_of: dt.date | None) -> Exists:
+def _is_questioned(as_of: dt.date | None) -> Exists:
     """Whether the list of a price tells another one, which waits for a person."""
     same = {name: OuterRef(name) for name in IDENTITY}
     rows = PriceObservation.objects.filter(
@@ -182,8 +182,10 @@ def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[
         if row["basis"] in allowed:
             offers.setdefault(row["offer_id"], []).append(row)
     return {
-        offer_id: _choice(_preferred(found, basis) if len(found) > 1 else found[0], basis)
-        for offer_id, found in offers.items()
+        offer_id: _choice(
+            _preferred(offer_rows, basis) if len(offer_rows) > 1 else offer_rows[0], basis
+        )
+        for offer_id, offer_rows in offers.items()
     }
 
 
@@ -209,9 +211,9 @@ LAST = ("zone", "term", "upfront", "basis", "plan")
 
 
 def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
-    order = {model: place for place, (model, _) in enumerate(TERMS[basis.term])}
+    order = {model: index for index, (model, _) in enumerate(TERMS[basis.term])}
 
-    def place(row: Mapping[str, Any]) -> tuple[object, ...]:
+    def preference(row: Mapping[str, Any]) -> tuple[object, ...]:
         is_missing, charge = _is_missing(row, basis), _charge(row)
         return (
             order[row["purchase_model"]],
@@ -226,7 +228,7 @@ def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object
             *(row[name] for name in LAST),
         )
 
-    return place
+    return preference
 
 
 def _is_missing(row: Mapping[str, Any], basis: PriceBasis) -> bool:
@@ -238,7 +240,7 @@ def _is_missing(row: Mapping[str, Any], basis: PriceBasis) -> bool:
 
 def _read_on(row: Mapping[str, Any], basis: PriceBasis, *, is_missing: bool) -> dt.date:
     read_at = row["observed_at"]
-    if not (is_missing or row["is_doubted"]):
+    if not (is_missing or row["is_questioned"]):
         # A list that was read and told nothing new appended no row.
         read_at = max(read_at, row["feed__checked_at"] or read_at)
     read_on: dt.date = read_at.astimezone(dt.UTC).date()

@@ -112,12 +112,12 @@ def history(
     if purchase_model is not None:
         rows = rows.filter(purchase_model=purchase_model)
     ordered = rows.order_by(*KIND, "observed_at")
-    found = []
+    series = []
     for kind, group in groupby(ordered, key=_kind):
         points = tuple(_points(list(group), since, as_of))
         if points:
-            found.append(PriceSeries(kind, points))
-    return tuple(found)
+            series.append(PriceSeries(kind, points))
+    return tuple(series)
 
 
 def _kind(row: PriceObservation) -> PriceKind:
@@ -143,7 +143,7 @@ def _points(
 def difference(
     day_a: dt.date,
     day_b: dt.date,
-    wanted: PriceFilter = PriceFilter(),  # noqa: B008  (frozen)
+    price_filter: PriceFilter = PriceFilter(),  # noqa: B008  (frozen)
     *,
     change: str | None = None,
     workspace_slug: str = DEFAULT_WORKSPACE,
@@ -152,7 +152,7 @@ def difference(
 
     Each row is the newest observation of day B with `change` (appeared, vanished, changed) and
     `before`, which is None or {id, observed_at, amount, unit, setup_amount, monthly_cap} as of day
-    A, amounts as text. `wanted.state` and `as_of` do not count. Raises InvalidValue for days in the
+    A, amounts as text. `price_filter.state` and `as_of` do not count. Raises InvalidValue for days in the
     wrong order.
     """
     if day_a >= day_b:
@@ -163,11 +163,13 @@ def difference(
     newer = others.filter(observed_at__gt=OuterRef("observed_at"), observed_at__lt=end_b)
     older = others.filter(observed_at__lt=end_a).order_by("-observed_at")
     touched = Q(observed_at__gte=end_a) | Q(missing_since__gte=end_a, missing_since__lt=end_b)
-    rows = wanted.rows(workspace_slug).filter(touched, is_published=True, observed_at__lt=end_b)
+    rows = price_filter.rows(workspace_slug).filter(
+        touched, is_published=True, observed_at__lt=end_b
+    )
     rows = rows.filter(~Exists(newer)).annotate(change=_change(older, end_a, end_b))
     rows = rows.exclude(change="") if change is None else rows.filter(change=change)
     # Each use of an annotation is a search of its own: this one is only made for rows that show.
-    rows = rows.annotate(before=Subquery(older.values(before=_told())[:1]))
+    rows = rows.annotate(before=Subquery(older.values(before=_terms_document())[:1]))
     return rows.order_by("offer__slug", *KIND, "id")
 
 
@@ -175,7 +177,7 @@ TERMS = ("unit", "amount", "setup_amount", "monthly_cap")
 NOTHING = Value(Decimal(-1))
 
 
-def _told() -> JSONObject:
+def _terms_document() -> JSONObject:
     terms = {name: Cast(name, TextField()) for name in TERMS}
     return JSONObject(id="id", observed_at="observed_at", **terms)
 
@@ -209,7 +211,7 @@ def _is_before(since: Combinable, end: dt.datetime) -> Q:
 
 
 @dataclass(frozen=True)
-class Terms:
+class PriceTerms:
     """What was asked at one time."""
 
     observation_id: str
@@ -220,12 +222,12 @@ class Terms:
     monthly_cap: Decimal | None
 
 
-def terms_before(row: PriceObservation) -> Terms | None:
+def terms_before(row: PriceObservation) -> PriceTerms | None:
     """The terms of day A of a row of difference; None where there was no price."""
     before: dict[str, Any] | None = getattr(row, "before", None)
     if before is None or getattr(row, "change", "") == APPEARED:
         return None
-    return Terms(
+    return PriceTerms(
         observation_id=before["id"],
         observed_at=dt.datetime.fromisoformat(before["observed_at"]),
         unit=before["unit"],
@@ -264,8 +266,8 @@ def _charge(row: PriceObservation) -> Charge:
 
 def change_counts(rows: QuerySet[Any]) -> dict[str, int]:
     """How many rows of a difference there are of each change."""
-    found = rows.order_by().values("change").annotate(rows=Count("pk"))
-    return dict.fromkeys(CHANGES, 0) | {row["change"]: row["rows"] for row in found}
+    counts = rows.order_by().values("change").annotate(rows=Count("pk"))
+    return dict.fromkeys(CHANGES, 0) | {row["change"]: row["rows"] for row in counts}
 
 
 # --- the lists ------------------------------------------------------------------------------------

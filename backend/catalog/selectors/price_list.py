@@ -95,41 +95,43 @@ def stale_feeds() -> list[UUID]:
 
 
 def price_list(
-    wanted: PriceFilter, workspace_slug: str = DEFAULT_WORKSPACE
+    price_filter: PriceFilter, workspace_slug: str = DEFAULT_WORKSPACE
 ) -> QuerySet[PriceObservation]:
     """Observations with `is_superseded` and `is_stale` (see price_state), by their offers.
 
     In force: Linux, shared tenancy; of each kind the newest, or, when no purchase model is asked
     for, the one per offer that a ranking takes first. Other states are all of that state.
     """
-    rows = _judged(wanted.rows(workspace_slug), wanted.as_of)
-    if wanted.state in {"", CURRENT}:
+    rows = _judged(price_filter.rows(workspace_slug), price_filter.as_of)
+    if price_filter.state in {"", CURRENT}:
         rows = rows.filter(PLAIN, is_superseded=False, is_published=True)
-        if wanted.state:
+        if price_filter.state:
             rows = rows.filter(is_stale=False)
-        return _in_force(rows, is_one_an_offer=wanted.purchase_model is None)
-    if wanted.state == QUARANTINED:
+        return _in_force(rows, is_one_an_offer=price_filter.purchase_model is None)
+    if price_filter.state == QUARANTINED:
         rows = rows.filter(WAITS, missing_since=None)
-    elif wanted.state == REFUSED:
+    elif price_filter.state == REFUSED:
         rows = rows.filter(is_published=False, reviewed_at__isnull=False)
-    elif wanted.state != ALL:
-        rows = rows.filter(is_published=True, is_superseded=wanted.state == SUPERSEDED)
-        if wanted.state == STALE:
+    elif price_filter.state != ALL:
+        rows = rows.filter(is_published=True, is_superseded=price_filter.state == SUPERSEDED)
+        if price_filter.state == STALE:
             rows = rows.filter(is_stale=True)
     return rows.order_by("offer__slug", "purchase_model", "-observed_at", "id")
 
 
 def price_count(
-    wanted: PriceFilter, rows: QuerySet[PriceObservation], workspace_slug: str = DEFAULT_WORKSPACE
+    price_filter: PriceFilter,
+    rows: QuerySet[PriceObservation],
+    workspace_slug: str = DEFAULT_WORKSPACE,
 ) -> int:
     """How many `rows` price_list has."""
-    if wanted.state or wanted.purchase_model is not None:
+    if price_filter.state or price_filter.purchase_model is not None:
         return rows.count()
     # An offer with any published price has one in force: no row need be compared with another.
     priced = PriceObservation.objects.filter(PLAIN, is_published=True, offer=OuterRef("pk"))
-    if wanted.as_of is not None:
-        priced = priced.filter(observed_at__lt=end_of(wanted.as_of))
-    return wanted.offers(workspace_slug).filter(Exists(priced)).count()
+    if price_filter.as_of is not None:
+        priced = priced.filter(observed_at__lt=end_of(price_filter.as_of))
+    return price_filter.offers(workspace_slug).filter(Exists(priced)).count()
 
 
 def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet[Any]:
@@ -157,7 +159,7 @@ def _in_force(
     kind = ("term", "upfront", "plan", "basis")
     if not is_one_an_offer:
         return rows.order_by("offer__slug", *kind, "currency", "zone", "id")
-    whens = [When(purchase_model=model, then=place) for place, model in enumerate(MODEL_ORDER)]
+    whens = [When(purchase_model=model, then=index) for index, model in enumerate(MODEL_ORDER)]
     order = Case(*whens, default=Value(len(whens)), output_field=IntegerField())
     listed_first = F("missing_since").asc(nulls_first=True)
     cheapest_zone = Case(When(zone="", then=Value(Decimal(0))), default=F("amount"))
@@ -178,6 +180,8 @@ def price_state(row: PriceObservation) -> str:
     return STALE if getattr(row, "is_stale", False) else CURRENT
 
 
-def price_found(price_id: UUID, workspace_slug: str = DEFAULT_WORKSPACE) -> PriceObservation | None:
+def price_visible(
+    price_id: UUID, workspace_slug: str = DEFAULT_WORKSPACE
+) -> PriceObservation | None:
     """One observation as price_list shows it; None for one that is not visible."""
     return _judged(prices_visible(workspace_slug), None).filter(pk=price_id).first()

@@ -1,4 +1,4 @@
-"""Observations as the prices they tell, and the reverse."""
+"""Observations as parsed prices, and the reverse."""
 
 import datetime as dt
 import json
@@ -52,8 +52,8 @@ READ = (
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A stored observation and the price that it tells."""
+class StoredPrice:
+    """A stored observation and its price."""
 
     pk: UUID
     price: ParsedPrice
@@ -62,31 +62,31 @@ class Held:
     missing_since: dt.datetime | None
 
 
-def published(feed: PriceFeed, region: Region | None) -> dict[Key, Held]:
+def published(feed: PriceFeed, region: Region | None) -> dict[Key, StoredPrice]:
     """The newest published observation of each price of a list in one region."""
-    return {held.price.key: held for held in _newest(_of(feed, region))}
+    return {row.price.key: row for row in _newest(_of(feed, region))}
 
 
-def unpublished(feed: PriceFeed, region: Region | None) -> dict[Key, list[Held]]:
+def unpublished(feed: PriceFeed, region: Region | None) -> dict[Key, list[StoredPrice]]:
     """Observations that wait for a person, or were refused by one; not those that vanished
     before anybody looked."""
     rows = PriceObservation.objects.filter(
         Q(missing_since=None) | ~Q(reviewed_at=None), feed=feed, is_published=False
     )
-    found: dict[Key, list[Held]] = {}
-    for held in _read(rows.filter(offer__region=region).order_by("observed_at")):
-        found.setdefault(held.price.key, []).append(held)
-    return found
+    by_key: dict[Key, list[StoredPrice]] = {}
+    for row in _read(rows.filter(offer__region=region).order_by("observed_at")):
+        by_key.setdefault(row.price.key, []).append(row)
+    return by_key
 
 
 def on_demand(provider: Provider, region: Region | None, *, but: PriceFeed) -> list[ParsedPrice]:
     """The published on-demand prices of a region that are not of the list `but`."""
-    return [held.price for held in _newest(_on_demand(provider, region).exclude(feed=but))]
+    return [row.price for row in _newest(_on_demand(provider, region).exclude(feed=but))]
 
 
 def listed_on_demand(provider: Provider, region: Region) -> list[ParsedPrice]:
     """The published on-demand prices of a region that were read from a list."""
-    return [held.price for held in _newest(_on_demand(provider, region).exclude(feed=None))]
+    return [row.price for row in _newest(_on_demand(provider, region).exclude(feed=None))]
 
 
 def _on_demand(provider: Provider, region: Region | None) -> QuerySet[PriceObservation]:
@@ -103,13 +103,13 @@ def _of(feed: PriceFeed, region: Region | None) -> QuerySet[PriceObservation]:
     return PriceObservation.objects.filter(feed=feed, offer__region=region, is_published=True)
 
 
-def _newest(rows: QuerySet[PriceObservation]) -> Iterator[Held]:
+def _newest(rows: QuerySet[PriceObservation]) -> Iterator[StoredPrice]:
     return _read(rows.order_by(*IDENTITY, "-observed_at").distinct(*IDENTITY))
 
 
-def _read(rows: QuerySet[PriceObservation]) -> Iterator[Held]:
+def _read(rows: QuerySet[PriceObservation]) -> Iterator[StoredPrice]:
     for row in rows.values(*READ).iterator(chunk_size=2000):
-        yield Held(
+        yield StoredPrice(
             pk=row["id"],
             price=_price(row),
             is_published=row["is_published"],
@@ -130,9 +130,9 @@ def _price(row: Mapping[str, Any]) -> ParsedPrice:
 
 
 def observation(
-    price: ParsedPrice, doubt: str, offer: Offer, stamp: Mapping[str, Any]
+    price: ParsedPrice, anomaly: str, offer: Offer, stamp: Mapping[str, Any]
 ) -> PriceObservation:
-    """A new row for the price, unpublished when there is a doubt; `stamp` are the columns that
+    """A new row for the price, unpublished when there is an anomaly; `stamp` are the columns that
     all rows of one reading share."""
     same = {name: getattr(price, name) for name in SAME}
     same["raw_id"] = shown(price.raw_id)
@@ -142,8 +142,8 @@ def observation(
         offer=offer,
         purchase_model=price.purchase_model,
         unit=price.unit,
-        is_published=not doubt,
-        doubt=doubt,
+        is_published=not anomaly,
+        anomaly=anomaly,
         **same,
         **stamp,
     )

@@ -53,21 +53,21 @@ def _made_anew(condition: str) -> str:
     columns = [
         str(field.column)
         for field in CurrentPrice._meta.concrete_fields
-        if field.name not in {"observation", "is_doubted"}
+        if field.name not in {"observation", "is_questioned"}
     ]
-    told = ", ".join(columns)
+    stated = ", ".join(columns)
     changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in (*columns, "is_doubted"))
     return f"""
         WITH newest AS (
-            SELECT DISTINCT ON ({kind}) id AS observation_id, {told}
+            SELECT DISTINCT ON ({kind}) id AS observation_id, {stated}
             FROM {table} WHERE is_published AND {condition}
             ORDER BY {kind}, observed_at DESC
         ), gone AS (
             DELETE FROM {current} WHERE {condition}
             AND NOT EXISTS (SELECT FROM newest WHERE observation_id = {current}.observation_id)
         )
-        INSERT INTO {current} (observation_id, {told}, is_doubted)
-        SELECT observation_id, {told}, EXISTS (
+        INSERT INTO {current} (observation_id, {stated}, is_doubted)
+        SELECT observation_id, {stated}, EXISTS (
             SELECT FROM {table} AS one
             WHERE {same} AND NOT one.is_published
             AND one.reviewed_at IS NULL AND one.missing_since IS NULL

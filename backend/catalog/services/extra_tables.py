@@ -59,11 +59,11 @@ def _store(row: ExtraRow, report: TableReport) -> None:
         detail = f"{provider.slug} has no region {row.region!r}"
         report.refused.append(Remark(row.line, "region", detail))
         return
-    held = ExtraPrice.objects.filter(
+    stored = ExtraPrice.objects.filter(
         provider=provider, region=region, kind=row.kind, observed_on=row.observed_on
     ).first()
-    told = (tiers_document(row.tiers), row.currency)
-    if held is not None and (held.tiers, held.currency) != told:
+    terms = (tiers_document(row.tiers), row.currency)
+    if stored is not None and (stored.tiers, stored.currency) != terms:
         detail = f"another price of {row.observed_on} is stored"
         report.refused.append(Remark(row.line, "", detail))
         return

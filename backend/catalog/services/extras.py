@@ -26,14 +26,16 @@ def extra_record(
     """Append a price as read on a day, unless the newest one up to that day says the same; whether
     anything is new. What was read earlier on the same day is replaced. The caller counts the data
     version."""
-    place: dict[str, Any] = {"provider": provider, "region": region, "kind": kind}
-    told = {"tiers": tiers_document(tiers), "currency": currency}
-    held = ExtraPrice.objects.filter(**place, observed_on__lte=observed_on).order_by("-observed_on")
-    newest = held.first()
-    if newest is not None and {name: getattr(newest, name) for name in told} == told:
+    identity: dict[str, Any] = {"provider": provider, "region": region, "kind": kind}
+    terms = {"tiers": tiers_document(tiers), "currency": currency}
+    stored = ExtraPrice.objects.filter(**identity, observed_on__lte=observed_on).order_by(
+        "-observed_on"
+    )
+    newest = stored.first()
+    if newest is not None and {name: getattr(newest, name) for name in terms} == terms:
         return False
     ExtraPrice.objects.update_or_create(
-        **place, observed_on=observed_on, defaults={**told, "source": source}
+        **identity, observed_on=observed_on, defaults={**terms, "source": source}
     )
     return True
 

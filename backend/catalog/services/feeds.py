@@ -147,8 +147,8 @@ def _is_free() -> Q:
 @transaction.atomic
 def feed_claim() -> FeedClaim | None:
     """The right to read a feed that is due; None where there is none. Never waits for others."""
-    found = feeds_due().select_for_update(skip_locked=True, of=("self",)).first()
-    return None if found is None else _claimed(found.pk)
+    feed = feeds_due().select_for_update(skip_locked=True, of=("self",)).first()
+    return None if feed is None else _claimed(feed.pk)
 
 
 @transaction.atomic

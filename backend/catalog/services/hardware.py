@@ -8,7 +8,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.catalog.models import HardwareModel, Kind, Offer
+from backend.catalog.models import HardwareModel, Offer, OfferKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import own_offer_create
 from backend.catalog.services.prices import PriceInput, price_observation_create
@@ -92,10 +92,10 @@ def _offer(
             raise InvalidValue(f"/{OFFER}", detail)
         return last.offer
     if slug is None:
-        return own_offer_create(workspace=workspace, name=hardware.name, kind=Kind.ONPREM)
-    found = offers_visible(workspace.slug).filter(slug=slug.replace("\0", "")).first()
-    if found is None:
+        return own_offer_create(workspace=workspace, name=hardware.name, kind=OfferKind.ONPREM)
+    offer = offers_visible(workspace.slug).filter(slug=slug.replace("\0", "")).first()
+    if offer is None:
         raise InvalidValue(f"/{OFFER}", f"no offer is called {slug[:120]!r}")
-    if found.workspace_id != workspace.pk:
-        raise InvalidValue(f"/{OFFER}", f"{found.slug} is sold by its provider, not a machine here")
-    return found
+    if offer.workspace_id != workspace.pk:
+        raise InvalidValue(f"/{OFFER}", f"{offer.slug} is sold by its provider, not a machine here")
+    return offer

@@ -5,8 +5,8 @@ from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.catalog.models import (
-    Kind,
     Offer,
+    OfferKind,
     Provider,
     Region,
 )
@@ -41,8 +41,8 @@ def own_offer_create(
     slug = f"{OWN_PROVIDER}-{slugify(name)}"
     if slug == f"{OWN_PROVIDER}-":
         raise InvalidValue("/name", "a letter or digit is needed")
-    if kind not in Kind.values:
-        raise InvalidValue("/kind", f"{kind!r} is not one of {', '.join(Kind.values)}")
+    if kind not in OfferKind.values:
+        raise InvalidValue("/kind", f"{kind!r} is not one of {', '.join(OfferKind.values)}")
     if len(slug) > 120 or Offer.objects.filter(slug=slug).exists():
         raise InvalidValue("/name", f"the offer {slug} exists, or its name is too long")
     offer = Offer.objects.create(

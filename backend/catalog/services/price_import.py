@@ -33,13 +33,13 @@ from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import listed_extras_record
 from backend.catalog.services.offers import provider_get, region_get
-from backend.catalog.services.price_changes import Changes, changes, compared
-from backend.catalog.services.price_list_offers import Found, offers_record
+from backend.catalog.services.price_changes import PriceChanges, price_changes
+from backend.catalog.services.price_list_offers import ListedOffers, offers_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Result
 from backend.domain.parsing.prices.collected import Collected
-from backend.domain.parsing.prices.quarantine import LIMITS, verdict
+from backend.domain.parsing.prices.quarantine import LIMITS
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Payload
@@ -68,7 +68,7 @@ class ImportReport:
     """How many of each; `skipped` are rows without a price by their reason.
 
     `quarantined` are prices that wait for a person, those of earlier lists among them; `refused`
-    are as a person refused them before. `torn` names regions of which so much was missing that
+    are as a person refused them before. `incomplete` names regions of which so much was missing that
     nothing new was published.
     """
 
@@ -83,7 +83,7 @@ class ImportReport:
     unpriced: int = 0
     extras: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
-    torn: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
     feeds: list[str] = field(default_factory=list)
     """provider/kind/region of each list."""
     is_changed: bool = False
@@ -122,21 +122,21 @@ def prices_record(
     """Take over a whole list: all of it or, when its parser or the database raises, nothing.
 
     `region` is the one that the list is of, "" for a list of all regions, None for one that is
-    to be told apart into lists of a region each. The list is compared with the prices published
+    to be divided into lists of a region each. The list is compared with the prices published
     last of the same list. Results that are already Collected are used up by it.
-    `is_shrinking_ok`: a person knows that much of it is gone for good, or is told in another
+    `is_shrinking_ok`: a person knows that much of it is gone for good, or is stated in another
     currency now.
     """
-    found = results if isinstance(results, Collected) else Collected.of(results)
+    answer = results if isinstance(results, Collected) else Collected.of(results)
     with transaction.atomic():
         maker = provider_get(slug=provider)
         # Two lists of one provider make the same offers.
         Provider.objects.select_for_update(no_key=True).get(pk=maker.pk)
-        regions = (found.regions or [""]) if region is None else [region]
+        regions = (answer.regions or [""]) if region is None else [region]
         feeds = [feed_get(provider=provider, kind=feed_kind, region=code) for code in regions]
         report = ImportReport()
         for feed in feeds:
-            own = found if region is not None else _part(found, feed, is_first=feed is feeds[0])
+            own = answer if region is not None else _part(answer, feed, is_first=feed is feeds[0])
             at = _after_all_before(feed, observed_at)
             report.add(_List(feed, own, at, payload, is_shrinking_ok).record())
         if payload is not None and payload.raw_gzip is not None:
@@ -156,19 +156,19 @@ def _after_all_before(feed: PriceFeed, observed_at: dt.datetime) -> dt.datetime:
     return observed_at if newest is None else max(observed_at, newest + MOMENT)
 
 
-def _part(found: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
+def _part(answer: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
     """Of an answer what belongs to a list of one region; what belongs to none goes to the first."""
-    code, known = feed.region, set(found.regions)
+    code, known = feed.region, set(answer.regions)
 
-    def is_own(place: str) -> bool:
-        return place == code or (is_first and place not in known)
+    def is_own(region: str) -> bool:
+        return region == code or (is_first and region not in known)
 
     return Collected(
-        prices={code: found.prices.get(code, [])},
-        types={code: found.types.get(code, [])},
-        extras=[extra for extra in found.extras if is_own(extra.region)],
-        skipped=found.skipped if is_first else Counter(),
-        unpriced=[row for row in found.unpriced if is_own(row.region)],
+        prices={code: answer.prices.get(code, [])},
+        types={code: answer.types.get(code, [])},
+        extras=[extra for extra in answer.extras if is_own(extra.region)],
+        skipped=answer.skipped if is_first else Counter(),
+        unpriced=[row for row in answer.unpriced if is_own(row.region)],
     )
 
 
@@ -189,32 +189,33 @@ class _List:
     """One list on its way into the catalog."""
 
     feed: PriceFeed
-    found: Collected
+    answer: Collected
     at: dt.datetime
     payload: Payload | None
     is_shrinking_ok: bool
     report: ImportReport = field(default_factory=ImportReport)
-    torn: dict[str, str] = field(default_factory=dict)
+    incomplete: dict[str, str] = field(default_factory=dict)
     """Region → since when its list has not been whole."""
 
     def record(self) -> ImportReport:
         """Write all of it, region by region."""
-        torn: Mapping[str, str] = self.feed.summary.get("torn", {})
+        before: Mapping[str, str] = self.feed.summary.get("incomplete", {})
         for code in self._regions():
-            self._region(code, dt.datetime.fromisoformat(torn[code]) if code in torn else None)
+            since = before.get(code)
+            self._region(code, dt.datetime.fromisoformat(since) if since else None)
             # Each region is let go when it is done.
-            self.found.prices.pop(code, None)
-            self.found.types.pop(code, None)
+            self.answer.prices.pop(code, None)
+            self.answer.types.pop(code, None)
         self._unpriced()
         self.report.is_changed |= listed_extras_record(
-            provider=self.feed.provider, extras=self.found.extras, observed_on=self.at.date()
+            provider=self.feed.provider, extras=self.answer.extras, observed_on=self.at.date()
         )
-        self.report.torn = list(self.torn)
-        place = (self.feed.provider.slug, self.feed.kind, self.feed.region)
-        self.report.feeds = ["/".join(filter(None, place))]
-        self.report.unpriced = len(self.found.unpriced)
-        self.report.extras = len(self.found.extras)
-        skipped = sorted(self.found.skipped.items())
+        self.report.incomplete = list(self.incomplete)
+        names = (self.feed.provider.slug, self.feed.kind, self.feed.region)
+        self.report.feeds = ["/".join(filter(None, names))]
+        self.report.unpriced = len(self.answer.unpriced)
+        self.report.extras = len(self.answer.extras)
+        skipped = sorted(self.answer.skipped.items())
         self.report.skipped = {str(reason): count for reason, count in skipped}
         self._finish()
         return self.report
@@ -223,16 +224,17 @@ class _List:
         """Those of the answer, and those that it had before."""
         rows = PriceObservation.objects.filter(feed=self.feed, missing_since=None)
         codes = rows.order_by().values_list("offer__region__code", flat=True).distinct()
-        return sorted({*self.found.regions, *(code or "" for code in codes)})
+        return sorted({*self.answer.regions, *(code or "" for code in codes)})
 
-    def _region(self, code: str, torn_since: dt.datetime | None) -> None:
-        prices = self.found.prices.get(code, [])
+    def _region(self, code: str, incomplete_since: dt.datetime | None) -> None:
+        prices = self.answer.prices.get(code, [])
         region = region_get(provider=self.feed.provider, code=code) if code else None
-        machines = self._machines(region, prices, self.found.types.get(code, []))
-        held = published(self.feed, region)
-        decided = verdict(
+        machines = self._machines(region, prices, self.answer.types.get(code, []))
+        changes = price_changes(
             prices,
-            compared(held, (price.key for price in prices), torn_since),
+            published(self.feed, region),
+            unpublished(self.feed, region),
+            incomplete_since=incomplete_since,
             beside=self._beside(prices, region),
             vcpus={
                 (self.feed.provider.slug, code, name): offer.vcpu_count
@@ -241,15 +243,14 @@ class _List:
             family=provider_record(self.feed.provider.slug).family_of,
             limits=SHRINKING if self.is_shrinking_ok else LIMITS,
         )
-        if decided.is_torn:
-            self.torn[code] = (torn_since or self.at).isoformat()
-        found = changes(decided, held, unpublished(self.feed, region))
-        self._write(found, machines.offers)
-        self._count(found, machines, len(prices))
+        if changes.is_incomplete:
+            self.incomplete[code] = (incomplete_since or self.at).isoformat()
+        self._write(changes, machines.offers)
+        self._count(changes, machines, len(prices))
 
     def _machines(
         self, region: Region | None, prices: Sequence[ParsedPrice], types: Sequence[ParsedType]
-    ) -> Found:
+    ) -> ListedOffers:
         return offers_record(
             provider=self.feed.provider,
             region=region,
@@ -264,70 +265,71 @@ class _List:
             return []
         return on_demand(self.feed.provider, region, but=self.feed)
 
-    def _write(self, found: Changes, offers: Mapping[str, Offer]) -> None:
+    def _write(self, changes: PriceChanges, offers: Mapping[str, Offer]) -> None:
         stamp = {
             "feed": self.feed,
             "observed_at": self.at,
             "payload_sha256": self.payload.sha256 if self.payload else "",
         }
         new = (
-            observation(price, doubt, offers[price.offer], stamp) for price, doubt in found.append
+            observation(price, anomaly, offers[price.offer], stamp)
+            for price, anomaly in changes.append
         )
         while batch := list(islice(new, BATCH)):
             PriceObservation.objects.bulk_create(batch)
-        vanished = [*found.missing, *found.withdrawn]
+        vanished = [*changes.missing, *changes.withdrawn]
         rows = PriceObservation.objects
-        rows.filter(pk__in=found.publish).update(is_published=True)
-        rows.filter(pk__in=found.returned).update(missing_since=None)
+        rows.filter(pk__in=changes.publish).update(is_published=True)
+        rows.filter(pk__in=changes.returned).update(missing_since=None)
         rows.filter(pk__in=vanished).update(missing_since=self.at)
 
-    def _count(self, found: Changes, machines: Found, priced: int) -> None:
+    def _count(self, changes: PriceChanges, machines: ListedOffers, priced: int) -> None:
         report = self.report
         report.priced += priced
-        report.published += found.published
-        report.unchanged += found.unchanged
-        report.quarantined += found.quarantined
-        report.refused += found.refused
-        report.missing += len(found.missing)
-        report.returned += len(found.returned)
+        report.published += changes.published
+        report.unchanged += changes.unchanged
+        report.quarantined += changes.quarantined
+        report.refused += changes.refused
+        report.missing += len(changes.missing)
+        report.returned += len(changes.returned)
         report.new_types += machines.new
         report.is_changed |= bool(
             machines.new
             or machines.changed
-            or found.append
-            or found.publish
-            or found.returned
-            or found.missing
-            or found.withdrawn
+            or changes.append
+            or changes.publish
+            or changes.returned
+            or changes.missing
+            or changes.withdrawn
         )
 
     def _unpriced(self) -> None:
         """Make the stored reasons those of this list."""
-        wanted = {
-            (row.region, row.offer): (str(row.reason), row.detail) for row in self.found.unpriced
+        unpriced = {
+            (row.region, row.offer): (str(row.reason), row.detail) for row in self.answer.unpriced
         }
         gone = []
         for row in UnpricedType.objects.filter(feed=self.feed):
-            if wanted.get((row.region, row.name)) == (row.reason, row.detail):
-                del wanted[row.region, row.name]
+            if unpriced.get((row.region, row.name)) == (row.reason, row.detail):
+                del unpriced[row.region, row.name]
             else:
                 gone.append(row.pk)
         if gone:
             UnpricedType.objects.filter(pk__in=gone).delete()
         UnpricedType.objects.bulk_create(
             [
-                UnpricedType(feed=self.feed, region=place, name=name, reason=reason, detail=detail)
-                for (place, name), (reason, detail) in wanted.items()
+                UnpricedType(feed=self.feed, region=region, name=name, reason=reason, detail=detail)
+                for (region, name), (reason, detail) in unpriced.items()
             ],
             batch_size=BATCH,
         )
-        self.report.is_changed |= bool(gone or wanted)
+        self.report.is_changed |= bool(gone or unpriced)
 
     def _finish(self) -> None:
-        """Note on the feed what this list held, and that the provider told it now."""
+        """Note on the feed what is on this list, and that the provider sent it now."""
         summary = {name: value for name, value in vars(self.report).items() if name in SUMMARY}
-        summary["torn"] = self.torn
-        summary["extras"] = [_extra(extra) for extra in self.found.extras]
+        summary["incomplete"] = self.incomplete
+        summary["extras"] = [_extra(extra) for extra in self.answer.extras]
         stamps = {"checked_at": self.at} | (
             {"changed_at": self.at} if self.report.is_changed else {}
         )
@@ -370,7 +372,7 @@ def price_review(
         actor=actor,
         action="price_accept" if is_accepted else "price_refuse",
         target=row,
-        detail={"offer": row.offer.slug, "doubt": row.doubt, "reason": reason.strip()},
+        detail={"offer": row.offer.slug, "doubt": row.anomaly, "reason": reason.strip()},
     )
     data_version_bump()
     return row

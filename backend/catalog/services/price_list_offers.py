@@ -1,4 +1,4 @@
-"""Offers as price lists name them: found by provider, region and name, else made."""
+"""Offers as price lists name them: looked up by provider, region and name, else made."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -25,13 +25,13 @@ FIGURES = (
     "disk_bytes",
     "disk_kind",
 )
-"""What a list may tell of a type; the names are those of ParsedType and of Offer."""
+"""What a list may state of a type; the names are those of ParsedType and of Offer."""
 LARGEST_BYTES = 2**63
 LARGEST_VCPUS, VCPU_DECIMALS = Decimal(10) ** 5, 3
 
 
 @dataclass
-class Found:
+class ListedOffers:
     """The offers of one region by the provider's names, and how many are new or changed."""
 
     offers: dict[str, Offer] = field(default_factory=dict)
@@ -47,27 +47,27 @@ def offers_record(
     types: Iterable[ParsedType],
     source: str,
     stated_on: dt.date,
-) -> Found:
-    """An offer for every name and type; what a list tells of it replaces what was known before.
+) -> ListedOffers:
+    """An offer for every name and type; what a list states of it replaces what was known before.
 
     Unknown figures of a type leave the known ones as they are. `region` None is for types that
     are sold alike everywhere.
     """
-    told = {machine.name: _figures(machine) for machine in types}
-    found = Found(offers=_known(provider, region))
+    figures_of = {machine.name: _figures(machine) for machine in types}
+    listed = ListedOffers(offers=_known(provider, region))
     stated = {"source": source, "stated_on": stated_on}
-    missing = [name for name in dict.fromkeys([*told, *names]) if name not in found.offers]
-    found.changed = _update(found.offers, told, stated)
-    made = _make(provider, region, missing, told, stated)
-    found.offers.update((offer.name, offer) for offer in made)
-    found.new = len(made)
-    return found
+    missing = [name for name in dict.fromkeys([*figures_of, *names]) if name not in listed.offers]
+    listed.changed = _update(listed.offers, figures_of, stated)
+    made = _make(provider, region, missing, figures_of, stated)
+    listed.offers.update((offer.name, offer) for offer in made)
+    listed.new = len(made)
+    return listed
 
 
 def offer_slug(provider: str, name: str, region: str) -> str:
     """As in aws-m5-large-eu-west-1."""
-    told = "-".join(filter(None, (provider, name, region)))
-    return slugify(told.replace(".", "-").replace("_", "-"))[:LONGEST_SLUG]
+    parts = "-".join(filter(None, (provider, name, region)))
+    return slugify(parts.replace(".", "-").replace("_", "-"))[:LONGEST_SLUG]
 
 
 def _figures(machine: ParsedType) -> dict[str, Any]:
@@ -90,12 +90,12 @@ def _known(provider: Provider, region: Region | None) -> dict[str, Offer]:
 
 
 def _update(
-    offers: Mapping[str, Offer], told: Mapping[str, dict[str, Any]], stated: dict[str, Any]
+    offers: Mapping[str, Offer], figures_of: Mapping[str, dict[str, Any]], stated: dict[str, Any]
 ) -> int:
     """Write figures that differ; how many offers changed. An offer of the demo that is on a list
     is an example no more."""
     changed = []
-    for name, figures in told.items():
+    for name, figures in figures_of.items():
         offer = offers.get(name)
         if offer is None:
             continue
@@ -115,14 +115,14 @@ def _make(
     provider: Provider,
     region: Region | None,
     names: list[str],
-    told: Mapping[str, dict[str, Any]],
+    figures_of: Mapping[str, dict[str, Any]],
     stated: dict[str, Any],
 ) -> list[Offer]:
-    place = region.code if region else ""
-    wanted = {name: offer_slug(provider.slug, name, place) for name in names}
-    taken = set(Offer.objects.filter(slug__in=wanted.values()).values_list("slug", flat=True))
+    region_code = region.code if region else ""
+    slugs = {name: offer_slug(provider.slug, name, region_code) for name in names}
+    taken = set(Offer.objects.filter(slug__in=slugs.values()).values_list("slug", flat=True))
     made = []
-    for name, slug in wanted.items():
+    for name, slug in slugs.items():
         free = _free(slug, taken)
         taken.add(free)
         made.append(
@@ -132,7 +132,7 @@ def _make(
                 region=region,
                 name=name,
                 kind=provider_record(provider.slug).kind,
-                **told.get(name, {}),
+                **figures_of.get(name, {}),
                 **stated,
             )
         )

@@ -42,14 +42,14 @@ def price_observation_create(
     source: str,
     note: str = "",
     observed_at: dt.datetime | None = None,
-    place: str = "/price",
+    pointer: str = "/price",
 ) -> PriceObservation:
     """Append a price of an offer.
 
-    Raises InvalidValue below the pointer `place` for an amount that cannot be kept as stated, an
+    Raises InvalidValue below `pointer` for an amount that cannot be kept as stated, an
     unknown unit or currency, and a unit or term that does not go with the purchase model.
     """
-    purchase_model = _checked(price, place)
+    purchase_model = _checked(price, pointer)
     observation = PriceObservation.objects.create(
         offer=offer,
         purchase_model=purchase_model,
@@ -66,25 +66,25 @@ def price_observation_create(
     return observation
 
 
-def _checked(price: PriceInput, place: str) -> str:
+def _checked(price: PriceInput, pointer: str) -> str:
     """The purchase model of a sound price."""
     try:
         Money(price.amount, price.currency)
     except InvalidValue as error:
-        raise InvalidValue(f"{place}/{error.field}", error.detail) from None
+        raise InvalidValue(f"{pointer}/{error.field}", error.detail) from None
     if fault := amount_fault(price.amount):
-        raise InvalidValue(f"{place}/amount", fault)
+        raise InvalidValue(f"{pointer}/amount", fault)
     if price.setup is not None and (fault := amount_fault(price.setup, is_zero_allowed=True)):
-        raise InvalidValue(f"{place}/setup", fault)
+        raise InvalidValue(f"{pointer}/setup", fault)
     if price.unit not in MODEL_OF_UNIT:
         detail = f"{price.unit!r} is not one of {', '.join(MODEL_OF_UNIT)}"
-        raise InvalidValue(f"{place}/unit", detail)
+        raise InvalidValue(f"{pointer}/unit", detail)
     purchase_model = price.purchase_model or MODEL_OF_UNIT[price.unit]
     if purchase_model not in tuple(PurchaseModel):
         detail = f"{purchase_model!r} is not one of {', '.join(PurchaseModel)}"
-        raise InvalidValue(f"{place}/purchase_model", detail)
+        raise InvalidValue(f"{pointer}/purchase_model", detail)
     if wrong := kind_fault(purchase_model, price.unit, price.term):
-        raise InvalidValue(f"{place}/{wrong[0]}", wrong[1])
+        raise InvalidValue(f"{pointer}/{wrong[0]}", wrong[1])
     return purchase_model
 
 
@@ -100,7 +100,7 @@ def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> 
     if not 1 <= len(reason) <= MOST_REASON:
         raise InvalidValue("/reason", f"1 to {MOST_REASON} characters are needed")
     observation = price_observation_create(
-        offer=offer, price=price, source=f"entered by {actor}", note=reason, place=""
+        offer=offer, price=price, source=f"entered by {actor}", note=reason, pointer=""
     )
     audit_record(
         workspace=offer.workspace or default_workspace(),

@@ -94,7 +94,7 @@ class _Import:
         self.action = action
         self.actor = actor
         self.is_replacing = is_replacing
-        self.places: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
+        self.regions: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
         self.offers: dict[str, Offer] = {}
         self.new: dict[str, Offer] = {}
         self.changed: dict[str, Offer] = {}
@@ -115,12 +115,12 @@ class _Import:
         return self.report
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
-        placed = [(row, _slug(row)) for row in rows]
-        known = Offer.objects.filter(slug__in={slug for _, slug in placed})
+        slugged = [(row, _slug(row)) for row in rows]
+        known = Offer.objects.filter(slug__in={slug for _, slug in slugged})
         self.offers = {offer.slug: offer for offer in known}
         stored = PriceObservation.objects.filter(offer__in=self.offers.values())
         self.stored = {_key(price): price for price in stored}
-        for row, slug in placed:
+        for row, slug in slugged:
             offer = self._offer(row, slug)
             if offer is not None and row.price is not None:
                 self._price(row.line, offer, row.price)
@@ -146,7 +146,7 @@ class _Import:
         return offer
 
     def _made(self, row: OfferRow, slug: str) -> Offer:
-        provider, region = self._place(row)
+        provider, region = self._provider_and_region(row)
         price = row.price
         offer = Offer(
             slug=slug,
@@ -163,43 +163,43 @@ class _Import:
         self.offers[slug] = self.new[slug] = offer
         return offer
 
-    def _place(self, row: OfferRow) -> tuple[Provider, Region | None]:
-        if (row.provider, row.region) not in self.places:
+    def _provider_and_region(self, row: OfferRow) -> tuple[Provider, Region | None]:
+        if (row.provider, row.region) not in self.regions:
             provider = provider_get(slug=provider_slug(row.provider), name=row.provider)
             region = region_get(provider=provider, code=row.region) if row.region else None
-            self.places[row.provider, row.region] = provider, region
-        return self.places[row.provider, row.region]
+            self.regions[row.provider, row.region] = provider, region
+        return self.regions[row.provider, row.region]
 
     def _learn(self, row: OfferRow, offer: Offer) -> None:
         """What the row knows better; a quote only fills in what is not known."""
         for name in LEARNT:
-            told, known = getattr(row, name), getattr(offer, name)
-            if told in {None, ""} or told == known:
+            stated, known = getattr(row, name), getattr(offer, name)
+            if stated in {None, ""} or stated == known:
                 continue
             if known in {None, ""} or self.is_replacing:
-                setattr(offer, name, told)
+                setattr(offer, name, stated)
                 if offer.slug not in self.new:
                     self.changed[offer.slug] = offer
             else:
-                detail = f"{name} is known as {known} and stays, though the line says {told}"
+                detail = f"{name} is known as {known} and stays, though the line says {stated}"
                 self.report.warnings.append(Remark(row.line, "", detail))
 
     def _price(self, line: int, offer: Offer, row: PriceRow) -> None:
         at = dt.datetime.combine(row.observed_on, dt.time(), dt.UTC)
-        told = {name: value for name, value in asdict(row).items() if name != "observed_on"}
+        terms = {name: value for name, value in asdict(row).items() if name != "observed_on"}
         price = PriceObservation(
-            offer=offer, observed_at=at, effective_from=row.observed_on, **told
+            offer=offer, observed_at=at, effective_from=row.observed_on, **terms
         )
         key = _key(price)
-        held = self.stored.get(key)
+        stored = self.stored.get(key)
         if key in self.prices:
             self._refuse(line, "", f"the same price of the same day as line {self.prices[key][0]}")
-        elif held is None:
+        elif stored is None:
             self.prices[key] = line, price
-        elif all(getattr(held, name) == getattr(price, name) for name in SAME):
+        elif all(getattr(stored, name) == getattr(price, name) for name in SAME):
             self.report.prices_unchanged += 1
         else:
-            amount = f"{held.amount.normalize():f} {held.currency}"
+            amount = f"{stored.amount.normalize():f} {stored.currency}"
             self._refuse(line, "", f"another price of {row.observed_on} is stored, of {amount}")
 
     def _write(self) -> None:

@@ -84,14 +84,14 @@ def _recorded(batch: Sequence[ParsedRate], source: str) -> Counter[str]:
     """Write what is new or differs; says how many of each there were."""
     stored = _stored(batch)
     counts: Counter[str] = Counter()
-    wanted = []
+    rows = []
     for rate in batch:
-        held = stored.get((rate.date, rate.currency))
-        if held == rate.units_per_eur:
+        before = stored.get((rate.date, rate.currency))
+        if before == rate.units_per_eur:
             counts["unchanged"] += 1
             continue
-        counts["new" if held is None else "changed"] += 1
-        wanted.append(
+        counts["new" if before is None else "changed"] += 1
+        rows.append(
             ExchangeRate(
                 date=rate.date,
                 currency=rate.currency,
@@ -100,7 +100,7 @@ def _recorded(batch: Sequence[ParsedRate], source: str) -> Counter[str]:
             )
         )
     ExchangeRate.objects.bulk_create(
-        wanted,
+        rows,
         update_conflicts=True,
         unique_fields=("date", "currency"),
         update_fields=("units_per_eur", "source"),

@@ -22,7 +22,7 @@ from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedType
 from backend.domain.parsing.sparecores import ListedPrice
 
-Place = tuple[str, str]
+RegionAndName = tuple[str, str]
 """Code of a region ("" for none) and name of a type there."""
 
 
@@ -49,7 +49,7 @@ class Collection:
 class Recorded:
     """The offers by place, and how many rows are new or changed."""
 
-    offers: dict[Place, Offer] = field(default_factory=dict)
+    offers: dict[RegionAndName, Offer] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -80,29 +80,29 @@ def _stored(feed: PriceFeed) -> set[str]:
     return {code or "" for code in rows.values_list("offer__region__code", flat=True).distinct()}
 
 
-def _record(told: Collection, feed: PriceFeed, code: str, made: Recorded) -> None:
-    region = _region(feed.provider, code, told) if code else None
-    quotes, types = told.quotes.get(code, ()), told.types.get(code, ())
+def _record(collection: Collection, feed: PriceFeed, code: str, made: Recorded) -> None:
+    region = _region(feed.provider, code, collection) if code else None
+    quotes, types = collection.quotes.get(code, ()), collection.types.get(code, ())
     if quotes or types:
-        found = offers_record(
+        listed = offers_record(
             provider=feed.provider,
             region=region,
             names=[machine.name for machine in types],
-            types=_own(types, feed.provider, region, told.source),
-            source=told.source,
+            types=_own(types, feed.provider, region, collection.source),
+            source=collection.source,
             stated_on=_newest(quotes) or clock.now().date(),
         )
-        made.counts["offers_new"] += found.new
-        made.counts["offers_changed"] += found.changed
+        made.counts["offers_new"] += listed.new
+        made.counts["offers_changed"] += listed.changed
         names = {machine.name for machine in types}
-        made.offers |= {(code, name): found.offers[name] for name in names}
+        made.offers |= {(code, name): listed.offers[name] for name in names}
     _prices(quotes, feed, region, made, code)
 
 
-def _region(provider: Provider, code: str, told: Collection) -> Region:
+def _region(provider: Provider, code: str, collection: Collection) -> Region:
     region = region_get(provider=provider, code=code)
-    if not region.name and (name := told.names.get(code)):
-        region.name, region.country = name, region.country or told.countries.get(code, "")
+    if not region.name and (name := collection.names.get(code)):
+        region.name, region.country = name, region.country or collection.countries.get(code, "")
         region.save(update_fields=("name", "country"))
     return region
 
@@ -154,11 +154,11 @@ def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
     return set(rows.exclude(feed=feed).order_by().values_list(*IDENTITY).distinct())
 
 
-def _absent(told: set[Key], feed: PriceFeed, region: Region | None, made: Recorded) -> None:
-    """Prices of the collection that it tells no more are missing, until it tells them again."""
-    held = published(feed, region)
-    gone = [one.pk for key, one in held.items() if key not in told and one.missing_since is None]
-    back = [one.pk for key, one in held.items() if key in told and one.missing_since is not None]
+def _absent(keys: set[Key], feed: PriceFeed, region: Region | None, made: Recorded) -> None:
+    """Prices of the collection that it has no more are missing, until it has them again."""
+    stored = published(feed, region)
+    gone = [one.pk for key, one in stored.items() if key not in keys and one.missing_since is None]
+    back = [one.pk for key, one in stored.items() if key in keys and one.missing_since is not None]
     PriceObservation.objects.filter(pk__in=gone).update(missing_since=clock.now())
     PriceObservation.objects.filter(pk__in=back).update(missing_since=None)
     made.counts["prices_gone"] += len(gone)

@@ -14,7 +14,7 @@ from typing import Any
 
 from backend.domain.architectures import architecture
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, ParsedType, Reason, answers
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, ParsedType, SkipReason, answers
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.pricing.quoted import amount_fault
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, exact_decimal
@@ -155,13 +155,13 @@ def quote(row: Row, of: ListedServer, region: str, source: str) -> ListedPrice:
     """The price of one zone. Raises NoPrice."""
     allocation = word(row["allocation"])
     if allocation not in PURCHASES:
-        raise NoPrice(Reason.OTHER_TERMS, allocation)
+        raise NoPrice(SkipReason.OTHER_TERMS, allocation)
     if word(row["unit"]) not in UNITS:
-        raise NoPrice(Reason.OTHER_UNIT, row["unit"])
+        raise NoPrice(SkipReason.OTHER_UNIT, row["unit"])
     unit, purchase = UNITS[word(row["unit"])], PURCHASES[allocation]
     observed_at = moment(row["observed_at"])
     if observed_at is None:
-        raise NoPrice(Reason.UNEXPECTED_SHAPE, row["observed_at"])
+        raise NoPrice(SkipReason.UNEXPECTED_SHAPE, row["observed_at"])
     amount = _kept(answers.amount(_exact(row["price"])))
     is_monthly = unit is not PriceUnit.HOUR and purchase is PurchaseModel.ON_DEMAND
     price = ParsedPrice(
@@ -185,7 +185,7 @@ def quote(row: Row, of: ListedServer, region: str, source: str) -> ListedPrice:
 
 def _kept(amount: Decimal) -> Decimal:
     if amount_fault(amount):
-        raise NoPrice(Reason.TOO_PRECISE, amount)
+        raise NoPrice(SkipReason.TOO_PRECISE, amount)
     return amount
 
 
@@ -208,7 +208,7 @@ def _cap(tiers: object, amount: Decimal) -> Decimal | None:
         and behind in {upper, upper + NEXT_HOUR}
     )
     if not is_capped or price is None or upper is None:
-        raise NoPrice(Reason.TIERED, answers.shown(tiers))
+        raise NoPrice(SkipReason.TIERED, answers.shown(tiers))
     return upper * price
 
 
@@ -219,7 +219,7 @@ def _tiers(tiers: object) -> list[tuple[Decimal | None, ...]]:
         names = ("lower", "upper", "price")
         return [tuple(answers.number(tier.get(name)) for name in names) for tier in steps]
     except (AttributeError, TypeError, ValueError) as error:
-        raise NoPrice(Reason.TIERED, answers.shown(tiers)) from error
+        raise NoPrice(SkipReason.TIERED, answers.shown(tiers)) from error
 
 
 def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:

@@ -24,7 +24,7 @@ Tiers = tuple[tuple[Decimal | None, Decimal], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExtraAmounts:
     """What is wanted in one month, None = not asked for: GB of disk in all, public IPv4 addresses,
     GB of traffic to the internet in all."""
 
@@ -66,14 +66,17 @@ class Extra:
     currency: str | None = None
 
 
-def included_of(told: Mapping[str, Any], disk_bytes: int | None, currency: str) -> Included:
+def included_of(stated: Mapping[str, Any], disk_bytes: int | None, currency: str) -> Included:
     """What a price says that it includes (its field `included`), with the disk of the machine."""
-    traffic, per_tb = _whole(told.get("traffic_bytes")), _amount(told.get("traffic_price_per_tb"))
+    traffic, per_tb = (
+        _whole(stated.get("traffic_bytes")),
+        _amount(stated.get("traffic_price_per_tb")),
+    )
     tiers = None if per_tb is None else ((None, EXACT.divide(per_tb, GB_PER_TB)),)
     return Included(
         disk_bytes=disk_bytes,
         traffic_bytes=traffic,
-        is_traffic_unlimited=told.get("is_traffic_unlimited") is True,
+        is_traffic_unlimited=stated.get("is_traffic_unlimited") is True,
         egress=None if tiers is None else Tariff(tiers, currency),
     )
 
@@ -88,7 +91,7 @@ def _amount(value: object) -> Decimal | None:
 
 
 def extras_of_month(
-    wanted: Wanted,
+    amounts: ExtraAmounts,
     included: Included,
     tariffs: Mapping[str, Tariff],
     hours_per_month: Decimal,
@@ -97,28 +100,28 @@ def extras_of_month(
 
     What the machine includes is taken off first, the tiers hold for the rest.
     """
-    found = []
-    if wanted.disk_gb is not None:
-        rest = _rest(wanted.disk_gb, included.disk_bytes)
-        found.append(_bought(DISK, rest, tariffs.get(DISK)))
-    if wanted.ipv4_count is not None:
-        hours = hours_per_month if wanted.ipv4_count else Decimal(0)
+    extras = []
+    if amounts.disk_gb is not None:
+        rest = _rest(amounts.disk_gb, included.disk_bytes)
+        extras.append(_bought(DISK, rest, tariffs.get(DISK)))
+    if amounts.ipv4_count is not None:
+        hours = hours_per_month if amounts.ipv4_count else Decimal(0)
         one = _bought(IP, hours, tariffs.get(IP))
         if one.amount is not None:
-            total = EXACT.multiply(one.amount, Decimal(wanted.ipv4_count))
+            total = EXACT.multiply(one.amount, Decimal(amounts.ipv4_count))
             one = Extra(IP, total, one.currency)
-        found.append(one)
-    if wanted.egress_gb is not None:
-        rest = _rest(wanted.egress_gb, included.traffic_bytes)
+        extras.append(one)
+    if amounts.egress_gb is not None:
+        rest = _rest(amounts.egress_gb, included.traffic_bytes)
         if included.is_traffic_unlimited:
             rest = Decimal(0)
-        found.append(_bought(EGRESS, rest, included.egress or tariffs.get(EGRESS)))
-    return found
+        extras.append(_bought(EGRESS, rest, included.egress or tariffs.get(EGRESS)))
+    return extras
 
 
-def _rest(wanted_gb: Decimal, included_bytes: int | None) -> Decimal:
+def _rest(whole_gb: Decimal, included_bytes: int | None) -> Decimal:
     included_gb = EXACT.divide(Decimal(included_bytes or 0), Decimal(BYTES_PER_GB))
-    return max(Decimal(0), EXACT.subtract(wanted_gb, included_gb))
+    return max(Decimal(0), EXACT.subtract(whole_gb, included_gb))
 
 
 def _bought(name: str, volume: Decimal, tariff: Tariff | None) -> Extra:

@@ -1,11 +1,11 @@
 """Alibaba Cloud: only what imported tables say of it."""
 
-from backend.providers.base import Kind, ProviderRecord
+from backend.providers.base import MachineKind, ProviderRecord
 
 RECORD = ProviderRecord(
     slug="alicloud",
     name="Alibaba Cloud",
     short_name="Alibaba Cloud",
     homepage="https://www.alibabacloud.com/",
-    kind=Kind.CLOUD,
+    kind=MachineKind.CLOUD,
 )

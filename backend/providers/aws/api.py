@@ -226,7 +226,7 @@ def allowing(*codes: str) -> Iterator[None]:
 
 _THROTTLED = (Reason.QUOTA, True)
 _FULL = (Reason.QUOTA, False)
-_NO_ROOM = (Reason.CAPACITY, True)
+_NO_CAPACITY = (Reason.CAPACITY, True)
 _REFUSED = (Reason.AUTH, False)
 _NOT_YET = (Reason.UNSUPPORTED, True)
 _NEVER = (Reason.UNSUPPORTED, False)
@@ -258,7 +258,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
             "InsufficientReservedInstanceCapacity",
             "InsufficientFreeAddressesInSubnet",
         ),
-        _NO_ROOM,
+        _NO_CAPACITY,
     ),
     **dict.fromkeys(
         (
@@ -311,7 +311,7 @@ def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
     if name.endswith("LimitExceeded"):
         return _FULL
     if name == "Unsupported" and "Availability Zone" in message:
-        return _NO_ROOM  # this zone has no machines of the type; another one may
+        return _NO_CAPACITY  # this zone has no machines of the type; another one may
     return _NOBODY_KNOWS if status >= 500 else _NEVER
 
 

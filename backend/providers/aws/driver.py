@@ -36,7 +36,7 @@ from backend.providers.aws.request import (
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -109,9 +109,9 @@ class AwsDriver:
         region = aws_api.home(self._access)
         return await self._do(lambda at: at.sts(region).get_caller_identity()["Arn"])
 
-    async def offers(self) -> Sequence[Listing]:
-        found = await asyncio.gather(*(self._do(partial(_offers, region=r)) for r in self._regions))
-        return [listing for listings in found for listing in listings]
+    async def offers(self) -> Sequence[MachineListing]:
+        lists = await asyncio.gather(*(self._do(partial(_offers, region=r)) for r in self._regions))
+        return [listing for listings in lists for listing in listings]
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._do(partial(self._launched, spec=spec, token=token))
@@ -129,10 +129,10 @@ class AwsDriver:
         may have been lost, and then nobody knows yet that there is something to pay."""
         marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
         regions = (region,) if region else self._regions
-        found = await asyncio.gather(
-            *(self._do(partial(self._found, region=name, marks=marks)) for name in regions)
+        lists = await asyncio.gather(
+            *(self._do(partial(self._resources, region=name, marks=marks)) for name in regions)
         )
-        return [resource for resources in found for resource in resources]
+        return [resource for resources in lists for resource in resources]
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         console = await self._do(partial(self._console, resource=resource))
@@ -179,22 +179,22 @@ class AwsDriver:
         name = str(self._settings.get("image") or IMAGE).replace("{arch}", debian)
         if name.startswith("/"):
             name = at.ssm(spec.region).get_parameter(Name=name)["Parameter"]["Value"]
-        found = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
-        if not found or found[0].get("Architecture") != ours:
+        images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
+        if not images or images[0].get("Architecture") != ours:
             raise _unusable(f"image {name} is none for {spec.arch}")
         disks = [
-            disk_of(disk, is_root=disk["DeviceName"] == found[0].get("RootDeviceName"))
-            for disk in found[0].get("BlockDeviceMappings", ())
+            disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
+            for disk in images[0].get("BlockDeviceMappings", ())
             if "VolumeSize" in disk.get("Ebs", {})
         ]
         return name, disks
 
     def _group(self, ec2: "EC2Client", spec: LaunchSpec, token: str, subnet: str) -> str:
         """The id of the launch's security group: SSH in, and nothing else."""
-        place: dict[str, Any] = {}
+        network: dict[str, Any] = {}
         if subnet:
-            place["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
-        group = _group_made(ec2, spec, token, place)
+            network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
+        group = _group_made(ec2, spec, token, network)
         with allowing("InvalidPermission.Duplicate"):
             ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[let_in(self._port)])
         return group
@@ -249,16 +249,18 @@ class AwsDriver:
                 raise
         return replace(resource, state=ProviderResourceState.ABSENT)
 
-    def _found(self, at: Login, *, region: str, marks: Mapping[str, str]) -> list[ProviderResource]:
-        ec2, wanted = at.ec2(region), filters(**marks)
-        machines = [self._machine(found, region) for found in _instances(ec2, Filters=wanted)]
+    def _resources(
+        self, at: Login, *, region: str, marks: Mapping[str, str]
+    ) -> list[ProviderResource]:
+        ec2, marked = at.ec2(region), filters(**marks)
+        machines = [self._machine(row, region) for row in _instances(ec2, Filters=marked)]
         parts = [
             _thing(thing, kind, region)
             for kind, part in PARTS.items()
-            for thing in _pages(ec2, part.listing, part.items, Filters=wanted)
+            for thing in _pages(ec2, part.listing, part.items, Filters=marked)
         ]
-        over = [found for found in machines if found.state == ProviderResourceState.GONE]
-        alive = [found for found in machines if found.state != ProviderResourceState.GONE]
+        over = [row for row in machines if row.state == ProviderResourceState.GONE]
+        alive = [row for row in machines if row.state != ProviderResourceState.GONE]
         return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
 
     def _console(self, at: Login, *, resource: ProviderResource) -> str:
@@ -295,8 +297,8 @@ class AwsDriver:
         refuses what has none because it is not there."""
         if code(error) != "UnauthorizedOperation":
             return is_unknown(error)
-        found = self._described(at, resource=resource)
-        return found.state in {ProviderResourceState.ABSENT, ProviderResourceState.GONE}
+        described = self._described(at, resource=resource)
+        return described.state in {ProviderResourceState.ABSENT, ProviderResourceState.GONE}
 
 
 DRIVER = AwsDriver
@@ -305,10 +307,10 @@ DRIVER = AwsDriver
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def _offers(at: Login, *, region: str) -> list[Listing]:
+def _offers(at: Login, *, region: str) -> list[MachineListing]:
     pages = at.ec2(region).get_paginator("describe_instance_type_offerings")
     return [
-        Listing(offering["InstanceType"], region)
+        MachineListing(offering["InstanceType"], region)
         for page in pages.paginate(LocationType="region")
         for offering in page["InstanceTypeOfferings"]
     ]
@@ -332,24 +334,24 @@ def _key_pair(ec2: "EC2Client", spec: LaunchSpec, token: str) -> None:
         )
 
 
-def _group_made(ec2: "EC2Client", spec: LaunchSpec, token: str, place: Mapping[str, Any]) -> str:
+def _group_made(ec2: "EC2Client", spec: LaunchSpec, token: str, network: Mapping[str, Any]) -> str:
     """The id of the launch's group, which an earlier call may have made."""
     try:
         return ec2.create_security_group(
             GroupName=name_of(token),
             Description="SSH to a machine that is being measured",
             TagSpecifications=tagged(spec, token, "security-group"),
-            **place,
+            **network,
         )["GroupId"]
     except ClientError as error:
         if code(error) != "InvalidGroup.Duplicate":
             raise
     named = filters(**{"group-name": name_of(token)})
-    found = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
-    if not found:
+    groups = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
+    if not groups:
         detail = "the security group is not shown yet"
         raise DriverError(Reason.UNSUPPORTED, detail, retryable=True)
-    return found[0]["GroupId"]
+    return groups[0]["GroupId"]
 
 
 def _rank(instance: Any) -> tuple[bool, int]:

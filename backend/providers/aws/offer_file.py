@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import Reason, Result, Skipped, answers
+from backend.domain.parsing.prices import Result, Skipped, SkipReason, answers
 from backend.domain.parsing.prices.collected import unique
 from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.providers.aws.prices import (
@@ -148,7 +148,7 @@ def _from_csv(rows: "_csv.Reader", source: str) -> Iterator[Result]:
 
 def _unreadable(sku: str, detail: str) -> Skipped:
     return Skipped(
-        reason=Reason.UNEXPECTED_SHAPE,
+        reason=SkipReason.UNEXPECTED_SHAPE,
         provider=PROVIDER,
         raw_id=answers.shown(sku),
         detail=detail,

@@ -14,9 +14,9 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
@@ -26,14 +26,14 @@ from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 PROVIDER = "aws"
 SOURCE = "AWS price list, AmazonEC2"
 MACHINES = "Compute Instance"
-RIGHT_ROW: tuple[tuple[str, str, Reason], ...] = (
-    ("locationtype", "AWS Region", Reason.OTHER_PLACE),
-    ("operatingsystem", "Linux", Reason.OTHER_SYSTEM),
-    ("tenancy", "Shared", Reason.OTHER_TENANCY),
-    ("preinstalledsw", "NA", Reason.OTHER_SOFTWARE),
-    ("licensemodel", "No License required", Reason.OTHER_LICENCE),
-    ("marketoption", "OnDemand", Reason.OTHER_MARKET),
-    ("capacitystatus", "Used", Reason.OTHER_CAPACITY),
+RIGHT_ROW: tuple[tuple[str, str, SkipReason], ...] = (
+    ("locationtype", "AWS Region", SkipReason.OTHER_LOCATION),
+    ("operatingsystem", "Linux", SkipReason.OTHER_SYSTEM),
+    ("tenancy", "Shared", SkipReason.OTHER_TENANCY),
+    ("preinstalledsw", "NA", SkipReason.OTHER_SOFTWARE),
+    ("licensemodel", "No License required", SkipReason.OTHER_LICENCE),
+    ("marketoption", "OnDemand", SkipReason.OTHER_MARKET),
+    ("capacitystatus", "Used", SkipReason.OTHER_CAPACITY),
 )
 """(attribute, its value on the right row, why another is wrong). An attribute that an answer does
 not carry does not filter. Bare metal is no exception: its Shared row is what is paid."""
@@ -93,7 +93,11 @@ def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Sk
         # Without `offer`, or it would stand in the list of types without a price.
         detail = answers.shown(f"{family} {name}")
         return Skipped(
-            reason=Reason.NOT_A_MACHINE, provider=PROVIDER, raw_id=sku, detail=detail, region=region
+            reason=SkipReason.NOT_A_MACHINE,
+            provider=PROVIDER,
+            raw_id=sku,
+            detail=detail,
+            region=region,
         )
     try:
         _check_right(attributes)
@@ -109,10 +113,10 @@ def _check_right(attributes: Mapping[str, str]) -> None:
             raise NoPrice(reason, value)
     usage = attributes.get("usagetype", "")
     if usage and "BoxUsage" not in usage:
-        raise NoPrice(Reason.OTHER_CAPACITY, usage)
+        raise NoPrice(SkipReason.OTHER_CAPACITY, usage)
     # The region's name changes ("EU (Ireland)", "Europe (Ireland)"), its code does not.
     if not attributes.get("regioncode", ""):
-        raise NoPrice(Reason.NO_REGION, attributes.get("location", ""))
+        raise NoPrice(SkipReason.NO_REGION, attributes.get("location", ""))
 
 
 def _type(name: str, region: str, attributes: Mapping[str, str]) -> ParsedType:
@@ -171,7 +175,7 @@ def term_rates(sku: str, model: str, terms: Mapping[str, Any]) -> Iterator[Rate 
             line = answers.mapping(line, where=f"{model}.{code}.{rate_code}")  # noqa: PLW2901
             prices = answers.inner(line, "pricePerUnit")
             if len(prices) != 1:
-                yield _unusable(rate_code, Reason.NO_CURRENCY, f"{len(prices)} currencies")
+                yield _unusable(rate_code, SkipReason.NO_CURRENCY, f"{len(prices)} currencies")
                 continue
             ((currency, amount),) = prices.items()
             yield Rate(
@@ -189,7 +193,7 @@ def term_rates(sku: str, model: str, terms: Mapping[str, Any]) -> Iterator[Rate 
             )
 
 
-def _unusable(rate_code: str, reason: Reason, detail: str) -> Skipped:
+def _unusable(rate_code: str, reason: SkipReason, detail: str) -> Skipped:
     return Skipped(reason=reason, provider=PROVIDER, raw_id=rate_code, detail=detail)
 
 
@@ -205,7 +209,7 @@ def priced(
     for sku, product in products.items():
         yield product.type
         if sku not in on_demand:
-            why = NoPrice(Reason.NO_PRICE, "no on-demand term")
+            why = NoPrice(SkipReason.NO_PRICE, "no on-demand term")
             yield _skipped(
                 product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
             )
@@ -249,9 +253,9 @@ def _of_term(
 
 def _on_demand(lines: list[Rate]) -> dict[str, Any]:
     if len(lines) != 1:
-        raise NoPrice(Reason.TIERED, f"{len(lines)} prices")
+        raise NoPrice(SkipReason.TIERED, f"{len(lines)} prices")
     if lines[0].unit != HOURS:
-        raise NoPrice(Reason.OTHER_UNIT, lines[0].unit)
+        raise NoPrice(SkipReason.OTHER_UNIT, lines[0].unit)
     return {"amount": answers.amount(lines[0].amount), "unit": PriceUnit.HOUR}
 
 
@@ -260,14 +264,14 @@ def _reserved(lines: list[Rate]) -> dict[str, Any]:
     first = lines[0]
     term, upfront = TERMS.get(first.lease, ""), UPFRONT.get(first.option, "")
     if not (term and upfront):
-        raise NoPrice(Reason.OTHER_TERMS, f"{first.lease} {first.option}")
+        raise NoPrice(SkipReason.OTHER_TERMS, f"{first.lease} {first.option}")
     amounts = {line.unit: answers.above_zero(line.amount) for line in lines}
     if len(amounts) < len(lines) or not amounts.keys() <= {HOURS, WHOLE_TERM}:
-        raise NoPrice(Reason.OTHER_UNIT, " ".join(line.unit for line in lines))
+        raise NoPrice(SkipReason.OTHER_UNIT, " ".join(line.unit for line in lines))
     hourly, whole = amounts.get(HOURS), amounts.get(WHOLE_TERM)
     if (hourly is not None, whole is not None) != PAID[upfront]:
         stated = ", ".join(f"{line.amount} {line.unit}" for line in lines)
-        raise NoPrice(Reason.UNEXPECTED_SHAPE, f"{first.option}: {stated}")
+        raise NoPrice(SkipReason.UNEXPECTED_SHAPE, f"{first.option}: {stated}")
     common = {"term": term, "upfront": upfront, "plan": first.offering_class}
     if hourly is None:
         return {"amount": whole, "unit": PriceUnit.ONCE, **common}

@@ -107,7 +107,7 @@ def marks_of(thing: Mapping[str, Any]) -> dict[str, str]:
 def moment(text: str | None) -> dt.datetime | None:
     """None for what is no time: a person may have changed the tag."""
     try:
-        found = dt.datetime.fromisoformat(text or "")
+        moment = dt.datetime.fromisoformat(text or "")
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)

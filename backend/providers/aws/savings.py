@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, answers
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, SkipReason, answers
 from backend.domain.parsing.prices.collected import not_used, unique
 from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
@@ -116,9 +116,9 @@ def _paid(plan: _Plan, product: dict[str, Any], rate: dict[str, Any]) -> dict[st
     name = PLANS.get(answers.word(product, "productFamily"), "")
     option = answers.word(answers.inner(product, "attributes"), "purchaseOption")
     if not (name and plan.term and option in UPFRONT):
-        raise NoPrice(Reason.OTHER_TERMS, f"plan {plan.sku} {option}")
+        raise NoPrice(SkipReason.OTHER_TERMS, f"plan {plan.sku} {option}")
     if answers.word(rate, "unit") != HOURS:
-        raise NoPrice(Reason.OTHER_UNIT, answers.word(rate, "unit"))
+        raise NoPrice(SkipReason.OTHER_UNIT, answers.word(rate, "unit"))
     discounted = answers.inner(rate, "discountedRate")
     return {
         "amount": answers.amount(discounted.get("price")),

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, Skipped, answers
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
 from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import PROVIDER
@@ -54,7 +54,7 @@ def parse(
             newest = max(known, quote, key=lambda one: (one.is_vpc, one.at))
             older = quote if newest is known else known
             latest[quote.price.key] = newest
-            yield not_used(older.price, Reason.SUPERSEDED, f"{newest.at} {newest.price.amount}")
+            yield not_used(older.price, SkipReason.SUPERSEDED, f"{newest.at} {newest.price.amount}")
     yield from (quote.price for quote in latest.values())
 
 
@@ -110,9 +110,9 @@ def _quote(
     name, at = answers.word(item, "InstanceType"), answers.word(item, "Timestamp")
     product = answers.word(item, "ProductDescription")
     if not name:
-        raise NoPrice(Reason.NO_TYPE)
+        raise NoPrice(SkipReason.NO_TYPE)
     if product not in {VPC, CLASSIC}:
-        raise NoPrice(Reason.OTHER_SYSTEM, product)
+        raise NoPrice(SkipReason.OTHER_SYSTEM, product)
     price = ParsedPrice(
         provider=PROVIDER,
         offer=name,
@@ -134,5 +134,5 @@ def _zone(item: dict[str, Any], zone_ids: Mapping[str, str] | None) -> str:
     if not zone:
         zone = name if zone_ids is None else zone_ids.get(name, "")
     if not zone:
-        raise NoPrice(Reason.UNKNOWN_ZONE, name)
+        raise NoPrice(SkipReason.UNKNOWN_ZONE, name)
     return zone

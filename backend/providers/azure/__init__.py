@@ -4,14 +4,14 @@ import re
 
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
-from backend.providers.base import Kind, ProviderRecord, Shape
+from backend.providers.base import MachineKind, ProviderRecord, Shape
 
 RECORD = ProviderRecord(
     slug="azure",
     name="Microsoft Azure",
     short_name="Azure",
     homepage="https://azure.microsoft.com/",
-    kind=Kind.CLOUD,
+    kind=MachineKind.CLOUD,
     colour="#0072b2",
     dark_colour="#3d9bd6",
     shape=Shape.UP,

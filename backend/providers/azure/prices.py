@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Reason, Result, Skipped, answers
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
 from backend.domain.parsing.prices.collected import not_used, unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
@@ -42,7 +42,7 @@ def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
     try:
         price = _price(item, source)
     except NoPrice as why:
-        is_machine = why.reason is not Reason.NOT_A_MACHINE
+        is_machine = why.reason is not SkipReason.NOT_A_MACHINE
         yield Skipped(
             reason=why.reason,
             provider=PROVIDER,
@@ -65,10 +65,13 @@ def _price(item: dict[str, Any], source: str) -> ParsedPrice:
     _check_machine(item)
     purchase = _purchase(item)
     if answers.word(item, "unitOfMeasure") != HOUR:
-        raise NoPrice(Reason.OTHER_UNIT, answers.word(item, "unitOfMeasure"))
+        raise NoPrice(SkipReason.OTHER_UNIT, answers.word(item, "unitOfMeasure"))
     if answers.above_zero(item.get("tierMinimumUnits")):
-        raise NoPrice(Reason.TIERED, item.get("tierMinimumUnits"))
-    for key, reason in (("armSkuName", Reason.NO_TYPE), ("armRegionName", Reason.NO_REGION)):
+        raise NoPrice(SkipReason.TIERED, item.get("tierMinimumUnits"))
+    for key, reason in (
+        ("armSkuName", SkipReason.NO_TYPE),
+        ("armRegionName", SkipReason.NO_REGION),
+    ):
         if not answers.word(item, key):
             raise NoPrice(reason, answers.word(item, "skuName"))
     return ParsedPrice(
@@ -87,15 +90,15 @@ def _price(item: dict[str, Any], source: str) -> ParsedPrice:
 def _check_machine(item: dict[str, Any]) -> None:
     product, meter = answers.word(item, "productName"), answers.word(item, "meterName")
     if answers.word(item, "serviceName") not in {"", SERVICE}:
-        raise NoPrice(Reason.NOT_A_MACHINE, answers.word(item, "serviceName"))
+        raise NoPrice(SkipReason.NOT_A_MACHINE, answers.word(item, "serviceName"))
     if product.endswith("Windows"):
-        raise NoPrice(Reason.OTHER_SYSTEM, product)
+        raise NoPrice(SkipReason.OTHER_SYSTEM, product)
     if "CloudServices" in product or "Cloud Services" in product:
-        raise NoPrice(Reason.NOT_A_MACHINE, product)
+        raise NoPrice(SkipReason.NOT_A_MACHINE, product)
     if "Dedicated Host" in product:
-        raise NoPrice(Reason.NOT_A_MACHINE, product)
+        raise NoPrice(SkipReason.NOT_A_MACHINE, product)
     if meter.endswith(("Free", "Expired")):
-        raise NoPrice(Reason.FREE_OR_EXPIRED, meter)
+        raise NoPrice(SkipReason.FREE_OR_EXPIRED, meter)
 
 
 def _purchase(item: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def _purchase(item: dict[str, Any]) -> dict[str, Any]:
     kind = answers.word(item, "type")
     names = f"{answers.word(item, 'skuName')} {answers.word(item, 'meterName')}"
     if "Low Priority" in names:
-        raise NoPrice(Reason.OTHER_MARKET, names)
+        raise NoPrice(SkipReason.OTHER_MARKET, names)
     if kind == "Consumption":
         if "Spot" in names.split():
             model = PurchaseModel.SPOT
@@ -117,13 +120,13 @@ def _purchase(item: dict[str, Any]) -> dict[str, Any]:
             "term": _term(item, "reservationTerm"),
             "upfront": "all",
         }
-    raise NoPrice(Reason.OTHER_MARKET, kind)
+    raise NoPrice(SkipReason.OTHER_MARKET, kind)
 
 
 def _term(item: dict[str, Any], key: str) -> str:
     said = answers.word(item, key)
     if said not in TERMS:
-        raise NoPrice(Reason.OTHER_TERMS, said)
+        raise NoPrice(SkipReason.OTHER_TERMS, said)
     return TERMS[said]
 
 

@@ -7,9 +7,9 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
@@ -46,9 +46,9 @@ def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
     name, regions = answers.word(item, "slug"), answers.words(item, "regions")
     try:
         if not name:
-            raise NoPrice(Reason.NO_TYPE)
+            raise NoPrice(SkipReason.NO_TYPE)
         if item.get("available") is False or not regions:
-            raise NoPrice(Reason.NOT_OFFERED)
+            raise NoPrice(SkipReason.NOT_OFFERED)
         amount = answers.amount(item.get("price_hourly"))
     except NoPrice as why:
         for region in regions or [""]:

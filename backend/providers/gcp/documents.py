@@ -134,43 +134,43 @@ def _boot_disk(
 # --- what we are told -----------------------------------------------------------------------------
 
 
-def machine(found: "compute_v1.Instance", settings: Mapping[str, Any]) -> ProviderResource:
+def machine(answer: "compute_v1.Instance", settings: Mapping[str, Any]) -> ProviderResource:
     """A machine as it is now."""
-    zone = found.zone.rpartition("/")[2]
+    zone = answer.zone.rpartition("/")[2]
     addresses = [
         access.nat_i_p
-        for interface in found.network_interfaces
+        for interface in answer.network_interfaces
         for access in interface.access_configs
     ]
     return ProviderResource(
-        id=f"{zone}/{found.name}",
-        state=STATES.get(found.status, ProviderResourceState.ENDING),
-        token=found.labels.get(TOKEN, ""),
+        id=f"{zone}/{answer.name}",
+        state=STATES.get(answer.status, ProviderResourceState.ENDING),
+        token=answer.labels.get(TOKEN, ""),
         region=zone.rpartition("-")[0],
         zone=zone,
         address=next(filter(None, addresses), ""),
         port=int(settings.get("ssh_port", 22)),
         username=settings.get("username") or USERNAME,
-        launched_at=moment(found.creation_timestamp),
-        expires_at=_expiry(found.labels),
-        detail=found.status_message,
+        launched_at=moment(answer.creation_timestamp),
+        expires_at=_expiry(answer.labels),
+        detail=answer.status_message,
     )
 
 
-def disk(found: "compute_v1.Disk") -> ProviderResource:
+def disk(answer: "compute_v1.Disk") -> ProviderResource:
     """A disk as it is now."""
-    zone = found.zone.rpartition("/")[2]
+    zone = answer.zone.rpartition("/")[2]
     return ProviderResource(
-        id=f"{zone}/disks/{found.name}",
+        id=f"{zone}/disks/{answer.name}",
         state=ProviderResourceState.ENDING
-        if found.status == "DELETING"
+        if answer.status == "DELETING"
         else ProviderResourceState.RUNNING,
         kind=ResourceKind.DISK,
-        token=found.labels.get(TOKEN, ""),
+        token=answer.labels.get(TOKEN, ""),
         region=zone.rpartition("-")[0],
         zone=zone,
-        launched_at=moment(found.creation_timestamp),
-        expires_at=_expiry(found.labels),
+        launched_at=moment(answer.creation_timestamp),
+        expires_at=_expiry(answer.labels),
     )
 
 
@@ -187,7 +187,7 @@ def moment(text: str) -> dt.datetime | None:
     return dt.datetime.fromisoformat(text).astimezone(dt.UTC) if text else None
 
 
-def told(operation: "compute_v1.Operation") -> str:
+def operation_text(operation: "compute_v1.Operation") -> str:
     """What happened, in the provider's words."""
     errors = "; ".join(f"{error.code}: {error.message}" for error in operation.error.errors)
     return ": ".join(filter(None, (operation.operation_type, errors or operation.status_message)))
@@ -201,7 +201,7 @@ def demand_success(operation: "compute_v1.Operation") -> None:
     if operation.error.errors or operation.http_error_status_code >= 400:
         codes = " ".join(error.code for error in operation.error.errors)
         status = operation.http_error_status_code
-        raise _named(codes, status, told(operation) or operation.http_error_message)
+        raise _named(codes, status, operation_text(operation) or operation.http_error_message)
 
 
 def words(error: "GoogleAPICallError") -> str:

@@ -33,13 +33,13 @@ from backend.providers.gcp.documents import (
     label,
     machine,
     moment,
-    told,
+    operation_text,
     words,
 )
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -70,7 +70,7 @@ class GcpDriver:
     async def whoami(self) -> str:
         return await _visit(self._project.identity)
 
-    async def offers(self) -> Sequence[Listing]:
+    async def offers(self) -> Sequence[MachineListing]:
         return await _visit(self._project.offers)
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
@@ -124,7 +124,7 @@ class _Project:
         request = {"project": self._settings.get("project", ""), **fields}
         return getattr(self._clients[name], method)(request=request, timeout=CALL_S, retry=None)
 
-    def _found(self, name: str, method: str, **fields: Any) -> Any:
+    def _get(self, name: str, method: str, **fields: Any) -> Any:
         """The same; None for what is not there."""
         from google.api_core.exceptions import NotFound
 
@@ -160,14 +160,14 @@ class _Project:
         who = getattr(self._credentials, "service_account_email", None) or "anonymous"
         return f"{who} in {project.name}"
 
-    def offers(self) -> list[Listing]:
-        found = {
-            Listing(kind.name, region): None
+    def offers(self) -> list[MachineListing]:
+        listings = {
+            MachineListing(kind.name, region): None
             for region in self._settings.get("regions", ())
             for zone in self._zones(region)
             for kind in self._ask("MachineTypes", "list", zone=zone)
         }
-        return list(found)
+        return list(listings)
 
     def _zones(self, region: str) -> list[str]:
         """The account's zones of a region, or else all of them."""
@@ -238,13 +238,13 @@ class _Project:
 
     def described(self, resource: ProviderResource) -> ProviderResource:
         if resource.kind == ResourceKind.DISK:
-            found = self._found("Disks", "get", **_place(resource, "disk"))
-            return disk(found) if found else replace(resource, state=ProviderResourceState.ABSENT)
+            row = self._get("Disks", "get", **_path(resource, "disk"))
+            return disk(row) if row else replace(resource, state=ProviderResourceState.ABSENT)
         return self._machine(resource) or self._over(resource)
 
     def _machine(self, resource: ProviderResource) -> ProviderResource | None:
-        found = self._found("Instances", "get", **_place(resource, "instance"))
-        return machine(found, self._settings) if found else None
+        row = self._get("Instances", "get", **_path(resource, "instance"))
+        return machine(row, self._settings) if row else None
 
     def _over(self, resource: ProviderResource) -> ProviderResource:
         """A machine that Google does not show, with its end if the operations tell of one.
@@ -252,12 +252,12 @@ class _Project:
         A launch that failed proves that it is no more, and so does anything that happened to it
         after the launch. A launch that succeeded does not: the machine may not be shown yet.
         """
-        place = _place(resource, "instance")
+        path = _path(resource, "instance")
         operations = self._ask(
             "ZoneOperations",
             "list",
-            zone=place["zone"],
-            filter=f'targetLink eq ".*/instances/{place["instance"]}"',
+            zone=path["zone"],
+            filter=f'targetLink eq ".*/instances/{path["instance"]}"',
             order_by="creationTimestamp desc",
         )
         done = [operation for operation in operations if operation.status.name == "DONE"]
@@ -268,27 +268,27 @@ class _Project:
             resource,
             state=ProviderResourceState.GONE,
             ended_at=moment(ends[0].end_time),
-            detail=", ".join(told(operation) for operation in reversed(ends)),
+            detail=", ".join(operation_text(operation) for operation in reversed(ends)),
         )
 
     def terminate(self, resource: ProviderResource) -> None:
         if resource.kind == ResourceKind.DISK:
-            operation = self._found("Disks", "delete_unary", **_place(resource, "disk"))
+            operation = self._get("Disks", "delete_unary", **_path(resource, "disk"))
         else:
-            operation = self._found("Instances", "delete_unary", **_place(resource, "instance"))
+            operation = self._get("Instances", "delete_unary", **_path(resource, "instance"))
         if operation is not None:
             demand_success(operation)
 
     def inventory(self, tag: str, token: str, region: str) -> list[ProviderResource]:
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
-        wanted = " AND ".join(f'(labels.{key} = "{label(labels[key])}")' for key in labels)
-        disks = [found for found in self._everywhere("disks", wanted, region) if not found.users]
-        machines = self._everywhere("instances", wanted, region)
-        return [*(machine(found, self._settings) for found in machines), *map(disk, disks)]
+        labelled = " AND ".join(f'(labels.{key} = "{label(labels[key])}")' for key in labels)
+        disks = [row for row in self._everywhere("disks", labelled, region) if not row.users]
+        machines = self._everywhere("instances", labelled, region)
+        return [*(machine(row, self._settings) for row in machines), *map(disk, disks)]
 
-    def _everywhere(self, kind: str, wanted: str, region: str) -> Iterator[Any]:
+    def _everywhere(self, kind: str, labelled: str, region: str) -> Iterator[Any]:
         """Of all zones, or those of a region; an answer with a zone missing is an error."""
-        for page in self._ask(kind.title(), "aggregated_list", filter=wanted).pages:
+        for page in self._ask(kind.title(), "aggregated_list", filter=labelled).pages:
             missing = [*page.unreachables]
             for scope, part in page.items.items():
                 if part.warning.code == "UNREACHABLE":
@@ -304,25 +304,23 @@ class _Project:
         from google.api_core.exceptions import BadRequest
 
         try:
-            return self._fingerprint(_place(resource, "instance"))
+            return self._fingerprint(_path(resource, "instance"))
         except BadRequest as error:
             if "resourceNotReady" in words(error):
                 return None
             raise
 
-    def _fingerprint(self, place: dict[str, str]) -> HostKey | None:
-        attributes = self._found(
-            "Instances", "get_guest_attributes", **place, query_path="hostkeys/"
-        )
+    def _fingerprint(self, path: dict[str, str]) -> HostKey | None:
+        attributes = self._get("Instances", "get_guest_attributes", **path, query_path="hostkeys/")
         entries = attributes.query_value.items if attributes else ()
         keys = (host_key(f"{entry.key} {entry.value}") for entry in entries)
         if key := preferred(key for key in keys if key is not None):
             return key
-        console = self._found("Instances", "get_serial_port_output", **place, port=1)
+        console = self._get("Instances", "get_serial_port_output", **path, port=1)
         return console_host_key(console.contents) if console else None
 
 
-def _place(resource: ProviderResource, kind: str) -> dict[str, str]:
+def _path(resource: ProviderResource, kind: str) -> dict[str, str]:
     """Names for a request, from our ids: `zone/name`, of disks `zone/disks/name`."""
     zone, _, name = resource.id.partition("/")
     if not name:

@@ -14,9 +14,9 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
@@ -53,7 +53,7 @@ Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MachineShape:
     """What a machine type has in one region. `accelerators` are (name, count)."""
 
     name: str
@@ -88,7 +88,7 @@ class Shape:
         ] + gpus
 
 
-def shapes(pages: Iterable[str]) -> Iterator[Shape | Skipped]:
+def shapes(pages: Iterable[str]) -> Iterator[MachineShape | Skipped]:
     """The machine types of each region once, from answers of machineTypes/aggregatedList.
 
     Raises InvalidValue for an answer that is not of this form.
@@ -107,7 +107,7 @@ def shapes(pages: Iterable[str]) -> Iterator[Shape | Skipped]:
                     yield _shape(item, region)
 
 
-def _shape(item: dict[str, Any], region: str) -> Shape | Skipped:
+def _shape(item: dict[str, Any], region: str) -> MachineShape | Skipped:
     name = answers.word(item, "name")
     vcpus, memory = (
         answers.above_zero(item.get("guestCpus")),
@@ -115,9 +115,9 @@ def _shape(item: dict[str, Any], region: str) -> Shape | Skipped:
     )
     is_gone = answers.word(answers.inner(item, "deprecated"), "state") in {"OBSOLETE", "DELETED"}
     if not name or is_gone or vcpus is None or memory is None:
-        reason = Reason.UNEXPECTED_SHAPE if name else Reason.NO_TYPE
+        reason = SkipReason.UNEXPECTED_SHAPE if name else SkipReason.NO_TYPE
         return Skipped(
-            reason=Reason.NOT_OFFERED if is_gone else reason,
+            reason=SkipReason.NOT_OFFERED if is_gone else reason,
             provider=PROVIDER,
             raw_id=answers.word(item, "id"),
             offer=name,
@@ -125,7 +125,7 @@ def _shape(item: dict[str, Any], region: str) -> Shape | Skipped:
         )
     listed = item.get("accelerators")
     gpus = answers.objects(listed, where=f"{name} accelerators") if listed else []
-    return Shape(
+    return MachineShape(
         name=name,
         region=region,
         arch=ARCHITECTURES.get(answers.word(item, "architecture"), ""),
@@ -151,7 +151,7 @@ def _billed_gib(description: str, listed: Decimal) -> Decimal:
 
 
 def parse(
-    skus: Iterable[str], machine_types: Iterable[Shape | Skipped], *, source: str = SOURCE
+    skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped], *, source: str = SOURCE
 ) -> Iterator[Result]:
     """On-demand and spot prices of the machine types, from the JSON texts of the catalogue.
 
@@ -162,7 +162,7 @@ def parse(
 
 
 def _parsed(
-    skus: Iterable[str], machine_types: Iterable[Shape | Skipped], source: str
+    skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped], source: str
 ) -> Iterator[Result]:
     prices: dict[tuple[str, str, str, PurchaseModel], list[Component]] = {}
     for component in components(skus):
@@ -180,7 +180,7 @@ def _parsed(
                 yield _priced(shape, model, prices, source)
 
 
-def _type(shape: Shape) -> ParsedType:
+def _type(shape: MachineShape) -> ParsedType:
     return ParsedType(
         provider=PROVIDER,
         region=shape.region,
@@ -194,7 +194,7 @@ def _type(shape: Shape) -> ParsedType:
 
 
 def _priced(
-    shape: Shape, model: PurchaseModel, prices: Prices, source: str
+    shape: MachineShape, model: PurchaseModel, prices: Prices, source: str
 ) -> ParsedPrice | Skipped:
     try:
         used = [
@@ -215,28 +215,30 @@ def _priced(
 
 
 def _component(
-    shape: Shape, family: str, part: str, model: PurchaseModel, prices: Prices
+    shape: MachineShape, family: str, part: str, model: PurchaseModel, prices: Prices
 ) -> Component:
     offered = prices.get((family, part, shape.region, model), [])
     named = f"{family} {part}".strip()
     if not offered:
-        raise NoPrice(Reason.NO_COMPONENT, named)
+        raise NoPrice(SkipReason.NO_COMPONENT, named)
     if len({(one.amount, one.currency) for one in offered}) > 1:
-        raise NoPrice(Reason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in offered)}")
+        raise NoPrice(SkipReason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in offered)}")
     return offered[0]
 
 
 def _sum(
-    shape: Shape, model: PurchaseModel, used: list[tuple[Component, Decimal]], source: str
+    shape: MachineShape, model: PurchaseModel, used: list[tuple[Component, Decimal]], source: str
 ) -> ParsedPrice:
     if shape.has_local_ssd:
         # Sold by the GiB-month: without it the machine would look cheaper than it is.
-        raise NoPrice(Reason.NO_COMPONENT, "local SSD")
+        raise NoPrice(SkipReason.NO_COMPONENT, "local SSD")
     if shape.name.partition("-")[0] in WITH_GPU and not shape.accelerators:
-        raise NoPrice(Reason.NO_COMPONENT, "accelerators, which the list of types does not give")
+        raise NoPrice(
+            SkipReason.NO_COMPONENT, "accelerators, which the list of types does not give"
+        )
     currencies = sorted({one.currency for one, _ in used})
     if len(currencies) > 1:
-        raise NoPrice(Reason.MIXED_CURRENCY, ", ".join(currencies))
+        raise NoPrice(SkipReason.MIXED_CURRENCY, ", ".join(currencies))
     amount = Decimal(0)
     for one, count in used:
         amount = EXACT.add(amount, EXACT.multiply(one.amount, count))

@@ -7,7 +7,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, Reason, Skipped, answers
+from backend.domain.parsing.prices import NoPrice, Skipped, SkipReason, answers
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT
 
@@ -20,15 +20,15 @@ UNITS: Mapping[str, str] = MappingProxyType({CORE: "h", RAM: "GiBy.h"})
 MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
     {"OnDemand": PurchaseModel.ON_DEMAND, "Preemptible": PurchaseModel.SPOT}
 )
-OTHERS: tuple[tuple[str, Reason], ...] = (
-    ("Commitment", Reason.OTHER_TERMS),
-    ("Reserved", Reason.OTHER_TERMS),
-    ("DWS", Reason.OTHER_MARKET),
-    ("Flex", Reason.OTHER_MARKET),
-    ("Calendar Mode", Reason.OTHER_MARKET),
-    ("Sole Tenancy", Reason.OTHER_TENANCY),
-    ("Custom", Reason.CUSTOM),
-    ("Extended", Reason.CUSTOM),
+OTHERS: tuple[tuple[str, SkipReason], ...] = (
+    ("Commitment", SkipReason.OTHER_TERMS),
+    ("Reserved", SkipReason.OTHER_TERMS),
+    ("DWS", SkipReason.OTHER_MARKET),
+    ("Flex", SkipReason.OTHER_MARKET),
+    ("Calendar Mode", SkipReason.OTHER_MARKET),
+    ("Sole Tenancy", SkipReason.OTHER_TENANCY),
+    ("Custom", SkipReason.CUSTOM),
+    ("Extended", SkipReason.CUSTOM),
 )
 """(words of a description, why it is no component of a plain machine)."""
 PART = re.compile(r"(?P<machine>.+?)(?: Instance)? (?P<part>Core|Ram) running in .+")
@@ -94,20 +94,20 @@ def components(pages: Iterable[str]) -> Iterator[Component | Skipped]:
 def _of_sku(sku: dict[str, Any]) -> list[Component]:
     category, description = answers.inner(sku, "category"), answers.word(sku, "description")
     if answers.word(category, "resourceFamily") != "Compute":
-        raise NoPrice(Reason.NOT_A_MACHINE, description)
+        raise NoPrice(SkipReason.NOT_A_MACHINE, description)
     for words, reason in OTHERS:
         if words in description:
             raise NoPrice(reason, description)
     usage = answers.word(category, "usageType")
     if usage not in MODELS:
-        raise NoPrice(Reason.OTHER_TERMS, f"{usage} {description}")
+        raise NoPrice(SkipReason.OTHER_TERMS, f"{usage} {description}")
     family, part = _meaning(description)
     newest = _newest(sku)
     amount, currency = _price(answers.inner(newest, "pricingExpression"), UNITS.get(part, "h"))
     # Places are read from their codes: a description says "Americas" or "Virginia".
     regions = answers.words(sku, "serviceRegions")
     if not regions:
-        raise NoPrice(Reason.NO_REGION, description)
+        raise NoPrice(SkipReason.NO_REGION, description)
     return [
         Component(
             family=family,
@@ -133,18 +133,18 @@ def _meaning(description: str) -> tuple[str, str]:
         return "", ACCELERATORS.get(name, name)
     part = PART.fullmatch(plain)
     if part is None:
-        raise NoPrice(Reason.NOT_A_MACHINE, description)
+        raise NoPrice(SkipReason.NOT_A_MACHINE, description)
     family = FAMILY.fullmatch(part["machine"])
     name = family["family"].lower() if family else NAMED.get(part["machine"], "")
     if not name:
-        raise NoPrice(Reason.NOT_A_MACHINE, description)
+        raise NoPrice(SkipReason.NOT_A_MACHINE, description)
     return name, part["part"].lower()
 
 
 def _newest(sku: dict[str, Any]) -> dict[str, Any]:
     listed = sku.get("pricingInfo")
     if not isinstance(listed, list) or not listed:
-        raise NoPrice(Reason.NO_PRICE, "no pricingInfo")
+        raise NoPrice(SkipReason.NO_PRICE, "no pricingInfo")
     known = answers.objects(listed, where="pricingInfo")
     return max(known, key=lambda info: answers.word(info, "effectiveTime"))
 
@@ -152,11 +152,11 @@ def _newest(sku: dict[str, Any]) -> dict[str, Any]:
 def _price(expression: dict[str, Any], expected_unit: str) -> tuple[Decimal, str]:
     unit = answers.word(expression, "usageUnit")
     if unit != expected_unit:
-        raise NoPrice(Reason.OTHER_UNIT, unit)
+        raise NoPrice(SkipReason.OTHER_UNIT, unit)
     listed = expression.get("tieredRates")
     rates = answers.objects(listed, where="tieredRates") if listed else []
     if len(rates) != 1 or answers.above_zero(rates[0].get("startUsageAmount")):
-        raise NoPrice(Reason.TIERED if rates else Reason.NO_PRICE, f"{len(rates)} rates")
+        raise NoPrice(SkipReason.TIERED if rates else SkipReason.NO_PRICE, f"{len(rates)} rates")
     price = answers.inner(rates[0], "unitPrice")
     amount = money(price.get("units"), price.get("nanos"))
     return answers.amount(amount), answers.currency(price.get("currencyCode"))

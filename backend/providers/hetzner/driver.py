@@ -4,7 +4,7 @@ Three things are not as at larger providers:
 
 - A launch cannot carry an idempotency key. The machine's name follows from the token, and Hetzner
   refuses a second one of that name in a project; it is looked up first, and again after a refusal.
-- A machine that has switched itself off still costs its full price. It is told to switch itself off
+- A machine that has switched itself off still costs its full price. It is set to switch itself off
   all the same, which ends the load and shows as ENDING, but only deleting it ends the bill: of the
   layers against leaks the last ones, engine and reaper, must do it here.
 - The console's text cannot be read. Therefore the machine's host key is made here: its private half
@@ -36,7 +36,7 @@ from backend.domain.host_keys import HostKey
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -108,12 +108,12 @@ class HetznerDriver:
             answer = await api.ask("GET", "/servers", query={"per_page": "1"})
         return f"a project with {answer['meta']['pagination']['total_entries']} servers"
 
-    async def offers(self) -> Sequence[Listing]:
+    async def offers(self) -> Sequence[MachineListing]:
         async with self._opened() as api:
             types = await api.all("server_types")
         regions = self._settings.get("regions", ())
         return [
-            Listing(kind["name"], price["location"])
+            MachineListing(kind["name"], price["location"])
             for kind in types
             for price in kind["prices"]
             if price["location"] in regions
@@ -154,24 +154,24 @@ class HetznerDriver:
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
         async with self._opened() as api:
-            if (found := await api.found(_path(resource))) is None:
+            if (answer := await api.get_or_none(_path(resource))) is None:
                 return replace(resource, state=ProviderResourceState.ABSENT)
             if resource.kind == ResourceKind.KEY_PAIR:
-                return _key(found["ssh_key"])
-            machine = self._machine(found["server"])
+                return _key(answer["ssh_key"])
+            machine = self._machine(answer["server"])
             if machine.state == ProviderResourceState.RUNNING:
                 return machine
             actions = await api.all(f"servers/{resource.id}/actions")
-        return _judged(machine, found["server"]["status"], actions)
+        return _judged(machine, answer["server"]["status"], actions)
 
     async def terminate(self, resource: ProviderResource) -> None:
         async with self._opened() as api:
-            await api.found(_path(resource), method="DELETE")
+            await api.get_or_none(_path(resource), method="DELETE")
 
     async def inventory(
         self, tag: str, *, token: str = "", region: str = ""
     ) -> Sequence[ProviderResource]:
-        """In all locations. SSH keys have none and are told with any region."""
+        """In all locations. SSH keys have none and are listed with any region."""
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         query = {"label_selector": ",".join(f"{key}=={_label(labels[key])}" for key in labels)}
         async with self._opened() as api:
@@ -186,8 +186,8 @@ class HetznerDriver:
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the label that was written when the machine was made."""
         async with self._opened() as api:
-            found = await api.found(_path(resource))
-        label = found["server"]["labels"].get(HOST_KEY, "") if found else ""
+            answer = await api.get_or_none(_path(resource))
+        label = answer["server"]["labels"].get(HOST_KEY, "") if answer else ""
         fingerprint = _fingerprint(label)
         return HostKey(HOST_KEY_TYPE, fingerprint) if fingerprint else None
 
@@ -231,7 +231,7 @@ class _Api:
             raise _refused(answer, document.get("error") or {})
         return document
 
-    async def found(self, path: str, *, method: str = "GET") -> dict[str, Any] | None:
+    async def get_or_none(self, path: str, *, method: str = "GET") -> dict[str, Any] | None:
         """None for what is not there."""
         try:
             return await self.ask(method, path)
@@ -242,14 +242,14 @@ class _Api:
 
     async def all(self, path: str, *, query: Mapping[str, str] | None = None) -> list[Any]:
         """Every page of a list."""
-        found: list[Any] = []
+        rows: list[Any] = []
         page: int | None = 1
         while page is not None:
             asked = {**(query or {}), "page": str(page), "per_page": str(PAGE)}
             answer = await self.ask("GET", f"/{path}", query=asked)
-            found += answer[path.rpartition("/")[2]]
+            rows += answer[path.rpartition("/")[2]]
             page = answer["meta"]["pagination"]["next_page"]
-        return found
+        return rows
 
     async def named(self, kind: str, name: str) -> dict[str, Any] | None:
         """The one of that name; a project has no two."""
@@ -332,14 +332,14 @@ def _path(resource: ProviderResource) -> str:
     return f"/{PATHS[resource.kind]}/{number}"
 
 
-def _key(found: Mapping[str, Any]) -> ProviderResource:
+def _key(answer: Mapping[str, Any]) -> ProviderResource:
     return ProviderResource(
-        id=f"{KEY_PREFIX}{found['id']}",
+        id=f"{KEY_PREFIX}{answer['id']}",
         state=ProviderResourceState.RUNNING,
         kind=ResourceKind.KEY_PAIR,
-        token=found["labels"].get(TOKEN, ""),
-        launched_at=_moment(found["created"]),
-        expires_at=_expiry(found["labels"]),
+        token=answer["labels"].get(TOKEN, ""),
+        launched_at=_moment(answer["created"]),
+        expires_at=_expiry(answer["labels"]),
     )
 
 
@@ -352,8 +352,8 @@ def _judged(
     if failed:
         detail = "; ".join(f"{error['code']}: {error['message']}" for error in failed)
         return replace(machine, state=ProviderResourceState.ENDING, detail=detail)
-    is_under_way = any(action["status"] == "running" for action in actions)
-    if status == "off" and is_under_way:
+    is_running = any(action["status"] == "running" for action in actions)
+    if status == "off" and is_running:
         return replace(machine, state=ProviderResourceState.PENDING)
     return machine
 

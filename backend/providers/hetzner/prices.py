@@ -11,9 +11,9 @@ from backend.domain.parsing.prices import (
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
@@ -92,7 +92,7 @@ def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
     name, raw_id = answers.word(item, "name"), answers.word(item, "id")
     prices = _objects(item, "prices")
     if not prices or not name:
-        reason = Reason.NO_PRICE if name else Reason.NO_TYPE
+        reason = SkipReason.NO_PRICE if name else SkipReason.NO_TYPE
         yield Skipped(reason=reason, provider=PROVIDER, raw_id=raw_id, offer=name)
         return
     gone = _not_offered(item)
@@ -119,9 +119,9 @@ def _price(
 ) -> ParsedPrice:
     region = answers.word(price, "location")
     if not region:
-        raise NoPrice(Reason.NO_REGION)
+        raise NoPrice(SkipReason.NO_REGION)
     if gone & {"", region}:
-        raise NoPrice(Reason.NOT_OFFERED)
+        raise NoPrice(SkipReason.NOT_OFFERED)
     return ParsedPrice(
         provider=PROVIDER,
         offer=answers.word(item, "name"),

@@ -7,9 +7,9 @@ from backend.domain.parsing.prices import (
     NoPrice,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import unique
@@ -59,7 +59,7 @@ def _priced(
     name = answers.word(item, "id")
     try:
         if not name:
-            raise NoPrice(Reason.NO_TYPE)
+            raise NoPrice(SkipReason.NO_TYPE)
         amount = answers.amount(price.get("hourly"))
     except NoPrice as why:
         yield Skipped(

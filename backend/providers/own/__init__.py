@@ -1,12 +1,12 @@
 """Machines that belong to the workspace."""
 
-from backend.providers.base import Kind, ProviderRecord, Shape
+from backend.providers.base import MachineKind, ProviderRecord, Shape
 
 RECORD = ProviderRecord(
     slug="own",
     name="Own machines",
     short_name="Own",
-    kind=Kind.ONPREM,
+    kind=MachineKind.ONPREM,
     colour="#17212b",
     dark_colour="#f2f4f6",
     shape=Shape.CROSS,

@@ -61,14 +61,14 @@ class CompareView(RankingsView):
     def listing(self, request: Request) -> ListAnswer:
         params = self.opened.params
         query, warnings = query_from(params, also_known=OWN)
-        found = comparison(
+        compared = comparison(
             compared_slugs(params.get("o", [])),
             query,
             base=params.get("base", [""])[-1].strip(),
             workspace_slug=self.workspace,
         )
         is_whole = params.get("differences", ["0"])[-1] != "1"
-        rows = list(_rows(found, is_whole=is_whole))
+        rows = list(_rows(compared, is_whole=is_whole))
         return ListAnswer(
             columns=self.columns,
             rows=rows,
@@ -76,16 +76,16 @@ class CompareView(RankingsView):
             cells=dict,
             page=query.page,
             per_page=query.per_page,
-            members={"data_version": found.data_version, "basis": found.basis},
+            members={"data_version": compared.data_version, "basis": compared.basis},
             warnings=warnings,
         )
 
 
-def _rows(found: Comparison, *, is_whole: bool) -> Iterator[Mapping[str, Any]]:
-    for item in found.items:
+def _rows(compared: Comparison, *, is_whole: bool) -> Iterator[Mapping[str, Any]]:
+    for item in compared.items:
         if not (is_whole or item.is_difference):
             continue
-        for row, cell in zip(found.rows, item.cells, strict=True):
+        for row, cell in zip(compared.rows, item.cells, strict=True):
             yield {
                 "offer_id": row.offer_id,
                 "provider": row.provider,
@@ -100,7 +100,7 @@ def _rows(found: Comparison, *, is_whole: bool) -> Iterator[Mapping[str, Any]]:
                 "value": cell.value,
                 "ci95_low": cell.ci95_low,
                 "ci95_high": cell.ci95_high,
-                "base": found.base,
+                "base": compared.base,
                 "delta_ratio": cell.delta_ratio,
                 "distinguishable": cell.is_distinguishable,
                 "n_instances": cell.n_instances,
@@ -109,5 +109,5 @@ def _rows(found: Comparison, *, is_whole: bool) -> Iterator[Mapping[str, Any]]:
                 "measured_at": cell.measured_at,
                 "result_url": cell.result_url,
                 "flags": " ".join(cell.flags),
-                "data_version": found.data_version,
+                "data_version": compared.data_version,
             }

@@ -17,7 +17,7 @@ from backend.common.rest.table import Table
 from backend.common.rest.views import DIALECT, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
-from backend.rankings.services.feeds import feed_key_found, feed_key_used
+from backend.rankings.services.feeds import feed_key_match, feed_key_used
 from backend.rankings.services.views import Opened, kept_params
 
 UNDERSTOOD = frozenset({*PAGING, *DIALECT})
@@ -44,7 +44,7 @@ class FeedAuthentication(BaseAuthentication):
     """The key in the path; headers and cookies mean nothing here."""
 
     def authenticate(self, request: Request) -> tuple[FeedHolder, FeedKey]:
-        key = feed_key_found(request.parser_context["kwargs"]["key"])
+        key = feed_key_match(request.parser_context["kwargs"]["key"])
         if key is None:
             raise AuthenticationFailed("the feed key is unknown, expired or revoked")
         return FeedHolder(key), key

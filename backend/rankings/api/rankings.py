@@ -15,6 +15,7 @@ from backend.accounts.api.authentication import reader, workspace_slug
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters
@@ -23,16 +24,12 @@ from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, 
 from backend.common.rest.views import ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.query import described_parameters
-from backend.rankings.selectors.ranking import (
-    OfferDetail,
-    Ranking,
-    RankingQuery,
-    offer_detail,
-    query_from,
-    ranking,
-)
+from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
+from backend.rankings.selectors.parameters import described_parameters
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.scores import Score
+from backend.rankings.services.current_data import current_stamp
 from backend.rankings.services.views import Opened, opened
 
 EXPORT_PARAMETERS = frozenset({"dialect"})
@@ -76,6 +73,14 @@ def _asked(
     return query_from(opened_by(request).params, also_known=also_known)
 
 
+class CurrentView(View):
+    """Whatever reads a ranking: what is stored for it is made anew first."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        current_stamp()
+
+
 def opened_by(request: Request) -> Opened:
     """The parameters of the request with those of the view that it names."""
     return opened(
@@ -94,6 +99,10 @@ class RankingsView(DataListView):
 
     def described_parameters(self) -> dict[str, str]:
         return PARAMETERS
+
+    @cached_property
+    def stamp(self) -> DataStamp:
+        return current_stamp()
 
     @cached_property
     def opened(self) -> Opened:
@@ -115,21 +124,21 @@ class RankingsView(DataListView):
 
     def listing(self, request: Request) -> ListAnswer:
         query, warnings = query_from(self.opened.params, also_known=EXPORT_PARAMETERS)
-        found = ranking(query, workspace_slug=self.workspace)
-        rows = self.rows(found)
+        listed = ranking(query, workspace_slug=self.workspace, stamp=self.stamp)
+        rows = self.rows(listed)
         return ListAnswer(
             columns=tuple(COLUMN[name] for name in query.cols),
             rows=rows,
             count=len(rows),
             page=query.page,
             per_page=query.per_page,
-            members={"data_version": found.data_version, "basis": found.basis},
+            members={"data_version": listed.data_version, "basis": listed.basis},
             warnings=warnings,
         )
 
-    def rows(self, found: Ranking) -> Any:
+    def rows(self, listed: Ranking) -> Any:
         """The rows of the list."""
-        return found.rows
+        return listed.rows
 
 
 class OffersView(RankingsView):
@@ -137,8 +146,8 @@ class OffersView(RankingsView):
 
     name = "offers"
 
-    def rows(self, found: Ranking) -> Any:
-        return [*found.rows, *found.unscored]
+    def rows(self, listed: Ranking) -> Any:
+        return [*listed.rows, *listed.unscored]
 
 
 def _offer_schema() -> dict[str, Any]:
@@ -164,7 +173,7 @@ def _offer_schema() -> dict[str, Any]:
 OFFER_SCHEMA = _offer_schema()
 
 
-class OfferView(View):
+class OfferView(CurrentView):
     """One offer: its place among all, its prices, and every metric known of it."""
 
     @extend_schema(
@@ -231,7 +240,7 @@ def _summary_document(score: Score) -> dict[str, Any]:
     }
 
 
-class ValueView(View):
+class ValueView(CurrentView):
     """One number of one offer's row as text, for a spreadsheet cell."""
 
     renderer_classes = (TextRenderer,)
@@ -253,8 +262,8 @@ class ValueView(View):
             errors.append(("column", f"{column[:60]!r} is not a numeric column"))
         if errors:
             raise InvalidParameters(errors)
-        found = ranking(query, workspace_slug=workspace_slug(request))
-        rows = (*found.rows, *found.unscored)
+        listed = ranking(query, workspace_slug=workspace_slug(request))
+        rows = (*listed.rows, *listed.unscored)
         row = next((row for row in rows if row.offer_id == slug), None)
         value = row and getattr(row, column)
         if value is None:
@@ -264,8 +273,8 @@ class ValueView(View):
 
 def _short(value: Any) -> str:
     """The digits that CSV prints, in at most LONGEST_VALUE bytes."""
-    told = text_cell(value)
-    return told if len(told) <= LONGEST_VALUE else format(value, "E")
+    digits = text_cell(value)
+    return digits if len(digits) <= LONGEST_VALUE else format(value, "E")
 
 
 class MetricsView(DataListView):

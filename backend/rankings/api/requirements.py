@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.api.authentication import workspace_slug
-from backend.catalog.models import Kind as OfferKind
+from backend.catalog.models import OfferKind
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parsers import ExactJSONParser
@@ -21,8 +21,13 @@ from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDo
 from backend.domain.requirements import InfeasibleOffer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.selectors.requirement_document import document_from
-from backend.rankings.selectors.requirements import Answer, FleetLine, requirement_answered
+from backend.rankings.selectors.requirements import (
+    FleetLine,
+    RequirementAnswer,
+    requirement_answered,
+)
 from backend.rankings.selectors.rows import simple_number
+from backend.rankings.services.current_data import current_stamp
 
 PAGING = ("page", "per_page")
 
@@ -106,20 +111,21 @@ class RequirementSolveView(View):
     def post(self, request: Request, **_: Any) -> Response:
         """The cheapest fleets in whole servers, and why other offers fail."""
         asked = RequirementDocument.read(request.data)
-        found = requirement_answered(asked, workspace_slug=workspace_slug(request))
-        return Response(solution_document(found))
+        slug = workspace_slug(request)
+        answer = requirement_answered(asked, workspace_slug=slug, stamp=current_stamp())
+        return Response(solution_document(answer))
 
 
-def solution_document(found: Answer) -> dict[str, Any]:
+def solution_document(answer: RequirementAnswer) -> dict[str, Any]:
     """The answer as it goes over the wire."""
     return {
-        "fleets": [_fleet(line) for line in found.fleets],
-        "fleet_count": found.fleet_count,
-        "infeasible": [_failure(failure) for failure in found.failures],
-        "cost_floor_per_month": None if found.floor is None else plain(found.floor),
-        "basis": found.basis,
-        "warnings": list(found.warnings),
-        "data_version": found.data_version,
+        "fleets": [_fleet(line) for line in answer.fleets],
+        "fleet_count": answer.fleet_count,
+        "infeasible": [_failure(failure) for failure in answer.failures],
+        "cost_floor_per_month": None if answer.floor is None else plain(answer.floor),
+        "basis": answer.basis,
+        "warnings": list(answer.warnings),
+        "data_version": answer.data_version,
     }
 
 
@@ -203,19 +209,19 @@ class RequirementsView(RankingsView):
         params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *DIALECT}}
         try:
             asked = RequirementDocument.read(document_from(params))
-            found = requirement_answered(asked, workspace_slug=self.workspace)
+            answer = requirement_answered(asked, workspace_slug=self.workspace, stamp=self.stamp)
         except InvalidDocument as error:
             raise InvalidParameters([(_parameter(f), text) for f, text in error.errors]) from None
         _, paging = self.asked(request)
-        members = {"data_version": found.data_version, "basis": found.basis}
-        rows = [_cells(line, found) for line in found.fleets]
+        members = {"data_version": answer.data_version, "basis": answer.basis}
+        rows = [_cells(line, answer) for line in answer.fleets]
         return ListAnswer(
             self.columns,
             rows,
             len(rows),
             cells=dict,
             members=members,
-            warnings=found.warnings,
+            warnings=answer.warnings,
             **{name: paging[name] for name in PAGING if name in paging},
         )
 
@@ -226,7 +232,7 @@ def _parameter(pointer: str) -> str:
     return "target" if name == "targets" else name
 
 
-def _cells(line: FleetLine, found: Answer) -> dict[str, Any]:
+def _cells(line: FleetLine, answer: RequirementAnswer) -> dict[str, Any]:
     sizes = {"score": line.score, "ram_gib": line.ram_gib, "disk_gb": line.disk_gb}
     return {
         "rank": line.rank,
@@ -235,12 +241,12 @@ def _cells(line: FleetLine, found: Answer) -> dict[str, Any]:
         "cost_per_hour": line.cost_per_hour,
         "cost_per_month": line.cost_per_month,
         "traffic_cost_per_month": line.fleet.traffic_cost,
-        "currency": found.query.currency,
-        "hours_per_month": simple_number(found.query.hours_per_month),
-        "metric": next(iter(found.asked.targets), None),
+        "currency": answer.query.currency,
+        "hours_per_month": simple_number(answer.query.hours_per_month),
+        "metric": next(iter(answer.asked.targets), None),
         **{name: None if size is None else simple_number(size) for name, size in sizes.items()},
         "least_headroom": min((float(r) for r in line.headroom.values()), default=None),
         "holds_at_interval_ends": line.fleet.holds_at_worst,
         "count_at_interval_ends": line.fleet.count_at_worst,
-        "data_version": found.data_version,
+        "data_version": answer.data_version,
     }

@@ -36,7 +36,7 @@ from backend.rankings.services.views import (
     kept_params,
     view_create,
     view_delete,
-    view_found,
+    view_get,
     view_update,
     views_visible,
 )
@@ -149,7 +149,7 @@ def _detail(view: SavedView) -> Any:
 
 def _view(request: Request, slug: str) -> SavedView:
     try:
-        return view_found(slug, workspace_slug=workspace_slug(request), reader=reader(request))
+        return view_get(slug, workspace_slug=workspace_slug(request), reader=reader(request))
     except InvalidParameters:
         raise Http404 from None
 
@@ -254,15 +254,15 @@ class FeedKeysView(ListView):
         """Make a key that opens one view, and nothing else, for whoever knows the address."""
         document = FeedKeyDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        wanted = document.validated_data
+        fields = document.validated_data
         try:
-            view = _view(request, wanted["view"])
+            view = _view(request, fields["view"])
         except Http404:
-            raise InvalidValue("/view", f"no view is called {wanted['view']!r}") from None
+            raise InvalidValue("/view", f"no view is called {fields['view']!r}") from None
         key, plaintext = feed_key_create(
             view=view,
-            name=wanted["name"],
-            life=dt.timedelta(days=wanted["expires_days"]),
+            name=fields["name"],
+            life=dt.timedelta(days=fields["expires_days"]),
             actor=actor(request),
         )
         made = {"id": key.pk, "view": view.slug, "name": key.name, "expires_at": key.expires_at}

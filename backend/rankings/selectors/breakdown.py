@@ -20,7 +20,7 @@ TAX = "tax"
 
 
 @dataclass(frozen=True)
-class Part:
+class PricePart:
     """One part of a price, in the currency and for the period of the query; None is not known."""
 
     name: str
@@ -30,16 +30,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class PriceBreakdown:
     """The parts of a price and what they add up to; None where one of them is not known."""
 
-    parts: Sequence[Part]
+    parts: Sequence[PricePart]
     total: Decimal | None
     period: str
     price_basis: str
 
 
-def price_breakdown(offer: Offer, query: RankingQuery) -> Breakdown | None:
+def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
     """The offer's price under the query with every extra, in the amounts that the query states.
 
     None where the machine has no price under the query's term.
@@ -53,19 +53,19 @@ def price_breakdown(offer: Offer, query: RankingQuery) -> Breakdown | None:
 
     def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)
-        found: Decimal | None = priced(offer, choice, replace(shared, query=asked)).cells["price"]
-        return found
+        amount: Decimal | None = priced(offer, choice, replace(shared, query=asked)).cells["price"]
+        return amount
 
     machine = price(())
-    parts = [Part(MACHINE_ALONE, machine, is_in_basis=True)]
+    parts = [PricePart(MACHINE_ALONE, machine, is_in_basis=True)]
     for name in EXTRAS:
         added = _less(price((name,)), machine)
-        parts.append(Part(name, added, is_in_basis=name in query.basis))
+        parts.append(PricePart(name, added, is_in_basis=name in query.basis))
     net, total = price(EXTRAS), price(EXTRAS, query.tax_rate)
     if query.tax_rate is not None:
-        parts.append(Part(TAX, _less(total, net), is_in_basis=True))
+        parts.append(PricePart(TAX, _less(total, net), is_in_basis=True))
     cells = priced(offer, choice, shared).cells
-    return Breakdown(parts, total, cells["period"], cells["price_basis"])
+    return PriceBreakdown(parts, total, cells["period"], cells["price_basis"])
 
 
 def _less(whole: Decimal | None, part: Decimal | None) -> Decimal | None:

@@ -19,7 +19,7 @@ class StampedCache:
     def __init__(self, size: int) -> None:
         self._size = size
         self._stamp: DataStamp | None = None
-        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
         self._gates: dict[Hashable, Lock] = {}
         self._lock = Lock()
 
@@ -33,26 +33,26 @@ class StampedCache:
         with self._lock:
             if stamp != self._stamp:
                 self._stamp = stamp
-                self._held.clear()
+                self._values.clear()
                 self._gates.clear()
-            if key in self._held:
-                held: Value = self._touched(key)
-                return held
+            if key in self._values:
+                cached: Value = self._touched(key)
+                return cached
             gate = self._gates.setdefault(key, Lock())
         with gate:
             with self._lock:
-                if stamp == self._stamp and key in self._held:
+                if stamp == self._stamp and key in self._values:
                     made: Value = self._touched(key)
                     return made
             value = compute()
             with self._lock:
                 if stamp == self._stamp:
                     self._gates.pop(key, None)
-                    self._held[key] = value
-                    while len(self._held) > self._size:
-                        self._held.popitem(last=False)
+                    self._values[key] = value
+                    while len(self._values) > self._size:
+                        self._values.popitem(last=False)
             return value
 
     def _touched(self, key: Hashable) -> Any:
-        self._held.move_to_end(key)
-        return self._held[key]
+        self._values.move_to_end(key)
+        return self._values[key]

@@ -1,71 +1,12 @@
-"""The columns of offers and rankings: all that API, exports, filters and pages know of each.
+"""The columns of offers and rankings.
 
 Version 1: their order never changes, new ones go last. A new column is an entry here and its value
 in `rows`; only a cell that shows more than its value has a renderer in `web.ranking.cells`.
 """
 
-from dataclasses import dataclass
-from enum import Enum
-
-from backend.catalog.models import Kind as OfferKind
-from backend.catalog.models import VcpuKind
-from backend.common.rest.table import Column, ColumnType
-
-
-class Stage(Enum):
-    """When the cells of a column are known, and so when a filter on it is applied."""
-
-    OFFER = "before ranking"
-    VALUE = "with the price, whoever else is listed: the list is ranked without what it excludes"
-    RANK = "once all are ranked: a filter only hides rows"
-
-
-class Scale(Enum):
-    """The scale, with its unit, on which a page shows the cells of a column."""
-
-    SCORE = "of the metric"
-    VALUE = "of the metric per cost"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankingColumn(Column):
-    """One column, with what filters and pages need beside what every table has."""
-
-    label: str
-    """Head of the column."""
-    empty: str = "not stated"
-    """What an empty cell says."""
-    filter_words: str = ""
-    """What a filter is called where the head of the cells says something wider."""
-    choices: tuple[str, ...] = ()
-    """The only values that a filter takes; empty: any."""
-    stage: Stage = Stage.OFFER
-    scale: Scale | None = None
-    shows_unit: bool = False
-    """Whether a page names the unit, which is then the same for every query."""
-    is_descending_first: bool = False
-    """Whether a first click sorts downwards: figures are read best first."""
-    has_bounds: bool = True
-    """Whether a column with an order has a field for each bound."""
-    is_unbroken: bool = False
-    """Whether its cells stay on one line."""
-
-    @property
-    def filter_label(self) -> str:
-        """Words of a filter, with its unit."""
-        words = self.filter_words or self.label
-        return f"{words} ({self.unit})" if self.shows_unit else words
-
-    @property
-    def is_sortable(self) -> bool:
-        """Whether an order by the column says something: not so for lists of marks."""
-        return self.kind is not ColumnType.WORDS
-
-    @property
-    def is_category(self) -> bool:
-        """Whether its values are words, of which a filter names some."""
-        return self.kind in {ColumnType.TEXT, ColumnType.WORDS}
-
+from backend.catalog.models import OfferKind, VcpuKind
+from backend.common.rest.table import ColumnType
+from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 
 COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
@@ -241,7 +182,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Score",
         empty="not measured",
         is_descending_first=True,
-        scale=Scale.SCORE,
+        scale=ColumnScale.SCORE,
     ),
     RankingColumn(
         "score_ci95_low",
@@ -251,7 +192,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Score, 95 % low",
         empty="no interval",
         is_descending_first=True,
-        scale=Scale.SCORE,
+        scale=ColumnScale.SCORE,
     ),
     RankingColumn(
         "score_ci95_high",
@@ -261,7 +202,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Score, 95 % high",
         empty="no interval",
         is_descending_first=True,
-        scale=Scale.SCORE,
+        scale=ColumnScale.SCORE,
     ),
     RankingColumn(
         "score_n_instances",
@@ -290,7 +231,6 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "currency/h",
         label="CUP",
         empty="unknown",
-        stage=Stage.VALUE,
     ),
     RankingColumn(
         "value_per_cost",
@@ -298,8 +238,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "score / price, or 1 / (score × price)",
         label="Value per cost",
         is_descending_first=True,
-        scale=Scale.VALUE,
-        stage=Stage.VALUE,
+        scale=ColumnScale.VALUE,
     ),
     RankingColumn(
         "value_per_cost_ci95_low",
@@ -308,8 +247,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Value, 95 % low",
         empty="no interval",
         is_descending_first=True,
-        scale=Scale.VALUE,
-        stage=Stage.VALUE,
+        scale=ColumnScale.VALUE,
     ),
     RankingColumn(
         "value_per_cost_ci95_high",
@@ -318,8 +256,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Value, 95 % high",
         empty="no interval",
         is_descending_first=True,
-        scale=Scale.VALUE,
-        stage=Stage.VALUE,
+        scale=ColumnScale.VALUE,
     ),
     RankingColumn(
         "rank",
@@ -327,7 +264,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Place by value_per_cost in the filtered list",
         label="Rank",
         empty="unranked",
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "rank_low",
@@ -335,7 +272,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Best plausible place (5th percentile)",
         label="Best place",
         empty="unranked",
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "rank_high",
@@ -343,7 +280,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Worst plausible place (95th percentile)",
         label="Worst place",
         empty="unranked",
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "tie_group",
@@ -351,7 +288,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Rows of one group are not distinguishable",
         label="Tie group",
         empty="unranked",
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "pareto",
@@ -360,7 +297,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Pareto front",
         empty="unranked",
         is_descending_first=True,
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "measured_at",
@@ -409,7 +346,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Inputs that are not known",
         label="Missing",
         empty="nothing",
-        stage=Stage.RANK,
+        needs_ranking=True,
     ),
     RankingColumn(
         "price_zone",

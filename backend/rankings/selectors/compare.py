@@ -14,7 +14,8 @@ from backend.domain.comparison import IntervalFigure, delta_ratio, is_distinguis
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
-from backend.rankings.selectors.ranking import RankingRow, ranking
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_of
 
 MOST_OFFERS = 6
@@ -24,7 +25,7 @@ METRIC = "metrics"
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparedCell:
     """What one offer has of one item: of `text` and `value` one is set, none where unknown."""
 
     text: str | None = None
@@ -49,7 +50,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Item:
+class ComparedItem:
     """One line of the comparison; a cell for each offer, in their order."""
 
     key: str
@@ -58,7 +59,7 @@ class Item:
     unit: str
     better: str
     """higher, lower, or empty where neither is better."""
-    cells: Sequence[Cell]
+    cells: Sequence[ComparedCell]
     is_estimate: bool = False
     """Whether figures have intervals; exact ones (a size, a price) are told apart when they differ."""
 
@@ -80,7 +81,7 @@ class Comparison:
 
     rows: Sequence[RankingRow]
     base: str
-    items: Sequence[Item]
+    items: Sequence[ComparedItem]
     basis: Mapping[str, Any]
     data_version: int
     metric: Metric
@@ -106,8 +107,10 @@ def comparison(
     everyone = ranking(
         replace(query, filters=(), q="", sort=DEFAULT_SORT), workspace_slug=workspace_slug
     )
-    wanted = set(slugs)
-    of_slug = {r.offer_id: r for r in (*everyone.rows, *everyone.unscored) if r.offer_id in wanted}
+    requested = set(slugs)
+    of_slug = {
+        r.offer_id: r for r in (*everyone.rows, *everyone.unscored) if r.offer_id in requested
+    }
     _check(slugs, of_slug, base)
     rows = [of_slug[slug] for slug in slugs]
     base = base or slugs[0]
@@ -118,21 +121,21 @@ def comparison(
         *_costs(rows, everyone.metric),
         *_metrics([{s.metric.key: s for s in scored[offers[slug].pk]} for slug in slugs]),
     ]
-    place = slugs.index(base)
+    base_index = slugs.index(base)
     return Comparison(
         rows=rows,
         base=base,
-        items=[_against(item, place) for item in items],
+        items=[_against(item, base_index) for item in items],
         basis={**everyone.basis, "base": base},
         data_version=everyone.data_version,
         metric=everyone.metric,
     )
 
 
-def _check(slugs: Sequence[str], found: Mapping[str, RankingRow], base: str) -> None:
+def _check(slugs: Sequence[str], rows: Mapping[str, RankingRow], base: str) -> None:
     if len(slugs) > MOST_OFFERS:
         raise InvalidParameters([("o", f"{len(slugs)} offers are more than {MOST_OFFERS}")])
-    errors = [("o", f"there is no offer {slug[:80]!r}") for slug in slugs if slug not in found]
+    errors = [("o", f"there is no offer {slug[:80]!r}") for slug in slugs if slug not in rows]
     if not slugs:
         errors.append(("o", "the slugs of two to six offers are needed"))
     if base and base not in slugs:
@@ -144,12 +147,16 @@ def _check(slugs: Sequence[str], found: Mapping[str, RankingRow], base: str) -> 
 # --- what is compared -------------------------------------------------------------------------
 
 
-def _facts(rows: Sequence[RankingRow], offers: Mapping[str, Offer]) -> Iterator[Item]:
-    def texts(key: str, label: str, of: Callable[[RankingRow], str | None]) -> Item:
-        return Item(key, label, FACTS, "", "", [Cell(text=of(row) or None) for row in rows])
+def _facts(rows: Sequence[RankingRow], offers: Mapping[str, Offer]) -> Iterator[ComparedItem]:
+    def texts(key: str, label: str, of: Callable[[RankingRow], str | None]) -> ComparedItem:
+        return ComparedItem(
+            key, label, FACTS, "", "", [ComparedCell(text=of(row) or None) for row in rows]
+        )
 
-    def sizes(key: str, label: str, unit: str) -> Item:
-        return Item(key, label, FACTS, unit, "", [_number(getattr(row, key)) for row in rows])
+    def sizes(key: str, label: str, unit: str) -> ComparedItem:
+        return ComparedItem(
+            key, label, FACTS, unit, "", [_number(getattr(row, key)) for row in rows]
+        )
 
     yield texts("provider", "Provider", lambda row: row.provider)
     yield texts("kind", "Kind", lambda row: row.kind)
@@ -164,15 +171,19 @@ def _facts(rows: Sequence[RankingRow], offers: Mapping[str, Offer]) -> Iterator[
     yield texts("disk_kind", "Disk kind", lambda row: row.disk_kind)
 
 
-def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[Item]:
+def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]:
     first = rows[0]
     price_unit = f"{first.currency}/{first.period}"
 
-    def item(key: str, label: str, unit: str, better: str, cells: Sequence[Cell]) -> Item:
-        return Item(key, label, COST, unit, better, cells)
+    def item(
+        key: str, label: str, unit: str, better: str, cells: Sequence[ComparedCell]
+    ) -> ComparedItem:
+        return ComparedItem(key, label, COST, unit, better, cells)
 
-    def texts(key: str, label: str) -> Item:
-        cells = [Cell(text=None if (v := getattr(r, key)) is None else str(v)) for r in rows]
+    def texts(key: str, label: str) -> ComparedItem:
+        cells = [
+            ComparedCell(text=None if (v := getattr(r, key)) is None else str(v)) for r in rows
+        ]
         return item(key, label, "", "", cells)
 
     yield item("price", "Price", price_unit, "lower", [_number(row.price) for row in rows])
@@ -185,7 +196,7 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[Item]:
         else f"1 / ({metric.unit} × {price_unit})"
     )
     values = [
-        Cell(
+        ComparedCell(
             value=row.value_per_cost,
             ci95_low=row.value_per_cost_ci95_low,
             ci95_high=row.value_per_cost_ci95_high,
@@ -194,7 +205,9 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[Item]:
     ]
     label = f"Value per cost, {metric.label}"
     yield replace(item("value_per_cost", label, value_unit, "higher", values), is_estimate=True)
-    yield item("rank", "Rank among all offers", "", "", [Cell(text=_rank(row)) for row in rows])
+    yield item(
+        "rank", "Rank among all offers", "", "", [ComparedCell(text=_rank(row)) for row in rows]
+    )
 
 
 def _rank(row: RankingRow) -> str | None:
@@ -203,28 +216,28 @@ def _rank(row: RankingRow) -> str | None:
     return f"{row.rank} ({row.rank_low}–{row.rank_high})"
 
 
-def _metrics(scored: Sequence[Mapping[str, Score]]) -> Iterator[Item]:
+def _metrics(scored: Sequence[Mapping[str, Score]]) -> Iterator[ComparedItem]:
     for key, metric in METRICS.items():
         if any(key in scores for scores in scored):
             cells = [_score(scores.get(key)) for scores in scored]
-            yield Item(
+            yield ComparedItem(
                 key, metric.label, METRIC, metric.unit, metric.better, cells, is_estimate=True
             )
 
 
-def _number(value: Decimal | float | None) -> Cell:
+def _number(value: Decimal | float | None) -> ComparedCell:
     """A figure that is no estimate."""
     if value is None:
-        return Cell()
-    return Cell(value=exact_decimal(value) if isinstance(value, float) else Decimal(value))
+        return ComparedCell()
+    return ComparedCell(value=exact_decimal(value) if isinstance(value, float) else Decimal(value))
 
 
-def _score(score: Score | None) -> Cell:
+def _score(score: Score | None) -> ComparedCell:
     if score is None:
-        return Cell()
+        return ComparedCell()
     summary = score.summary
     low, high = summary.ci95_low, summary.ci95_high
-    return Cell(
+    return ComparedCell(
         value=exact_decimal(summary.value),
         ci95_low=None if low is None else exact_decimal(low),
         ci95_high=None if high is None else exact_decimal(high),
@@ -240,18 +253,18 @@ def _score(score: Score | None) -> Cell:
 # --- against the baseline ---------------------------------------------------------------------
 
 
-def _against(item: Item, place: int) -> Item:
-    base = _figure(item.cells[place], is_estimate=item.is_estimate)
+def _against(item: ComparedItem, base_index: int) -> ComparedItem:
+    base = _figure(item.cells[base_index], is_estimate=item.is_estimate)
     if base is None:
         return item
     cells = [
-        cell if n == place else _compared(cell, base, is_estimate=item.is_estimate)
+        cell if n == base_index else _compared(cell, base, is_estimate=item.is_estimate)
         for n, cell in enumerate(item.cells)
     ]
     return replace(item, cells=cells)
 
 
-def _compared(cell: Cell, base: IntervalFigure, *, is_estimate: bool) -> Cell:
+def _compared(cell: ComparedCell, base: IntervalFigure, *, is_estimate: bool) -> ComparedCell:
     figure = _figure(cell, is_estimate=is_estimate)
     if figure is None:
         return cell
@@ -262,7 +275,7 @@ def _compared(cell: Cell, base: IntervalFigure, *, is_estimate: bool) -> Cell:
     )
 
 
-def _figure(cell: Cell, *, is_estimate: bool) -> IntervalFigure | None:
+def _figure(cell: ComparedCell, *, is_estimate: bool) -> IntervalFigure | None:
     if cell.value is None:
         return None
     if is_estimate:

@@ -9,7 +9,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import StoredSummary
 from backend.catalog.selectors.offers import offers_visible
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import current_stamp, ranking
+from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
 
 
@@ -20,7 +20,7 @@ def metrics_scored() -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class MetricCoverage:
     """How many offers have the metric, and those that lack it, by slug."""
 
     scored_count: int
@@ -29,15 +29,14 @@ class Coverage:
 
 def scored_counts(workspace_slug: str = DEFAULT_WORKSPACE) -> tuple[Mapping[str, int], int]:
     """Offers with a score by metric (metrics without any are absent), and offers in all."""
-    current_stamp()
     visible = offers_visible(workspace_slug).order_by()
     rows = StoredSummary.objects.filter(offer__in=visible.values("pk")).order_by()
     counted = rows.values_list("metric").annotate(count=Count("offer"))
     return dict(counted), visible.count()
 
 
-def coverage(key: str, workspace_slug: str = DEFAULT_WORKSPACE) -> Coverage:
+def coverage(key: str, workspace_slug: str = DEFAULT_WORKSPACE) -> MetricCoverage:
     """Of one metric."""
-    found = ranking(RankingQuery(metric=key), workspace_slug=workspace_slug)
-    lacking = sorted(found.unscored, key=lambda row: row.offer_id)
-    return Coverage(found.count, lacking)
+    listed = ranking(RankingQuery(metric=key), workspace_slug=workspace_slug)
+    lacking = sorted(listed.unscored, key=lambda row: row.offer_id)
+    return MetricCoverage(listed.count, lacking)

@@ -46,8 +46,8 @@ def mix(
     chosen = base or min(complete)
     columns = [scores[key] for key in keys]
     baseline_log = mix_log(parts, [c[complete[chosen]].summary.value for c in columns])
-    found = {pk: _score(parts, [c[pk] for c in columns], baseline_log) for pk in complete.values()}
-    return Mix(found, {pk: names for pk, names in lacking.items() if names}, chosen)
+    mixes = {pk: _score(parts, [c[pk] for c in columns], baseline_log) for pk in complete.values()}
+    return Mix(mixes, {pk: names for pk, names in lacking.items() if names}, chosen)
 
 
 def _fault(base: str, slugs: Mapping[UUID, str], lacking: Mapping[UUID, tuple[str, ...]]) -> str:

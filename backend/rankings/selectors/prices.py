@@ -15,7 +15,7 @@ from backend.domain.pricing.effective import TERM_HOURS, price_over
 from backend.domain.pricing.extras import (
     PRICE_MISSING,
     Extra,
-    Wanted,
+    ExtraAmounts,
     extras_of_month,
     included_of,
 )
@@ -25,7 +25,7 @@ from backend.rankings.selectors.query import RankingQuery
 
 STALE_AFTER = dt.timedelta(days=30)
 ONCE = "once"
-NOTHING = Wanted()
+NOTHING = ExtraAmounts()
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ def priced(offer: Offer, choice: PriceChoice | None, shared: Context) -> Priced:
 
 def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
     """What the basis adds in a month, priced where the machine stands."""
-    wanted = shared.query.wanted
-    if wanted == NOTHING:
+    extra_amounts = shared.query.extra_amounts
+    if extra_amounts == NOTHING:
         return []
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
     own = tariffs_of(shared.tariffs, offer.provider_id, offer.region_id)
-    return extras_of_month(wanted, included, own, shared.query.hours_per_month)
+    return extras_of_month(extra_amounts, included, own, shared.query.hours_per_month)
 
 
 def _missing(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:

@@ -9,5 +9,5 @@ from backend.rankings.selectors.rows import RankingRow
 def price_sources(rows: Iterable[RankingRow]) -> dict[str, str]:
     """The source of each row's price as its observation names it, by the offer's identifier."""
     offers = {row.price_id: row.offer_id for row in rows if row.price_id is not None}
-    found = PriceObservation.objects.filter(pk__in=offers).values_list("pk", "source")
-    return {offers[pk]: source for pk, source in found}
+    sources = PriceObservation.objects.filter(pk__in=offers).values_list("pk", "source")
+    return {offers[pk]: source for pk, source in sources}

@@ -1,65 +1,37 @@
 """Rankings of offers under a query, with everything that a reader needs to check them."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.models import Sample
-from backend.benchmarks.services import summaries
-from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors import current_prices as catalog_current_prices
-from backend.catalog.selectors import data_version as catalog_data_version
-from backend.catalog.selectors import offers as catalog_offers
-from backend.catalog.selectors import rates as catalog_rates
-from backend.catalog.selectors.current_prices import PriceBasis
-from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.models import Offer
+from backend.catalog.selectors.current_prices import (
+    PriceBasis,
+    chosen_prices,
+    newest_prices,
+    stored_prices,
+)
+from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import Tariffs, tariffs
-from backend.catalog.services import current_prices
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
 from backend.domain.metrics import Metric
-from backend.domain.ranking import (
-    Candidate,
-    RankedRow,
-    Worth,
-    ranked_rows,
-    sorted_none_last,
-    worth,
-)
-from backend.rankings.selectors import query as parameters
+from backend.domain.ranking import ranked, sorted_none_last
 from backend.rankings.selectors.cache import StampedCache
-from backend.rankings.selectors.columns import COLUMN, COLUMNS, COLUMNS_V1, Stage
+from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.filters import has_words, is_kept
 from backend.rankings.selectors.mix import Mix, mix
+from backend.rankings.selectors.parsing import parsed_query
 from backend.rankings.selectors.prices import NOTHING, Context
-from backend.rankings.selectors.query import DEFAULT_SORT, Filter, InvalidParameters, RankingQuery
-from backend.rankings.selectors.rows import BaseRow, RankingRow, base_row
-from backend.rankings.selectors.scores import (
-    DISTURBED,
-    Score,
-    offer_scores,
-    scores,
-    scores_by_metric,
-)
+from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
+from backend.rankings.selectors.rows import OfferCandidate, RankingRow, offer_candidate, ranking_row
+from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
 
-__all__ = [
-    "COLUMNS_V1",
-    "InvalidParameters",
-    "OfferDetail",
-    "Ranking",
-    "RankingQuery",
-    "RankingRow",
-    "offer_detail",
-    "query_from",
-    "ranking",
-]
-
-SAMPLES_SHOWN = 200
-PRICES_SHOWN = 100
-NO_VALUE = dict.fromkeys(column.name for column in COLUMNS if column.stage is Stage.VALUE)
 _cache = StampedCache(48)
 _bases = StampedCache(6)
 _lists = StampedCache(24)
@@ -88,125 +60,80 @@ class Ranking:
         return len(self.unscored)
 
 
-@dataclass(frozen=True)
-class OfferDetail:
-    """One offer with its place among all, its prices and what was measured on it."""
-
-    offer: Offer
-    row: RankingRow | None
-    everyone: Sequence[RankingRow]
-    """The rows of all offers, ranked ones first."""
-    prices: Sequence[PriceObservation]
-    summaries: Sequence[Score]
-    samples: Sequence[Sample]
-
-
 def query_from(
     params: Mapping[str, Sequence[str]],
     *,
     also_known: frozenset[str] = frozenset(),
     workspace_slug: str = DEFAULT_WORKSPACE,
 ) -> tuple[RankingQuery, list[str]]:
-    """The query that request parameters ask for, and warnings (see rankings.query).
+    """The query that request parameters ask for, and warnings.
 
     Raises InvalidParameters.
     """
-    asked = {value.strip().upper() for value in params.get("currency", ())}
-    currencies = catalog_rates.ALWAYS_KNOWN
+    requested = {value.strip().upper() for value in params.get("currency", ())}
+    known = ALWAYS_KNOWN
     stamp = None
-    if not asked <= currencies:
-        stamp = current_stamp()
-        currencies = _cache.get(stamp, "currencies", catalog_rates.currencies)
-    query, warnings = parameters.query_from(params, currencies=currencies, also_known=also_known)
+    if not requested <= known:
+        stamp = data_stamp()
+        known = _cache.get(stamp, "currencies", currencies)
+    query, warnings = parsed_query(params, currencies=known, also_known=also_known)
     if query.base:
-        _mix(query, stamp or current_stamp(), workspace_slug)  # says what is wrong with the base
+        _mix(query, stamp or data_stamp(), workspace_slug)  # says what is wrong with the base
     return query, warnings
 
 
-def current_stamp() -> DataStamp:
-    """The present state of the data, after what is stored was made anew if that was needed."""
-    stamp = catalog_data_version.data_stamp()
-    if not (current_prices.is_pending(stamp) or summaries.is_pending(stamp)):
-        return stamp
-    current_prices.prices_refresh()
-    summaries.summaries_refresh()
-    return catalog_data_version.data_stamp()
-
-
-def ranking(query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Ranking:
+def ranking(
+    query: RankingQuery,
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    stamp: DataStamp | None = None,
+) -> Ranking:
     """The ranked list of the offers that the query keeps, sorted as it asks.
 
-    Computed once for a state of the data and a day (prices grow stale), then held.
+    Computed once for a state of the data and a day (prices grow stale), then cached.
+    Edges call `current_stamp` before, and may hand it on.
     """
-    stamp = current_stamp()
+    present = stamp or data_stamp()
     today = clock.now().date()
     shared = replace(query, page=1, per_page=1, cols=())
     key = ("ranking", shared, today, workspace_slug)
-    return _lists.get(stamp, key, lambda: _ranking(shared, stamp, today, workspace_slug))
+    return _lists.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
 
 
-def offer_detail(
-    slug: str, query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE
-) -> OfferDetail:
-    """Everything about one offer; its row is placed among all offers. Raises Offer.DoesNotExist."""
-    offer = catalog_offers.offers_visible(workspace_slug).get(slug=slug)
-    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug)
-    rows = (*everyone.rows, *everyone.unscored)
-    return OfferDetail(
-        offer=offer,
-        row=next((row for row in rows if row.offer_id == slug), None),
-        everyone=rows,
-        prices=list(
-            offer.prices.filter(is_published=True).order_by("-observed_at", "purchase_model")[
-                :PRICES_SHOWN
-            ]
-        ),
-        summaries=offer_scores(offer.pk),
-        samples=list(
-            offer.samples.select_related("run", "evidence", "host")
-            .defer("evidence__raw_gzip", "evidence__series")
-            .order_by("-measured_at", "id")[:SAMPLES_SHOWN]
-        ),
-    )
+# --- the parts of a ranking, each cached on its own ---------------------------------------------
 
 
-# --- the parts of a ranking, each held on its own ---------------------------------------------
-
-
-def _base_rows(
+def _candidates(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
-) -> list[BaseRow]:
+) -> list[OfferCandidate]:
     """Every visible offer with its price under the basis and its score."""
     metric = query.ranked_metric
-    prices_of = PriceBasis(
+    price_basis = PriceBasis(
         query.term, query.machine_basis, query.currency, query.period, query.as_of
     )
     newest = _cache.get(
         stamp,
-        # A list that is read and tells nothing new is no change of the data, but makes it newer.
+        # A list that was read and is unchanged is no change of the data, but makes prices newer.
         ("prices", query.term, query.as_of, today),
-        lambda: (
-            catalog_current_prices.newest_prices
-            if query.as_of
-            else catalog_current_prices.stored_prices
-        )(prices_of),
+        lambda: (newest_prices if query.as_of else stored_prices)(price_basis),
     )
-    prices = catalog_current_prices.chosen_prices(newest, prices_of)
-    rates = _cache.get(stamp, ("rates", query.as_of), lambda: catalog_rates.rate_table(query.as_of))
+    prices = chosen_prices(newest, price_basis)
+    rates = _cache.get(stamp, ("rates", query.as_of), lambda: rate_table(query.as_of))
     extras: Tariffs = {}
-    if query.wanted != NOTHING:
+    if query.extra_amounts != NOTHING:
         extras = _cache.get(stamp, ("extras", query.as_of), lambda: tariffs(query.as_of))
     shared = Context(query, rates, query.as_of or today, stamp.number, extras)
-    found = _mix(query, stamp, workspace_slug) if query.weights else None
-    lacking = found.lacking if found else {}
-    scored = (
-        found.scores if found else _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
-    )
+    if query.weights:
+        mixed = _mix(query, stamp, workspace_slug)
+        offer_scores, lacking = mixed.scores, mixed.lacking
+    else:
+        offer_scores = _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
+        lacking = {}
     return [
-        base_row(
+        offer_candidate(
             offer,
             prices.get(offer.pk),
-            scored.get(offer.pk),
+            offer_scores.get(offer.pk),
             shared,
             lacking.get(offer.pk, ()),
         )
@@ -218,7 +145,7 @@ def _offers(stamp: DataStamp, workspace_slug: str) -> list[Offer]:
     return _cache.get(
         stamp,
         ("offers", workspace_slug),
-        lambda: list(catalog_offers.offers_visible(workspace_slug)),
+        lambda: list(offers_visible(workspace_slug)),
     )
 
 
@@ -234,116 +161,52 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
 
 
 def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str) -> Ranking:
-    by_place = _at_stage(query.filters, Stage.RANK)
-    others = tuple(condition for condition in query.filters if condition not in by_place)
+    by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
+    others = tuple(one for one in query.filters if one not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
     rows, unscored = _lists.get(
         stamp,
-        ("placed", listed, today, workspace_slug),
-        lambda: _placed(listed, stamp, today, workspace_slug),
+        ("ranked", listed, today, workspace_slug),
+        lambda: _ranked(listed, stamp, today, workspace_slug),
     )
-    if by_place:
-        rows = [row for row in rows if is_kept(vars(row), by_place)]
-        unscored = [row for row in unscored if is_kept(vars(row), by_place)]
+    if by_rank:
+        rows = [row for row in rows if is_kept(vars(row), by_rank)]
+        unscored = [row for row in unscored if is_kept(vars(row), by_rank)]
     rows = _in_order(rows, query.sort)
     unpriced_count = sum(row.price is None for row in rows)
     metric = query.ranked_metric
-    mixed = _mixed(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
+    of_mix = _mix_basis(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
     return Ranking(
         rows=rows,
         unscored=sorted_none_last(unscored, _sort_keys(query.sort), attrgetter("offer_id")),
-        basis=_basis(query, metric, unpriced_count, len(unscored)) | mixed,
+        basis=_basis(query, metric, unpriced_count, len(unscored)) | of_mix,
         data_version=stamp.number,
         metric=metric,
         unpriced_count=unpriced_count,
     )
 
 
-def _at_stage(filters: Iterable[Filter], stage: Stage) -> list[Filter]:
-    return [condition for condition in filters if COLUMN[condition.column].stage is stage]
-
-
-def _placed(
+def _ranked(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
 ) -> tuple[list[RankingRow], list[RankingRow]]:
-    """The rows with a score that the filters keep, placed, and those without one."""
+    """The rows with a score that the filters keep, in the ranking's order, and those without."""
     basis = replace(query, filters=(), q="")
     everyone = _bases.get(
         stamp,
-        ("base", basis, today, workspace_slug),
-        lambda: _worths(_base_rows(basis, stamp, today, workspace_slug), query.ranked_metric),
+        ("basis", basis, today, workspace_slug),
+        lambda: _candidates(basis, stamp, today, workspace_slug),
     )
-    before = _at_stage(query.filters, Stage.OFFER)
-    by_value = _at_stage(query.filters, Stage.VALUE)
     listed = [
-        row
-        for row in everyone
-        if has_words(row.base.text, query.q)
-        and is_kept(row.base.cells, before)
-        and (not by_value or is_kept(row.value_cells, by_value))
+        one
+        for one in everyone
+        if has_words(one.text, query.q) and is_kept(one.cells, query.filters)
     ]
-    of = {row.candidate.offer_id: row.base for row in listed if row.candidate}
-    known = [(row.candidate, row.worth) for row in listed if row.candidate]
-    rows = [
-        _row(of[place.candidate.offer_id], place, place.missing)
-        for place in ranked_rows(known, query.ranked_metric)
-    ]
-    return rows, [_row(row.base, None, row.base.missing) for row in listed if not row.candidate]
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """An offer with what ranking needs of it; without a candidate it has no score."""
-
-    base: BaseRow
-    candidate: Candidate | None = None
-    worth: Worth | None = None
-
-    @property
-    def value_cells(self) -> dict[str, Any]:
-        its = self.worth
-        if its is None:
-            return NO_VALUE
-        return {
-            "cup": its.cup,
-            "value_per_cost": its.value_per_cost,
-            "value_per_cost_ci95_low": its.low,
-            "value_per_cost_ci95_high": its.high,
-        }
-
-
-def _worths(rows: Iterable[BaseRow], metric: Metric) -> list[_Listed]:
-    listed = []
-    for base in rows:
-        if base.score is None:
-            listed.append(_Listed(base))
-            continue
-        candidate = Candidate(
-            offer_id=base.offer.slug,
-            score=base.score.summary,
-            price=base.cells["price"],
-            price_per_hour=base.price_per_hour,
-            is_unfit=base.score.is_unfit,
-            missing=base.missing,
-        )
-        listed.append(_Listed(base, candidate, worth(candidate, metric)))
-    return listed
-
-
-def _row(base: BaseRow, place: RankedRow | None, missing: Iterable[str]) -> RankingRow:
-    return RankingRow(
-        **base.cells,
-        cup=place.cup if place else None,
-        value_per_cost=place.value_per_cost if place else None,
-        value_per_cost_ci95_low=place.value_per_cost_ci95_low if place else None,
-        value_per_cost_ci95_high=place.value_per_cost_ci95_high if place else None,
-        rank=place.rank if place else None,
-        rank_low=place.rank_low if place else None,
-        rank_high=place.rank_high if place else None,
-        tie_group=place.tie_group if place else None,
-        pareto=place.is_pareto if place else None,
-        missing=" ".join(missing),
-    )
+    rows: list[RankingRow] = []
+    unscored: list[RankingRow] = []
+    for candidate, standing in ranked(listed, query.ranked_metric):
+        list_of = unscored if candidate.score is None else rows
+        list_of.append(ranking_row(candidate, standing))
+    return rows, unscored
 
 
 def _in_order(rows: list[RankingRow], sort: Sequence[tuple[str, bool]]) -> list[RankingRow]:
@@ -383,17 +246,17 @@ def _basis(
 
 def _amounts(query: RankingQuery) -> dict[str, Any]:
     """How much of each extra the basis holds, and the reader's tax; what is not in is left out."""
-    wanted, rate = query.wanted, query.tax_rate
-    told = {
-        "basis_disk_gb": wanted.disk_gb,
-        "basis_ipv4": wanted.ipv4_count,
-        "basis_egress_gb": wanted.egress_gb,
+    extra_amounts, rate = query.extra_amounts, query.tax_rate
+    stated = {
+        "basis_disk_gb": extra_amounts.disk_gb,
+        "basis_ipv4": extra_amounts.ipv4_count,
+        "basis_egress_gb": extra_amounts.egress_gb,
         "tax_rate": rate,
     }
-    return {name: json_cell(value) for name, value in told.items() if value is not None}
+    return {name: json_cell(value) for name, value in stated.items() if value is not None}
 
 
-def _mixed(query: RankingQuery, found: Mix) -> dict[str, Any]:
+def _mix_basis(query: RankingQuery, mixed: Mix) -> dict[str, Any]:
     """Weights and baseline of a mix."""
     weights = {key: json_cell(weight) for key, weight in query.weights}
-    return {"weights": weights, "base": found.base}
+    return {"weights": weights, "base": mixed.base}

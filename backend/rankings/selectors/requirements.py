@@ -12,8 +12,10 @@ from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
+from backend.common.rest.parameters import InvalidParameters
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, UnknownRate
 from backend.domain.fleets import (
@@ -34,13 +36,8 @@ from backend.domain.stats import UNFIT
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
 from backend.rankings.selectors.prices import ONCE
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import (
-    InvalidParameters,
-    Ranking,
-    RankingRow,
-    query_from,
-    ranking,
-)
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_by_metric
 
 RAM, DISK_GB = "ram_gib", "disk_gb"
@@ -74,7 +71,7 @@ class FleetLine:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RequirementAnswer:
     """The fleets shown, how many there are, and what fails and why.
 
     `floor` is a cost of a month that no fleet is below, where the cheapest one is not proven.
@@ -93,20 +90,23 @@ class Answer:
 
 
 def requirement_answered(
-    asked: RequirementDocument, *, workspace_slug: str = DEFAULT_WORKSPACE
-) -> Answer:
+    asked: RequirementDocument,
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    stamp: DataStamp | None = None,
+) -> RequirementAnswer:
     """The cheapest fleets that reach what is asked for. Raises InvalidDocument."""
     query, warnings = _query(asked, workspace_slug)
     first = next(iter(asked.targets), query.metric)
     query = replace(query, metric=first)
-    main = ranking(query, workspace_slug=workspace_slug)
+    main = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     rows = {row.offer_id: row for row in (*main.rows, *main.unscored)}
     requirement = _requirement(asked)
     servers = _servers(rows, asked, query)
     steps = STEPS_PER_OFFER * len(servers) + (STEPS_MIXED if asked.mixed else 0)
     with calculation(steps, advice="filter the offers, or mix no types") as check:
         solution = solved(servers, requirement, is_mixed=asked.mixed, check=check)
-    return Answer(
+    return RequirementAnswer(
         asked=asked,
         query=query,
         requirement=requirement,
@@ -126,11 +126,11 @@ def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuer
     try:
         query, warnings = query_from(kept, workspace_slug=workspace_slug)
     except InvalidParameters as error:
-        places = [
+        errors = [
             (f"/{name}" if name in asked.own else f"/filters/{name}", detail)
             for name, detail in error.errors
         ]
-        raise InvalidDocument(places) from None
+        raise InvalidDocument(errors) from None
     warnings += [
         f"parameter {name} means nothing to a requirement and was ignored"
         for name in asked.params
@@ -187,11 +187,11 @@ def _offers() -> dict[str, Offer]:
 def _scores(metrics: Iterable[str], offers: Mapping[str, Offer]) -> dict[str, dict[str, Score]]:
     """The scores of further targets by slug and metric."""
     slugs = {offer.pk: slug for slug, offer in offers.items()}
-    found: dict[str, dict[str, Score]] = {}
+    by_slug: dict[str, dict[str, Score]] = {}
     for key, scored in scores_by_metric(metrics).items():
         for offer_id, score in scored.items():
-            found.setdefault(slugs[offer_id], {})[key] = score
-    return found
+            by_slug.setdefault(slugs[offer_id], {})[key] = score
+    return by_slug
 
 
 def _server(
@@ -203,8 +203,8 @@ def _server(
 ) -> ServerType:
     summaries = {key: score.summary for key, score in scores.items()}
     figures = {
-        key: _figure(key, found.value, found.ci95_low, found.ci95_high)
-        for key, found in summaries.items()
+        key: _figure(key, summary.value, summary.ci95_low, summary.ci95_high)
+        for key, summary in summaries.items()
     }
     unfit = [key for key, score in scores.items() if score.is_unfit]
     if asked.targets and row.score is not None:
@@ -268,19 +268,19 @@ class _Traffic:
         self.factor = 1 + (query.tax_rate or Decimal(0))
         self.rates: RateTable = rate_table(query.as_of)
         self.tariffs: Tariffs = tariffs(query.as_of)
-        self.told = _told({row.price_id for row in rows if row.price_id})
+        self.included = _included({row.price_id for row in rows if row.price_id})
 
     def bill(self, row: RankingRow, asked: RequirementDocument) -> _Bill:
         """GB that one server includes, at most all that is asked for; and the tiers beyond, None
         where no price or no rate is known."""
-        included = self.told.get(row.price_id) if row.price_id else None
-        wanted = asked.egress_gb_per_month or Decimal(0)
+        included = self.included.get(row.price_id) if row.price_id else None
+        requested = asked.egress_gb_per_month or Decimal(0)
         gb = Decimal(0)
         if included and included.is_traffic_unlimited:
-            gb = wanted
+            gb = requested
         elif included:
             traffic = EXACT.divide(Decimal(included.traffic_bytes or 0), Decimal(BYTES_PER_GB))
-            gb = min(wanted, traffic)
+            gb = min(requested, traffic)
         tariff = (included and included.egress) or self._tariff(row)
         return gb, None if tariff is None else self._converted(tariff)
 
@@ -297,12 +297,12 @@ class _Traffic:
         return tuple((bound, EXACT.multiply(price, factor)) for bound, price in tariff.tiers)
 
 
-def _told(price_ids: set[UUID]) -> dict[UUID, Included]:
+def _included(price_ids: set[UUID]) -> dict[UUID, Included]:
     """What the prices say that they include; those that say nothing left out."""
     rows = PriceObservation.objects.filter(pk__in=price_ids).exclude(included={})
     return {
-        price_id: included_of(told, None, currency)
-        for price_id, told, currency in rows.values_list("pk", "included", "currency")
+        price_id: included_of(included, None, currency)
+        for price_id, included, currency in rows.values_list("pk", "included", "currency")
     }
 
 
@@ -346,9 +346,9 @@ def _sum(sizes: Iterable[tuple[float | None, int]]) -> Decimal | None:
 
 def _headroom(fleet: Fleet, requirement: Requirement) -> dict[str, Decimal]:
     """Given over asked for, 1 and more; asked for over given where less is better."""
-    found = {}
+    ratios = {}
     for demand in requirement.targets:
         pair = (fleet.given[demand.name], demand.amount)
         over, under = pair[::-1] if demand.rule is Rule.AT_MOST else pair
-        found[demand.name] = EXACT.divide(over, under)
-    return found
+        ratios[demand.name] = EXACT.divide(over, under)
+    return ratios

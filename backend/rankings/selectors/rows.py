@@ -9,9 +9,14 @@ from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
+from backend.domain.ranking import Candidate, Standing, Worth, worth
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
-from backend.rankings.selectors.prices import Context, priced
+from backend.rankings.selectors.prices import Context, Priced, priced
 from backend.rankings.selectors.scores import Score
+
+NO_WORTH: Mapping[str, None] = dict.fromkeys(
+    ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
+)
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,10 @@ class RankingRow:
     """The observation behind the price; no column, but where a page finds its source."""
 
 
-@dataclass(frozen=True)
-class BaseRow:
-    """An offer with its price and score; `cells` are its columns but those that ranking gives."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferCandidate(Candidate):
+    """An offer with its price and score; `cells` are the columns that need no other offer."""
 
-    offer: Offer
-    score: Score | None
-    price_per_hour: Decimal | None
     cells: Mapping[str, Any]
     missing: tuple[str, ...]
     text: str
@@ -86,38 +88,58 @@ def simple_number(value: Decimal | float) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def base_row(
+def offer_candidate(
     offer: Offer,
     choice: PriceChoice | None,
     score: Score | None,
     shared: Context,
     unmeasured: tuple[str, ...] = (),
-) -> BaseRow:
-    """The row of one offer with the price chosen for it and its score.
+) -> OfferCandidate:
+    """An offer with the price chosen for it and its score.
 
     `unmeasured` are the metrics of a mix that it lacks.
     """
     price = priced(offer, choice, shared)
+    amount: Decimal | None = price.cells["price"]
+    metric = shared.query.ranked_metric
     region = offer.region.code if offer.region else None
     flags = (*(score.flags if score else ()), *_offer_flags(offer), *price.flags)
+    its = worth(score.summary, amount, price.per_hour, metric) if score else None
+    if score and score.is_unfit:
+        its = None
     cells = {
         **_offer_cells(offer, region),
         **price.cells,
         "hours_per_month": simple_number(shared.query.hours_per_month),
         "currency": shared.query.currency,
-        **_score_cells(score, shared.query.ranked_metric.key),
+        **_score_cells(score, metric.key),
+        **_worth_cells(its),
         "data_version": shared.data_version,
         "flags": " ".join(flags),
     }
     words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
-    return BaseRow(
-        offer=offer,
-        score=score,
-        price_per_hour=price.per_hour,
+    return OfferCandidate(
+        offer_id=offer.slug,
+        score=score.summary if score else None,
+        price=amount,
+        is_unfit=bool(score and score.is_unfit),
+        worth=its,
         cells=cells,
-        missing=price.missing if score else (*price.missing, "score", *unmeasured),
+        missing=_missing(price, score, unmeasured),
         text=" ".join((*words, offer.cpu_model)).lower(),
     )
+
+
+def ranking_row(candidate: OfferCandidate, standing: Standing) -> RankingRow:
+    return RankingRow(**candidate.cells, **vars(standing), missing=" ".join(candidate.missing))
+
+
+def _missing(price: Priced, score: Score | None, unmeasured: tuple[str, ...]) -> tuple[str, ...]:
+    if score is None:
+        return (*price.missing, "score", *unmeasured)
+    if price.cells["price"] is None and "price" not in price.missing:
+        return (*price.missing, "price")
+    return price.missing
 
 
 def _offer_cells(offer: Offer, region: str | None) -> dict[str, Any]:
@@ -161,4 +183,15 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
         "method_version": (score and score.method_version) or None,
         "source": score and score.source,
         "result_url": score and score.result_url,
+    }
+
+
+def _worth_cells(its: Worth | None) -> Mapping[str, Decimal | None]:
+    if its is None:
+        return NO_WORTH
+    return {
+        "cup": its.cup,
+        "value_per_cost": its.value_per_cost,
+        "value_per_cost_ci95_low": its.low,
+        "value_per_cost_ci95_high": its.high,
     }

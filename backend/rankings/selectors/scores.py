@@ -17,10 +17,10 @@ def scores(metric: Metric) -> dict[UUID, Score]:
 
 def scores_by_metric(keys: Iterable[str]) -> dict[str, dict[UUID, Score]]:
     """The same of several metrics (one query)."""
-    found: dict[str, dict[UUID, Score]] = {key: {} for key in keys}
-    for offer_id, score in stored(metric__in=list(found)):
-        found[score.metric.key][offer_id] = score
-    return found
+    by_key: dict[str, dict[UUID, Score]] = {key: {} for key in keys}
+    for offer_id, score in stored(metric__in=list(by_key)):
+        by_key[score.metric.key][offer_id] = score
+    return by_key
 
 
 def offer_scores(offer_id: UUID) -> list[Score]:
@@ -30,7 +30,7 @@ def offer_scores(offer_id: UUID) -> list[Score]:
 
 def scores_of(offer_ids: Iterable[UUID]) -> dict[UUID, list[Score]]:
     """The same of several offers; an empty list for one that has none."""
-    found: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
-    for offer_id, score in stored(offer_id__in=list(found)):
-        found[offer_id][score.metric.key] = score
-    return {offer_id: [of[key] for key in METRICS if key in of] for offer_id, of in found.items()}
+    by_key: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
+    for offer_id, score in stored(offer_id__in=list(by_key)):
+        by_key[offer_id][score.metric.key] = score
+    return {offer_id: [of[key] for key in METRICS if key in of] for offer_id, of in by_key.items()}

@@ -29,7 +29,7 @@ MOST_KEYS = 50
 # --- reads ------------------------------------------------------------------------------------
 
 
-def feed_key_found(plaintext: str) -> FeedKey | None:
+def feed_key_match(plaintext: str) -> FeedKey | None:
     """The key in force that this text is, with its view and workspace; None for every other text.
 
     The digests are compared in constant time, also when the lookup part is unknown.
@@ -114,6 +114,6 @@ def feed_key_used(*, key: FeedKey) -> None:
 def _record(key: FeedKey, actor: str, action: str) -> None:
     """Into the audit trail, which others read: nothing of a private view."""
     view = key.view
-    told: dict[str, object] = {"name": key.name, "view": view.slug}
-    detail = {} if view.is_private else told
+    said: dict[str, object] = {"name": key.name, "view": view.slug}
+    detail = {} if view.is_private else said
     audit_record(workspace=view.workspace, actor=actor, action=action, target=key, detail=detail)

@@ -31,7 +31,7 @@ def report_create(
     title: str,
     note: str,
     params: Mapping[str, Sequence[str]],
-    found: Ranking,
+    listed: Ranking,
     actor: str,
 ) -> Report:
     """Freeze the rows of a ranking as they are now, under the parameters that gave them.
@@ -46,8 +46,8 @@ def report_create(
         raise InvalidValue("/note", f"more than {MOST_NOTE} characters")
     if Report.objects.filter(workspace=workspace, slug=slug).exists():
         raise InvalidValue("/title", f"a report {slug!r} exists; reports are never overwritten")
-    if not 0 < found.count <= MOST_ROWS:
-        raise InvalidValue("/params", f"{found.count} rows; 1 to {MOST_ROWS} can be frozen")
+    if not 0 < listed.count <= MOST_ROWS:
+        raise InvalidValue("/params", f"{listed.count} rows; 1 to {MOST_ROWS} can be frozen")
     report = Report.objects.create(
         workspace=workspace,
         slug=slug,
@@ -55,12 +55,12 @@ def report_create(
         note=note,
         params={name: list(values) for name, values in params.items()},
         document={
-            "basis": dict(found.basis),
-            "count": found.count,
+            "basis": dict(listed.basis),
+            "count": listed.count,
             "columns": [column.name for column in COLUMNS],
-            "rows": json_rows(COLUMNS, map(vars, found.rows)),
+            "rows": json_rows(COLUMNS, map(vars, listed.rows)),
         },
-        data_version=found.data_version,
+        data_version=listed.data_version,
         created_by=actor,
     )
     audit_record(
@@ -68,7 +68,7 @@ def report_create(
         actor=actor,
         action="report_create",
         target=report,
-        detail={"title": title, "rows": found.count, "data_version": found.data_version},
+        detail={"title": title, "rows": listed.count, "data_version": listed.data_version},
     )
     return report
 

@@ -16,10 +16,12 @@ from django.utils.text import slugify
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
+from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parameters import given as stripped
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
-from backend.rankings.selectors.ranking import InvalidParameters, query_from
+from backend.rankings.selectors.ranking import query_from
+from backend.rankings.services.current_data import current_stamp
 
 Params = dict[str, list[str]]
 
@@ -48,14 +50,14 @@ def is_owner(view: SavedView, reader: str) -> bool:
     return bool(reader) and view.owner == reader
 
 
-def view_found(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
+def view_get(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
     """The view of this slug that the reader may see; raises InvalidParameters for `view`."""
-    found = None
+    view = None
     if SLUG.match(slug):
-        found = views_visible(workspace_slug, reader).filter(slug=slug).first()
-    if found is None:
+        view = views_visible(workspace_slug, reader).filter(slug=slug).first()
+    if view is None:
         raise InvalidParameters([("view", f"there is no view {slug[:80]!r}")])
-    return found
+    return view
 
 
 def kept_params(view: SavedView) -> Params:
@@ -86,7 +88,7 @@ def opened(given: Mapping[str, Sequence[str]], *, workspace_slug: str, reader: s
     rest = {name: list(values) for name, values in given.items() if name != "view"}
     if not slug:
         return Opened(rest)
-    view = view_found(slug, workspace_slug=workspace_slug, reader=reader)
+    view = view_get(slug, workspace_slug=workspace_slug, reader=reader)
     return Opened(merged(rest, kept_params(view)), view)
 
 
@@ -164,8 +166,8 @@ def view_update(
 
     A view that becomes private ends the feed keys that others made of it.
     """
-    wanted = {"name": name, "visibility": visibility, "params": params}
-    fields = _checked({field: value for field, value in wanted.items() if value is not None})
+    given = {"name": name, "visibility": visibility, "params": params}
+    fields = _checked({field: value for field, value in given.items() if value is not None})
     view = SavedView.objects.select_for_update(of=("self",)).get(pk=view.pk)
     changes = {
         field: {"from": getattr(view, field), "to": value}
@@ -198,8 +200,8 @@ def _record(
     view: SavedView, actor: str, action: str, detail: Mapping[str, Any], *, is_private: bool
 ) -> None:
     """Into the audit trail, which others read: of a private view only what kind of thing was done."""
-    told: dict[str, Any] = {"private": sorted(detail)} if is_private else dict(detail)
-    audit_record(workspace=view.workspace, actor=actor, action=action, target=view, detail=told)
+    shown: dict[str, Any] = {"private": sorted(detail)} if is_private else dict(detail)
+    audit_record(workspace=view.workspace, actor=actor, action=action, target=view, detail=shown)
 
 
 def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,12 +227,12 @@ def _visibility(value: str) -> str:
     return str(value)
 
 
-def _slug(workspace: Workspace, wanted: str, name: str) -> str:
-    """The slug wanted, or the first free one made of the name."""
-    if wanted:
-        if not SLUG.match(wanted) or wanted in RESERVED:
+def _slug(workspace: Workspace, requested: str, name: str) -> str:
+    """The slug requested, or the first free one made of the name."""
+    if requested:
+        if not SLUG.match(requested) or requested in RESERVED:
             raise InvalidValue("/slug", "1 to 80 of a-z, 0-9 and -, beginning with no -")
-        return wanted
+        return requested
     base = slugify(name.replace("_", "-"))[:72].strip("-") or "view"
     taken = SavedView.objects.filter(workspace=workspace, slug__startswith=base)
     used = RESERVED | set(taken.values_list("slug", flat=True))
@@ -255,6 +257,7 @@ def _params(given: Mapping[str, Sequence[str]]) -> Params:
 
 def _understood(params: Params) -> None:
     """Raises InvalidValue for the first parameter that a ranking does not understand."""
+    current_stamp()
     try:
         _, warnings = query_from(params)
     except InvalidParameters as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from backend.catalog.api.documents import NumberField
+from backend.catalog.api.documents import AnyNumberField
 from backend.common.rest.documents import Strict, TextField
 
 Fields = serializers.DictField
@@ -24,7 +24,7 @@ class ScenarioChange(Strict):
     policy = Fields(required=False, allow_null=True)
     options = serializers.ListField(child=Fields(), min_length=1, required=False)
     extras = Fields(required=False, allow_null=True)
-    hazard_per_month = NumberField(required=False, allow_null=True)
+    hazard_per_month = AnyNumberField(required=False, allow_null=True)
     contract = Fields(required=False, allow_null=True)
     uncertainty = Fields(required=False, allow_null=True)
 

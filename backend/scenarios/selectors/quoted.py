@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 
-from backend.catalog.models import Kind, Offer, PriceObservation
+from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.selectors.current_prices import PriceChoice, as_quoted
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.money import RateTable
@@ -120,7 +120,7 @@ def _by_month(quote: OfferQuote, charge: Charge, amount: Decimal, *, is_own: boo
     if is_own:
         return "monthly", amount, "month", {"month_convention": HOURS_PER_MONTH}
     months = quote.observation.minimum_months
-    if not (charge.setup_amount or months or quote.offer.kind == Kind.DEDICATED):
+    if not (charge.setup_amount or months or quote.offer.kind == OfferKind.DEDICATED):
         return "monthly", amount, "month", {}
     fields: dict[str, Any] = {"minimum_months": months or 1}
     if charge.setup_amount:

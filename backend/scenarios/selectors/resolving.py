@@ -222,7 +222,7 @@ def _by_observation(
 
 def _choice(row: Mapping[str, Any]) -> PriceChoice | None:
     basis = PriceBasis(basis=row["basis"], period="month")
-    return chosen_prices([{**row, "is_doubted": False}], basis).get(row["offer_id"])
+    return chosen_prices([{**row, "is_questioned": False}], basis).get(row["offer_id"])
 
 
 def _observations(ids: Iterable[UUID]) -> dict[UUID, PriceObservation]:

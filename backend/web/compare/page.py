@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.rankings.selectors.compare import COST, FACTS, METRIC, Cell, Comparison, Item
-from backend.rankings.selectors.ranking import RankingRow
+from backend.rankings.selectors.compare import (
+    COST,
+    FACTS,
+    METRIC,
+    ComparedCell,
+    ComparedItem,
+    Comparison,
+)
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import charts, figures, lines, state, words
 
 GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}
@@ -21,7 +28,7 @@ WORDS: Mapping[str, Callable[[str], str]] = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCell:
     """One cell: text, the full figure for its title, and the difference from the baseline."""
 
     text: str
@@ -39,18 +46,18 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparedLine:
     """One row of the table."""
 
     key: str
     label: str
     unit: str
     is_metric: bool
-    cells: Sequence[Shown]
+    cells: Sequence[ShownCell]
 
 
 @dataclass(frozen=True)
-class Column:
+class OfferColumn:
     """One offer at the head of the table, with the links that move, remove and choose it."""
 
     row: RankingRow
@@ -62,7 +69,7 @@ class Column:
     without_url: str
 
 
-def columns(found: Comparison, params: state.Params, path: str) -> list[Column]:
+def columns(found: Comparison, params: state.Params, path: str) -> list[OfferColumn]:
     """The heads; `params` are those of the page, so that links keep all but what they change."""
     slugs = [row.offer_id for row in found.rows]
 
@@ -76,7 +83,7 @@ def columns(found: Comparison, params: state.Params, path: str) -> list[Column]:
         return url(order)
 
     return [
-        Column(
+        OfferColumn(
             row=row,
             label=charts.row_label(row),
             is_base=row.offer_id == found.base,
@@ -89,7 +96,7 @@ def columns(found: Comparison, params: state.Params, path: str) -> list[Column]:
     ]
 
 
-def groups(items: Sequence[Item]) -> list[tuple[str, list[Line]]]:
+def groups(items: Sequence[ComparedItem]) -> list[tuple[str, list[ComparedLine]]]:
     """The lines under the words of their group."""
     found = [
         (words_of, [_line(item) for item in items if item.group == group])
@@ -98,10 +105,10 @@ def groups(items: Sequence[Item]) -> list[tuple[str, list[Line]]]:
     return [(words_of, shown) for words_of, shown in found if shown]
 
 
-def _line(item: Item) -> Line:
+def _line(item: ComparedItem) -> ComparedLine:
     known = [cell.value for cell in item.cells if cell.value is not None]
     scale = figures.scale(item.unit, known)
-    return Line(
+    return ComparedLine(
         key=item.key,
         label=item.label,
         unit=scale.unit,
@@ -110,14 +117,14 @@ def _line(item: Item) -> Line:
     )
 
 
-def _shown(cell: Cell, item: Item, scale: figures.UnitScale) -> Shown:
+def _shown(cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale) -> ShownCell:
     if cell.value is None:
         unknown = "" if cell.text is not None else UNKNOWN[item.group]
-        return Shown(WORDS.get(item.key, str)(cell.text or ""), unknown)
+        return ShownCell(WORDS.get(item.key, str)(cell.text or ""), unknown)
     figure = figures.figure if item.is_estimate or item.key == "price" else figures.quantity
     low, high = (scale.shown(end) for end in (cell.ci95_low, cell.ci95_high))
     verdict, tone = _verdict(cell, item)
-    return Shown(
+    return ShownCell(
         text=figure(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
         interval="" if low is None else f"{figures.figure(low)} – {figures.figure(high)}",
@@ -136,7 +143,7 @@ def _percent(ratio: Decimal | None) -> str:
     return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
 
 
-def _verdict(cell: Cell, item: Item) -> tuple[str, str]:
+def _verdict(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
     """The difference in a word, and the tone of its mark."""
     if cell.delta_ratio is None or not item.better:
         return "", ""
@@ -147,7 +154,7 @@ def _verdict(cell: Cell, item: Item) -> tuple[str, str]:
     return (word, tone) if cell.is_distinguishable else (f"{word}, spread unknown", "")
 
 
-def _origin(cell: Cell) -> str:
+def _origin(cell: ComparedCell) -> str:
     if cell.source is None:
         return ""
     day = f" {cell.measured_at:%Y-%m-%d}" if cell.measured_at else ""
@@ -158,17 +165,17 @@ def _origin(cell: Cell) -> str:
 # --- small charts -----------------------------------------------------------------------------
 
 
-def small_charts(found: Comparison, items: Sequence[Item]) -> list[dict[str, Any]]:
+def small_charts(found: Comparison, items: Sequence[ComparedItem]) -> list[dict[str, Any]]:
     """A bar for each offer and metric that at least two of them have; data of the page's script."""
     drawn = [item for item in items if item.is_estimate and len(list(_known(item))) > 1]
     return [_chart(item, found) for item in drawn[:MOST_CHARTS]]
 
 
-def _known(item: Item) -> Iterator[Cell]:
+def _known(item: ComparedItem) -> Iterator[ComparedCell]:
     return (cell for cell in item.cells if cell.value is not None)
 
 
-def _chart(item: Item, found: Comparison) -> dict[str, Any]:
+def _chart(item: ComparedItem, found: Comparison) -> dict[str, Any]:
     scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
     are_types_distinct = len({row.offer for row in found.rows}) == len(found.rows)
     bars: list[dict[str, Any]] = [

@@ -13,7 +13,8 @@ from backend.domain.metrics import METRICS
 from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
 from backend.rankings.selectors.filters import has_words
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
-from backend.rankings.selectors.ranking import RankingRow, ranking
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.compare import page as shown
 from backend.web.ranking.views import Asked, asked
 from backend.web.shared import charts, state

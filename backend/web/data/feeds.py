@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.ranking import RankingQuery
+from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.services.views import Opened, shortened
 from backend.web.data.formulas import LONGEST_ADDRESS, Formula, FormulaSource, formulas
 

@@ -9,10 +9,12 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.views import SCHEMA_VERSION
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import InvalidParameters, query_from
+from backend.rankings.selectors.ranking import query_from
+from backend.rankings.services.current_data import current_stamp
 from backend.rankings.services.views import Opened, keepable, opened, views_visible
 from backend.web.data.feed_trial import trial
 from backend.web.data.feeds import api_list, query_string
@@ -52,6 +54,7 @@ def data_page(request: HttpRequest) -> HttpResponse:
 
 def asked(request: HttpRequest) -> tuple[Opened, RankingQuery, list[tuple[str, str]]]:
     """What the address asks for, as far as it can be answered, and what is wrong with the rest."""
+    current_stamp()
     given = dict(request.GET.lists())
     reader = request.user.get_username()
     errors: list[tuple[str, str]] = []

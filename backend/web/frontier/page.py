@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any
 
-from backend.domain.metrics import Metric
-from backend.rankings.selectors.query import Filter, RankingQuery
-from backend.rankings.selectors.ranking import RankingRow, ranking
+from backend.rankings.selectors.frontier import Frontier
+from backend.rankings.selectors.query import Filter
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import charts, figures, words
 
 MOST_POINTS = 500
@@ -23,57 +22,6 @@ LIMITS = {
     ("score", "__gte"): "score at least",
     ("score", "__lte"): "score at most",
 }
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """Offers with a price and a score: within the limits best value first, and those beyond."""
-
-    metric: Metric
-    within: Sequence[RankingRow]
-    beyond: Sequence[RankingRow]
-    limits: Sequence[Filter]
-    left_out_count: int
-    """Offers that the filters keep and that have no place: no price, or an unfit result."""
-    data_version: int
-
-    @property
-    def line(self) -> list[RankingRow]:
-        """The offers that nothing beats, cheapest first."""
-        found = [row for row in self.within if row.pareto]
-        return sorted(found, key=lambda row: (row.price or Decimal(), row.offer_id))
-
-
-def frontier(query: RankingQuery) -> Frontier:
-    """The offers under a query. Limits on price and score only set apart what is beyond them:
-    whatever beats an offer within a budget and a demand is within them too."""
-    limits = [one for one in query.filters if (one.column, one.operator) in LIMITS]
-    found = ranking(query)
-    within = [row for row in found.rows if _has_place(row)]
-    beyond: list[RankingRow] = []
-    left_out_count = found.count - len(within)
-    if limits:
-        everyone = ranking(replace(query, filters=_others(query.filters, limits)))
-        kept = {row.offer_id for row in within}
-        placed = [row for row in everyone.rows if _has_place(row)]
-        beyond = [row for row in placed if row.offer_id not in kept]
-        left_out_count = everyone.count - len(placed)
-    return Frontier(
-        metric=found.metric,
-        within=within,
-        beyond=beyond,
-        limits=limits,
-        left_out_count=left_out_count,
-        data_version=found.data_version,
-    )
-
-
-def _others(filters: Iterable[Filter], limits: Sequence[Filter]) -> tuple[Filter, ...]:
-    return tuple(one for one in filters if one not in limits)
-
-
-def _has_place(row: RankingRow) -> bool:
-    return row.price is not None and row.value_per_cost is not None
 
 
 def frontier_chart(

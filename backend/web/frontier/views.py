@@ -11,8 +11,9 @@ from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.rates import currencies
 from backend.domain.metrics import METRICS
-from backend.rankings.selectors.ranking import RankingRow
-from backend.web.frontier.page import Frontier, frontier, frontier_chart
+from backend.rankings.selectors.frontier import Frontier, frontier
+from backend.rankings.selectors.rows import RankingRow
+from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.views import Asked, asked
 from backend.web.shared import charts, figures, state
 from backend.web.shared.access import readable
@@ -23,7 +24,7 @@ ROWS_SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Line:
+class FrontierLine:
     """One offer of the table, its figures as the chart shows them."""
 
     row: RankingRow
@@ -109,10 +110,10 @@ def _others(found: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
 
 def _lines(
     rows: Sequence[RankingRow], found: Frontier, scale: figures.UnitScale, cost: str
-) -> list[Line]:
+) -> list[FrontierLine]:
     value = figures.value_scale(scale, found.metric, cost)
     return [
-        Line(
+        FrontierLine(
             row=row,
             label=charts.row_label(row),
             price=figures.money(row.price, row.period),

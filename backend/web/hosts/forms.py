@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from django import forms
 
-from backend.catalog.models import Kind
+from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.domain.pricing.purchase import PriceUnit
 from backend.web.shared import words
@@ -22,7 +22,7 @@ class HostForm(WriteForm):
     username = text("User", placeholder="bench", autocapitalize="none", spellcheck="false")
     kind = forms.ChoiceField(
         label="Kind",
-        choices=[(kind, words.kind(kind)) for kind in Kind.values],
+        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
     private_key = forms.CharField(

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.rankings.selectors.coverage import coverage, scored_counts
+from backend.rankings.services.current_data import current_stamp
 from backend.web.shared import charts, words
 from backend.web.shared.access import readable
 
@@ -17,6 +18,7 @@ LACKING_SHOWN = 50
 @require_safe
 def metrics_page(request: HttpRequest) -> HttpResponse:
     """All metrics with their unit, direction and the number of offers that have them."""
+    current_stamp()
     counts, offer_count = scored_counts()
     lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
     return render(request, "metrics/list.html", {"lines": lines, "offer_count": offer_count})
@@ -30,6 +32,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         chosen = metric(key)
     except InvalidValue as error:
         raise Http404(error.detail) from error
+    current_stamp()
     covered = coverage(key)
     context = {
         "metric": chosen,

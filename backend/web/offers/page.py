@@ -6,8 +6,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from backend.rankings.selectors.breakdown import Breakdown, price_breakdown
-from backend.rankings.selectors.ranking import OfferDetail, RankingQuery, RankingRow
+from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
+from backend.rankings.selectors.offer_detail import OfferDetail
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.similar import similar_offers
 from backend.web.shared import charts, figures, state, words
 
@@ -50,7 +52,7 @@ def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params
     }
 
 
-def _parts(found: Breakdown, query: RankingQuery) -> list[PartLine]:
+def _parts(found: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
     amounts = {
         "disk": figures.quantity(query.basis_disk_gb),
         "ip": figures.quantity(query.basis_ipv4),
@@ -68,7 +70,7 @@ def _parts(found: Breakdown, query: RankingQuery) -> list[PartLine]:
     return lines
 
 
-def _money(found: Breakdown) -> str:
+def _money(found: PriceBreakdown) -> str:
     return figures.money(found.total, found.period) or "unknown"
 
 

@@ -21,7 +21,7 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
-from backend.rankings.selectors.ranking import OfferDetail, offer_detail
+from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
 from backend.web.offers.page import offer_context
 from backend.web.prices.plots import price_plot

@@ -27,9 +27,9 @@ from backend.catalog.selectors.price_list import (
     QUARANTINED,
     PriceFilter,
     price_count,
-    price_found,
     price_list,
     price_state,
+    price_visible,
 )
 from backend.catalog.services.feeds import feed_enable, feed_update
 from backend.catalog.services.price_import import price_review
@@ -160,7 +160,7 @@ def unpriced_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """One price with everything stated beside it, and the way to the answer it was read from."""
-    row = price_found(price_id)
+    row = price_visible(price_id)
     if row is None:
         raise Http404("There is no such price.")
     payload = PricePayload.objects.filter(feed=row.feed, sha256=row.payload_sha256).defer(
@@ -181,7 +181,7 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
 def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """A person's word on a price in quarantine."""
     demand(request, Scope.ADMIN)
-    row = price_found(price_id)
+    row = price_visible(price_id)
     if row is None:
         raise Http404("There is no such price.")
     try:

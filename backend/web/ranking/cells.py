@@ -10,8 +10,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.common.rest.table import ColumnType
-from backend.rankings.selectors.columns import COLUMN, COLUMNS, RankingColumn, Scale
-from backend.rankings.selectors.ranking import Ranking, RankingRow
+from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.ranking import Ranking
+from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import figures, lines, state, words
 
@@ -95,7 +97,7 @@ class Cells:
     def _scale(self, column: RankingColumn) -> figures.UnitScale | None:
         if column.scale is None:
             return None
-        return self.scale if column.scale is Scale.SCORE else self.value_scale
+        return self.scale if column.scale is ColumnScale.SCORE else self.value_scale
 
     def _unit(self, column: RankingColumn) -> str:
         scale = self._scale(column)

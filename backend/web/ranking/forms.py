@@ -9,7 +9,7 @@ from django import forms
 
 from backend.catalog.selectors.current_prices import TERMS
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.query import RANKING_METRICS
+from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
@@ -88,7 +88,7 @@ class RankingForm(forms.Form):
 
 
 @dataclass(frozen=True)
-class Option:
+class MenuOption:
     """One value of a category, and how many offers have it under the other filters."""
 
     code: str
@@ -103,7 +103,7 @@ class Menu:
 
     name: str
     label: str
-    options: Sequence[Option]
+    options: Sequence[MenuOption]
     is_not: bool
 
     @property
@@ -134,7 +134,7 @@ def _menu(name: str, params: state.Params, found: Ranking) -> Menu:
     chosen = dict.fromkeys(state.values(params, f"{name}!" if is_not else name), 0)
     offered = {code for code, _ in counts.most_common(MOST_OPTIONS)} | set(chosen)
     options = [
-        Option(code, words.category(name, code), counts[code], code in chosen)
+        MenuOption(code, words.category(name, code), counts[code], code in chosen)
         for code in sorted(offered)
     ]
     return Menu(name, COLUMN[name].filter_label, options, is_not)

@@ -6,7 +6,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.ranking import Ranking, RankingRow
+from backend.rankings.selectors.ranking import Ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import Cells, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state

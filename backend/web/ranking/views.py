@@ -10,14 +10,11 @@ from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.common.rest.parameters import InvalidParameters
 from backend.rankings.models import SavedView
-from backend.rankings.selectors.ranking import (
-    InvalidParameters,
-    Ranking,
-    RankingQuery,
-    query_from,
-    ranking,
-)
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.services.current_data import current_stamp
 from backend.rankings.services.views import Opened, opened
 from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
@@ -57,6 +54,7 @@ def asked(given: state.Params, *, reader: str = "") -> Asked:
 
     `reader` is the name of who has signed in: private views open for their owner alone.
     """
+    current_stamp()
     params, errors = folded(given)
     try:
         both = opened(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)

@@ -62,7 +62,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
                 workspace=default_workspace(),
                 **form.cleaned_data,
                 params=_frozen(wanted.params),
-                found=found,
+                listed=found,
                 actor=request.user.get_username(),
             )
         except InvalidValue as error:

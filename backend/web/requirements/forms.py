@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from django import forms
 from django.utils.safestring import SafeString
 
-from backend.catalog.models import Kind
+from backend.catalog.models import OfferKind
 from backend.catalog.selectors.current_prices import TERMS
 from backend.domain.fleets import Rule, rule_of
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
-from backend.rankings.selectors.query import RANKING_METRICS
+from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
 
@@ -38,7 +38,7 @@ class _Choices(forms.MultipleChoiceField):
 
 
 @dataclass(frozen=True)
-class Line:
+class TargetLine:
     """One target: the choice of the metric, its amount, and what is wrong with it."""
 
     number: int
@@ -60,7 +60,7 @@ class RequirementForm(forms.Form):
     kinds = _Choices(
         required=False,
         label="Kinds of server (none chosen: all)",
-        choices=[(kind, words.kind(kind)) for kind in Kind.values],
+        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         widget=forms.CheckboxSelectMultiple,
     )
     mixed = forms.BooleanField(required=False, label="Mix several types in one fleet")
@@ -119,7 +119,7 @@ class RequirementForm(forms.Form):
         return self.chosen(self.terms)
 
 
-def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> list[Line]:
+def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> list[TargetLine]:
     free = max(1, LINES - len(pairs))
     typed = [*pairs, *[("", "")] * free]
     if not pairs:
@@ -131,7 +131,7 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
         errors = [*wrong.get("", ())] if number == place else []
         errors += wrong.get(metric, ()) if metric and amount else ()
         shown = _input(amount, number + 1, is_wrong=bool(errors))
-        lines.append(Line(number + 1, _select(metric, number + 1), shown, errors))
+        lines.append(TargetLine(number + 1, _select(metric, number + 1), shown, errors))
     return lines
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from backend.domain.fleets import FleetTarget, Rule
 from backend.domain.metrics import METRICS
 from backend.domain.requirements import TRAFFIC, Fault, InfeasibleOffer
-from backend.rankings.selectors.ranking import RankingRow
-from backend.rankings.selectors.requirements import Answer, FleetLine
+from backend.rankings.selectors.requirements import FleetLine, RequirementAnswer
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 
 MOST_BLOCKS = 24
@@ -16,7 +16,7 @@ SIZES = {"ram_gib": ("Memory", "GiB"), "disk_gb": ("Disk", "GB"), TRAFFIC: ("Tra
 
 
 @dataclass(frozen=True)
-class Part:
+class FleetPart:
     """Servers of one type: how many blocks are drawn for them, and how many are not."""
 
     row: RankingRow
@@ -26,7 +26,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Cell:
+class FleetCell:
     """What a fleet gives of one demand, and how much more than asked for that is."""
 
     shown: str
@@ -35,20 +35,20 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFleet:
     """One fleet in words; `holds` is (words, tone, meaning) of the ends of the intervals."""
 
     line: FleetLine
-    parts: Sequence[Part]
+    parts: Sequence[FleetPart]
     per_month: str
     per_hour: str
     traffic: str
-    cells: Sequence[Cell]
+    cells: Sequence[FleetCell]
     holds: tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Group:
+class FailureGroup:
     """Offers that fail for one reason; the first of them with what each lacks."""
 
     title: str
@@ -56,7 +56,7 @@ class Group:
     failures: Sequence[tuple[str, str]]
 
 
-def headings(answer: Answer) -> list[tuple[str, str]]:
+def headings(answer: RequirementAnswer) -> list[tuple[str, str]]:
     """Words and unit of each demand that a fleet meets, in the order of its cells."""
     return [
         (label(demand.name), _scale(demand, answer).unit) for demand in answer.requirement.targets
@@ -68,14 +68,14 @@ def label(demand: str) -> str:
     return SIZES[demand][0] if demand in SIZES else words.metric(demand)
 
 
-def fleet_lines(answer: Answer) -> list[Shown]:
+def fleet_lines(answer: RequirementAnswer) -> list[ShownFleet]:
     """The fleets, in their order."""
     return [_shown(line, answer) for line in answer.fleets]
 
 
-def _shown(line: FleetLine, answer: Answer) -> Shown:
+def _shown(line: FleetLine, answer: RequirementAnswer) -> ShownFleet:
     fleet = line.fleet
-    return Shown(
+    return ShownFleet(
         line=line,
         parts=_parts(line),
         per_month=figures.money(line.cost_per_month, "month"),
@@ -86,24 +86,26 @@ def _shown(line: FleetLine, answer: Answer) -> Shown:
     )
 
 
-def _parts(line: FleetLine) -> list[Part]:
+def _parts(line: FleetLine) -> list[FleetPart]:
     room = MOST_BLOCKS
     parts = []
     for row, count in line.servers:
         drawn = min(count, max(1, room))
-        parts.append(Part(row, count, range(drawn), count - drawn))
+        parts.append(FleetPart(row, count, range(drawn), count - drawn))
         room -= drawn
     return parts
 
 
-def _cell(line: FleetLine, demand: FleetTarget, answer: Answer) -> Cell:
+def _cell(line: FleetLine, demand: FleetTarget, answer: RequirementAnswer) -> FleetCell:
     given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
     shown = figures.figure(_scale(demand, answer).shown(given))
     more = f"{ratio - 1:.1%}".replace("%", " %")
-    return Cell(shown, figures.plain(given), "just enough" if ratio == 1 else f"{more} to spare")
+    return FleetCell(
+        shown, figures.plain(given), "just enough" if ratio == 1 else f"{more} to spare"
+    )
 
 
-def _scale(demand: FleetTarget, answer: Answer) -> figures.UnitScale:
+def _scale(demand: FleetTarget, answer: RequirementAnswer) -> figures.UnitScale:
     if demand.name in SIZES:
         return figures.UnitScale(1, SIZES[demand.name][1])
     return figures.scale(METRICS[demand.name].unit, [demand.amount])
@@ -118,19 +120,19 @@ def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
     return (f"{count} needed" if count else "falls short"), "warn", meaning
 
 
-def failure_groups(answer: Answer) -> list[Group]:
+def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:
     """Failures by reason, the most frequent first."""
     found: dict[str, list[InfeasibleOffer]] = {}
     for failure in answer.failures:
         found.setdefault(_title(failure, answer), []).append(failure)
     ordered = sorted(found.items(), key=lambda group: (-len(group[1]), group[0]))
     return [
-        Group(title, len(group), [(f.offer_id, _detail(f)) for f in group[:MOST_FAILURES]])
+        FailureGroup(title, len(group), [(f.offer_id, _detail(f)) for f in group[:MOST_FAILURES]])
         for title, group in ordered
     ]
 
 
-def _title(failure: InfeasibleOffer, answer: Answer) -> str:
+def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
     name = label(failure.demand)
     if failure.fault is Fault.REFUSED:
         return failure.reason[0].upper() + failure.reason[1:].replace("_", " ")

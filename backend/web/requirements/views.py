@@ -11,7 +11,8 @@ from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import LIMIT, MOST_LIMIT, SIZES, RequirementDocument
 from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
-from backend.rankings.selectors.requirements import Answer, requirement_answered
+from backend.rankings.selectors.requirements import RequirementAnswer, requirement_answered
+from backend.rankings.services.current_data import current_stamp
 from backend.web.requirements.forms import RequirementForm
 from backend.web.requirements.lines import failure_groups, fleet_lines, headings
 from backend.web.shared import state
@@ -58,12 +59,12 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
 
 def _answered(
     own: state.Params, filters: state.Params
-) -> tuple[Answer | None, list[tuple[str, str]]]:
+) -> tuple[RequirementAnswer | None, list[tuple[str, str]]]:
     """The answer, and what is wrong: filters in error filter nothing, without a demand there is
     no answer."""
     try:
         document = RequirementDocument.read(document_from({**filters, **own}))
-        return requirement_answered(document), []
+        return requirement_answered(document, stamp=current_stamp()), []
     except InvalidDocument as error:
         errors = error.errors
     names = {field.removeprefix("/filters/") for field, _ in errors}
@@ -92,7 +93,7 @@ def _chips(path: str, filters: state.Params, own: state.Params) -> list[state.Ch
     return found
 
 
-def _results(answer: Answer, params: state.Params, path: str) -> dict[str, Any]:
+def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict[str, Any]:
     rows = [row for line in answer.fleets for row, _ in line.servers]
     best = list(dict.fromkeys(row.offer_id for row in rows))[:COMPARED]
     without_limit = {name: values for name, values in params.items() if name != "limit"}
@@ -119,7 +120,7 @@ def _results(answer: Answer, params: state.Params, path: str) -> dict[str, Any]:
     }
 
 
-def _gap(answer: Answer) -> float | None:
+def _gap(answer: RequirementAnswer) -> float | None:
     """How far below the first fleet a cheaper one could be, as a ratio; None: none can be."""
     if answer.floor is None or not answer.fleets:
         return None

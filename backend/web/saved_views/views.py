@@ -15,9 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.common import clock
+from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import SavedView
-from backend.rankings.selectors.ranking import InvalidParameters, query_from
+from backend.rankings.selectors.ranking import query_from
 from backend.rankings.services.feeds import (
     feed_key_create,
     feed_key_revoke,
@@ -31,7 +32,7 @@ from backend.rankings.services.views import (
     modified,
     view_create,
     view_delete,
-    view_found,
+    view_get,
     view_update,
     views_visible,
 )
@@ -56,7 +57,7 @@ CHOICES = {
 def _view(request: HttpRequest, slug: str) -> SavedView:
     try:
         reader = request.user.get_username()
-        return view_found(slug, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        return view_get(slug, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters:
         raise Http404 from None
 

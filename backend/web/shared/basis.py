@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from backend.common import clock
-from backend.rankings.selectors.ranking import RankingRow
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import state, words
 
 

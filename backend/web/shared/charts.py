@@ -8,7 +8,9 @@ from typing import Any
 
 from backend.common import clock
 from backend.domain.stats import DISTURBED, UNFIT
-from backend.rankings.selectors.ranking import OfferDetail, Ranking, RankingRow
+from backend.rankings.selectors.offer_detail import OfferDetail
+from backend.rankings.selectors.ranking import Ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 
 MOST_BARS = 20

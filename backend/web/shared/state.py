@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from backend.common.rest.table import ColumnType
-from backend.rankings.selectors import query as ranking_query
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.query import PARAMETER, PARAMETERS, Role, idle_parameters
+from backend.rankings.selectors.parameters import PARAMETER, PARAMETERS, Role, idle_parameters
+from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
 from backend.rankings.services.views import shortened
 from backend.web.shared import columns, words
 
@@ -25,7 +25,7 @@ ARRANGEMENT = {
     "dialect",
     "o",
 }
-DEFAULTS = {**ranking_query.DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": "any"}
+DEFAULTS = {**QUERY_DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": "any"}
 # The parameter that states how much of a part of the basis there is.
 AMOUNTS = {one.part: one.name for one in PARAMETERS if one.part}
 # Columns whose values are words and not a choice of the form above.

@@ -7,7 +7,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
 from backend.providers import registry
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.query import PARAMETER
+from backend.rankings.selectors.parameters import PARAMETER
 from backend.web.shared import figures
 
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}

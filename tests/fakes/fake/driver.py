@@ -12,7 +12,7 @@ from backend.domain.parsing.console import console_host_key
 from backend.providers.machines import (
     Access,
     LaunchSpec,
-    Listing,
+    MachineListing,
     ProviderResource,
     ProviderResourceState,
 )
@@ -32,8 +32,8 @@ class FakeDriver:
     async def whoami(self) -> str:
         return await self._call("whoami", lambda _: f"fake {self._folder.name}")
 
-    async def offers(self) -> Sequence[Listing]:
-        return [Listing(name, region) for region in self._regions for name in TYPES]
+    async def offers(self) -> Sequence[MachineListing]:
+        return [MachineListing(name, region) for region in self._regions for name in TYPES]
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)

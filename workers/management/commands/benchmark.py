@@ -25,7 +25,7 @@ from backend.benchmarks.services.hosts import (
 )
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
-from backend.catalog.models import Kind
+from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput, price_observation_create
 from backend.domain.errors import DomainError
 from backend.domain.probes import CHOICES, INVENTORY
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             "--fingerprint", metavar="SHA256:…", help="the host key that you expect it to have"
         )
         ssh.add_argument("--name", help="name of the host (default: its address)")
-        ssh.add_argument("--kind", choices=Kind.values, default=Kind.DEDICATED)
+        ssh.add_argument("--kind", choices=OfferKind.values, default=OfferKind.DEDICATED)
         parser.add_argument(
             "--price",
             nargs=3,

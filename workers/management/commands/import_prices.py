@@ -23,7 +23,7 @@ from backend.providers.http import FetchError
 from backend.providers.registry import PROVIDERS
 from backend.providers.spool import Spool
 from workers.pricelists.fetching import fetch_now
-from workers.pricelists.files import PriceList, Reading, price_lists
+from workers.pricelists.files import FileReading, PriceList, price_lists
 
 PROGRESS_EVERY_S = 5.0
 MB = 1_000_000
@@ -78,9 +78,9 @@ class Command(BaseCommand):
         else:
             self.stdout.write("\n".join(_line(name, report) for name, report in reports.items()))
         for report in reports.values():
-            if report.torn:
+            if report.incomplete:
                 self.stderr.write(
-                    f"{', '.join(report.torn) or 'the list'}: more than one price in twenty is "
+                    f"{', '.join(report.incomplete) or 'the list'}: more than one price in twenty is "
                     "missing, so nothing new counts; --accept-missing says that it is whole"
                 )
 
@@ -113,7 +113,7 @@ def _recorded(
         return on_demand_prices(provider=provider, region=region)
 
     with Spool() as spool:
-        reading = Reading(spool, progress.note)
+        reading = FileReading(spool, progress.note)
         results = Collected.of(reading.results(price_list, options["region"], on_demand))
         payload = spool.payload()
     return prices_record(

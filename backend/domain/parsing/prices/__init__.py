@@ -19,23 +19,23 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
-CURRENCY_PLACE = 10
+CURRENCY_INDEX = 10
 """Of a key."""
 
 
-class State(StrEnum):
+class PriceState(StrEnum):
     KNOWN = "known"
     UNKNOWN = "unknown"
     NOT_OFFERED = "not_offered"
 
 
-class Reason(StrEnum):
+class SkipReason(StrEnum):
     """Why a row of an answer is no price; the later a reason stands, the nearer was the row to one."""
 
     NOT_A_MACHINE = "not_a_machine"
     NO_TYPE = "no_type"
     NO_REGION = "no_region"
-    OTHER_PLACE = "other_place"
+    OTHER_LOCATION = "other_place"
     UNKNOWN_ZONE = "unknown_zone"
     OTHER_SYSTEM = "other_system"
     OTHER_SOFTWARE = "other_software"
@@ -67,7 +67,7 @@ class Reason(StrEnum):
 class NoPrice(Exception):
     """Raised inside the parsers, and turned into Skipped there, where a row is no price."""
 
-    def __init__(self, reason: Reason, detail: object = "") -> None:
+    def __init__(self, reason: SkipReason, detail: object = "") -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
@@ -78,7 +78,7 @@ Key = tuple[str, ...]
 
 def but_currency(key: Key) -> Key:
     """What a price is of, in whatever currency; `key` is that of a ParsedPrice."""
-    return (*key[:CURRENCY_PLACE], *key[CURRENCY_PLACE + 1 :])
+    return (*key[:CURRENCY_INDEX], *key[CURRENCY_INDEX + 1 :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +130,8 @@ class ParsedPrice:
             raise InvalidValue("term", f"{self.term!r} is not one of {', '.join(TERM_HOURS)}")
 
     @property
-    def state(self) -> State:
-        return State.KNOWN
+    def state(self) -> PriceState:
+        return PriceState.KNOWN
 
     @property
     def key(self) -> Key:
@@ -207,7 +207,7 @@ class ParsedType:
 class Skipped:
     """A row that is no price, and why. `offer` and `region` are "" where it names none."""
 
-    reason: Reason
+    reason: SkipReason
     provider: str
     raw_id: str
     detail: str = ""
@@ -216,8 +216,10 @@ class Skipped:
     purchase_model: str = ""
 
     @property
-    def state(self) -> State:
-        return State.NOT_OFFERED if self.reason is Reason.NOT_OFFERED else State.UNKNOWN
+    def state(self) -> PriceState:
+        return (
+            PriceState.NOT_OFFERED if self.reason is SkipReason.NOT_OFFERED else PriceState.UNKNOWN
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

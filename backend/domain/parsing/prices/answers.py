@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import LARGEST_AMOUNT, NoPrice, Reason
+from backend.domain.parsing.prices import LARGEST_AMOUNT, NoPrice, SkipReason
 
 MAX_SHOWN = 100
 NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
@@ -56,7 +56,7 @@ def objects(value: object, *, where: str) -> list[dict[str, Any]]:
     """The value, which must be a list of objects."""
     if not isinstance(value, list):
         raise InvalidValue(where, "is missing, or no list")
-    return [mapping(item, where=f"{where}[{place}]") for place, item in enumerate(value)]
+    return [mapping(item, where=f"{where}[{index}]") for index, item in enumerate(value)]
 
 
 def inner(item: dict[str, Any], key: str) -> dict[str, Any]:
@@ -94,33 +94,33 @@ def number(value: object) -> Decimal | None:
 
 def amount(value: object) -> Decimal:
     """The price as written. Raises NoPrice; zero is none: nobody gives machines away."""
-    found = number(value)
-    if found is None:
+    figure = number(value)
+    if figure is None:
         is_missing = value is None or (isinstance(value, str) and value.strip() in MISSING)
-        raise NoPrice(Reason.NO_PRICE if is_missing else Reason.NOT_A_NUMBER, value)
-    if found <= 0:
-        raise NoPrice(Reason.NEGATIVE if found else Reason.ZERO, value)
-    if found >= LARGEST_AMOUNT:
-        raise NoPrice(Reason.TOO_LARGE, value)
-    return found
+        raise NoPrice(SkipReason.NO_PRICE if is_missing else SkipReason.NOT_A_NUMBER, value)
+    if figure <= 0:
+        raise NoPrice(SkipReason.NEGATIVE if figure else SkipReason.ZERO, value)
+    if figure >= LARGEST_AMOUNT:
+        raise NoPrice(SkipReason.TOO_LARGE, value)
+    return figure
 
 
 def above_zero(value: object) -> Decimal | None:
     """The number as written; None where it is missing, no number or not above zero."""
-    found = number(value)
-    return found if found is not None and found > 0 else None
+    figure = number(value)
+    return figure if figure is not None and figure > 0 else None
 
 
 def size(value: object, unit_bytes: int) -> int | None:
     """A size in units of so many bytes as whole bytes; None where it is missing or zero."""
-    found = above_zero(value)
-    return None if found is None else int(found * unit_bytes)
+    figure = above_zero(value)
+    return None if figure is None else int(figure * unit_bytes)
 
 
 def currency(value: object) -> str:
     """The three-letter code. Raises NoPrice: no currency is taken for granted."""
     if not isinstance(value, str) or not CURRENCY.fullmatch(value):
-        raise NoPrice(Reason.NO_CURRENCY, value)
+        raise NoPrice(SkipReason.NO_CURRENCY, value)
     return value
 
 

@@ -11,17 +11,17 @@ from backend.domain.parsing.prices import (
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    Reason,
     Result,
     Skipped,
+    SkipReason,
 )
 from backend.domain.parsing.prices.answers import shown
 from backend.domain.pricing.purchase import PurchaseModel
 
-NEARNESS = {reason: place for place, reason in enumerate(Reason)}
+NEARNESS = {reason: rank for rank, reason in enumerate(SkipReason)}
 DECIMALS, TAX_DECIMALS = 18, 4
 """Decimals that are kept of an amount and of a tax rate; nothing is rounded to fit."""
-LONGEST_NAME, LONGEST_PLACE = 150, 50
+LONGEST_NAME, LONGEST_CODE = 150, 50
 WIDE = Context(prec=100)
 
 
@@ -31,12 +31,12 @@ def unique(results: Iterable[Result]) -> Iterator[Result]:
     Prices come last, since a later row may contradict an earlier one. Rows that agree are one
     price; of rows that differ none is right, for nothing tells which.
     """
-    held: dict[Key, ParsedPrice] = {}
+    prices: dict[Key, ParsedPrice] = {}
     more: dict[Key, list[ParsedPrice]] = {}
     types: set[tuple[str, str]] = set()
     for result in results:
         if isinstance(result, ParsedPrice):
-            first = held.setdefault(result.key, result)
+            first = prices.setdefault(result.key, result)
             if first is not result:
                 more.setdefault(result.key, [first]).append(result)
         elif isinstance(result, ParsedType):
@@ -45,22 +45,22 @@ def unique(results: Iterable[Result]) -> Iterator[Result]:
                 yield result
         else:
             yield result
-    for key, price in held.items():
+    for key, price in prices.items():
         yield from _settled(more.get(key, [price]))
 
 
 def _settled(prices: list[ParsedPrice]) -> Iterator[Result]:
     if len({price.terms for price in prices}) > 1:
-        told = ", ".join(sorted({str(price.amount) for price in prices}))
-        yield from (not_used(price, Reason.AMBIGUOUS, told) for price in prices)
+        amounts = ", ".join(sorted({str(price.amount) for price in prices}))
+        yield from (not_used(price, SkipReason.AMBIGUOUS, amounts) for price in prices)
         return
     yield prices[0]
-    yield from (not_used(price, Reason.DUPLICATE, prices[0].raw_id) for price in prices[1:])
+    yield from (not_used(price, SkipReason.DUPLICATE, prices[0].raw_id) for price in prices[1:])
 
 
 def not_used(
     price: ParsedPrice,
-    reason: Reason,
+    reason: SkipReason,
     detail: object,
     model: PurchaseModel | None = None,
     raw_id: str | None = None,
@@ -101,20 +101,20 @@ class Coverage:
 
     def _keep(self, skipped: Skipped) -> None:
         # The reason nearest to a price tells most: the members of Reason are in that order.
-        place = (skipped.region, skipped.offer)
-        held = self._reasons.get(place)
-        if held is None or _nearness(skipped) > _nearness(held):
-            self._reasons[place] = skipped
+        key = (skipped.region, skipped.offer)
+        before = self._reasons.get(key)
+        if before is None or _nearness(skipped) > _nearness(before):
+            self._reasons[key] = skipped
 
     def unpriced(self) -> list[Skipped]:
         """One row for each type that was seen and has no price of any kind, in order of names."""
         left = (self._reasons.keys() | self._types.keys()) - self._priced
-        return [self._reasons.get(place) or self._without_row(place) for place in sorted(left)]
+        return [self._reasons.get(key) or self._without_row(key) for key in sorted(left)]
 
-    def _without_row(self, place: tuple[str, str]) -> Skipped:
-        machine = self._types[place]
+    def _without_row(self, key: tuple[str, str]) -> Skipped:
+        machine = self._types[key]
         return Skipped(
-            reason=Reason.NO_PRICE,
+            reason=SkipReason.NO_PRICE,
             provider=machine.provider,
             raw_id="",
             detail="the list has no row of its price",
@@ -131,13 +131,17 @@ def storable(price: ParsedPrice) -> ParsedPrice | Skipped:
     """The price, unless a column would have to round or cut what it says."""
     for amount in (price.amount, price.setup_amount, price.monthly_cap):
         if amount is not None and amount >= LARGEST_AMOUNT:
-            return not_used(price, Reason.TOO_LARGE, amount)
+            return not_used(price, SkipReason.TOO_LARGE, amount)
         if amount is not None and not is_within(amount, DECIMALS):
-            return not_used(price, Reason.TOO_PRECISE, f"{amount}: more than {DECIMALS} decimals")
+            return not_used(
+                price, SkipReason.TOO_PRECISE, f"{amount}: more than {DECIMALS} decimals"
+            )
     if price.tax_rate is not None and not is_within(price.tax_rate, TAX_DECIMALS):
-        return not_used(price, Reason.TOO_PRECISE, f"tax rate {price.tax_rate}")
-    if not (_is_name(price.offer, price.region) and _is_fit(price.zone, LONGEST_PLACE)):
-        return not_used(price, Reason.UNEXPECTED_SHAPE, "a name that is too long or not printable")
+        return not_used(price, SkipReason.TOO_PRECISE, f"tax rate {price.tax_rate}")
+    if not (_is_name(price.offer, price.region) and _is_fit(price.zone, LONGEST_CODE)):
+        return not_used(
+            price, SkipReason.UNEXPECTED_SHAPE, "a name that is too long or not printable"
+        )
     return price
 
 
@@ -151,7 +155,7 @@ def _is_fit(text: str, longest: int) -> bool:
 
 
 def _is_name(offer: str, region: str) -> bool:
-    return len(offer) > 0 and _is_fit(offer, LONGEST_NAME) and _is_fit(region, LONGEST_PLACE)
+    return len(offer) > 0 and _is_fit(offer, LONGEST_NAME) and _is_fit(region, LONGEST_CODE)
 
 
 @dataclass
@@ -162,24 +166,24 @@ class Collected:
     prices: dict[str, list[ParsedPrice]] = field(default_factory=dict)
     types: dict[str, list[ParsedType]] = field(default_factory=dict)
     extras: list[ParsedExtra] = field(default_factory=list)
-    skipped: Counter[Reason] = field(default_factory=Counter)
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
     unpriced: list[Skipped] = field(default_factory=list)
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> "Collected":
         """Reads the results to their end; what their parser raises passes."""
-        found, coverage = cls(), Coverage()
+        answer, coverage = cls(), Coverage()
         for result in coverage.seen(map(_checked, results)):
             if isinstance(result, ParsedPrice):
-                found.prices.setdefault(result.region, []).append(result)
+                answer.prices.setdefault(result.region, []).append(result)
             elif isinstance(result, ParsedType):
-                found.types.setdefault(result.region, []).append(result)
+                answer.types.setdefault(result.region, []).append(result)
             elif isinstance(result, ParsedExtra):
-                found.extras.append(result)
+                answer.extras.append(result)
             else:
-                found.skipped[result.reason] += 1
-        found.unpriced = [row for row in coverage.unpriced() if _is_name(row.offer, row.region)]
-        return found
+                answer.skipped[result.reason] += 1
+        answer.unpriced = [row for row in coverage.unpriced() if _is_name(row.offer, row.region)]
+        return answer
 
     @property
     def regions(self) -> list[str]:
@@ -192,6 +196,6 @@ def _checked(result: Result) -> Result:
         return storable(result)
     if isinstance(result, ParsedType) and not _is_name(result.name, result.region):
         return Skipped(
-            reason=Reason.UNEXPECTED_SHAPE, provider=result.provider, raw_id=shown(result.name)
+            reason=SkipReason.UNEXPECTED_SHAPE, provider=result.provider, raw_id=shown(result.name)
         )
     return result

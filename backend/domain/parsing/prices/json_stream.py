@@ -62,7 +62,7 @@ class Scanner:
         self._peek()
         while True:
             try:
-                found, end = self._decoder.raw_decode(self._buffer, self._at)
+                value, end = self._decoder.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 # Cut off, or wrong: more text tells, and there is a limit to it.
                 if not self._read(len(self._buffer) - self._at):
@@ -74,7 +74,7 @@ class Scanner:
                 is_whole = end < len(self._buffer) and self._buffer[end] in AFTER_A_VALUE
                 if is_whole or not self._read(PIECE):
                     self._at = end
-                    return found
+                    return value
 
     def skip(self) -> None:
         """Pass over the next value, whatever its length."""
@@ -101,9 +101,9 @@ class Scanner:
             self._expect(",")
 
     def _expect(self, character: str) -> None:
-        found = self._peek()
-        if found != character:
-            self._fail(f"{character!r} expected, {shown(found)!r} found")
+        value = self._peek()
+        if value != character:
+            self._fail(f"{character!r} expected, {shown(value)!r} found")
         self._at += 1
 
     def _peek(self) -> str:
@@ -135,5 +135,5 @@ class Scanner:
 
     def _fail(self, detail: str) -> NoReturn:
         line = 1 + self._lines_before + self._buffer.count("\n", 0, self._at)
-        place = f"{self._where} line {line} at character {self._before + self._at}"
-        raise InvalidValue(place, detail)
+        position = f"{self._where} line {line} at character {self._before + self._at}"
+        raise InvalidValue(position, detail)

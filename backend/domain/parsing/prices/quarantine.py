@@ -16,13 +16,7 @@ from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 
 
-class Outcome(StrEnum):
-    PUBLISH = "publish"
-    QUARANTINE = "quarantine"
-    UNCHANGED = "unchanged"
-
-
-class Doubt(StrEnum):
+class Anomaly(StrEnum):
     """Why a price is not plausible."""
 
     ABOVE_ON_DEMAND = "above_on_demand"
@@ -35,7 +29,7 @@ class Doubt(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """Ratios at which a price becomes doubtful; at the limit itself it is not yet."""
+    """Ratios beyond which a price is not plausible; at the limit itself it still is."""
 
     spot: Decimal = Decimal("1.05")
     """Of the on-demand price."""
@@ -46,78 +40,123 @@ class Limits:
     missing: Decimal = Decimal("0.05")
     """Share of the published rows that are not among the new ones."""
     is_currency_free: bool = False
-    """Whether a price may take the place of one in another currency."""
+    """Whether a price may stand for one in another currency."""
     hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
-    """Only to set prices of different units side by side."""
+    """Only to compare prices of different units."""
 
 
 LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of one new price; `doubts` are empty unless it waits."""
-
-    price: ParsedPrice
-    outcome: Outcome
-    doubts: tuple[Doubt, ...] = ()
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Decisions in the order of the new prices, and the published ones that vanished.
-
-    What vanished is stale, not gone: feeds have dropped whole series for days.
-    """
-
-    decisions: tuple[Decision, ...]
-    missing: tuple[ParsedPrice, ...]
-    is_torn: bool = False
-    """Whether so many vanished that the answer is not whole."""
 
 
 Machine = tuple[str, str, str]
 """(provider, region, type)."""
 
 
-def verdict(
-    prices: Sequence[ParsedPrice],
-    previous: Iterable[ParsedPrice] = (),
-    *,
-    beside: Iterable[ParsedPrice] = (),
-    vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
-    family: Callable[[str], str] = str,
-    limits: Limits = LIMITS,
-) -> Verdict:
-    """What becomes of the new prices of one provider and place, given those published last.
+class PriceCheck:
+    """The new prices of one provider and region beside those published last.
 
     Each key occurs once in both. `beside` are published on-demand prices of other lists, with which
     spot prices and commitments are compared. `vcpus` is what is known of the types and `family`
     returns the family of a type's name; without a count of vCPUs, a family's median or an
     on-demand price that comparison is left out. Without `previous` there is nothing to compare
-    with: every plausible price is published. When too many of the published rows are missing, no
-    new price is published, for the answer is incomplete.
+    with: every plausible price passes.
     """
-    published = {price.key: price for price in previous}
-    missing = _missing(prices, published)
-    is_torn = bool(published) and len(missing) > limits.missing * len(published)
-    doubtful = _Gate(
-        limits=limits,
-        published=published,
-        replaced={but_currency(price.key): price for price in missing},
-        on_demand=_on_demand([*beside, *published.values(), *prices]),
-        per_vcpu=_per_vcpu(prices, vcpus, family),
-    )
-    decisions = [doubtful.decision(price, is_torn=is_torn) for price in prices]
-    return Verdict(tuple(decisions), tuple(missing), is_torn)
 
+    def __init__(
+        self,
+        prices: Sequence[ParsedPrice],
+        previous: Iterable[ParsedPrice] = (),
+        *,
+        beside: Iterable[ParsedPrice] = (),
+        vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
+        family: Callable[[str], str] = str,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._limits = limits
+        self._published = {price.key: price for price in previous}
+        keys = {price.key for price in prices}
+        self.missing = [price for key, price in self._published.items() if key not in keys]
+        """What vanished is stale, not gone: feeds have dropped whole series for days."""
+        self.is_incomplete = bool(self._published) and (
+            len(self.missing) > limits.missing * len(self._published)
+        )
+        """Whether so much vanished that none of the new prices can be relied on."""
+        self._replaced = {but_currency(price.key): price for price in self.missing}
+        self._on_demand = _on_demand([*beside, *self._published.values(), *prices])
+        self._per_vcpu = _per_vcpu(prices, vcpus, family)
 
-def _missing(
-    prices: Sequence[ParsedPrice], published: Mapping[Key, ParsedPrice]
-) -> list[ParsedPrice]:
-    new = {price.key for price in prices}
-    return [price for key, price in published.items() if key not in new]
+    def is_unchanged(self, price: ParsedPrice) -> bool:
+        """Whether it is published already on the same terms."""
+        old = self._published.get(price.key)
+        return old is not None and old.terms == price.terms
+
+    def anomalies(self, price: ParsedPrice) -> dict[Anomaly, str]:
+        """Why a new price is not plausible, with its figures; empty for a plausible one."""
+        old = self._published.get(price.key)
+        details = {
+            Anomaly.ABOVE_ON_DEMAND: self._above_on_demand(price),
+            Anomaly.PER_VCPU: self._far_from_family(price),
+            Anomaly.CHANGED: "" if old is None else self._changed(price, old),
+            Anomaly.OTHER_CURRENCY: self._other_currency(price) if old is None else "",
+            Anomaly.OLDER: "" if old is None else _older(price, old),
+            Anomaly.ROWS_MISSING: (
+                "rows of the last answer are missing" if self.is_incomplete else ""
+            ),
+        }
+        return {anomaly: detail for anomaly, detail in details.items() if detail}
+
+    def _above_on_demand(self, price: ParsedPrice) -> str:
+        machine = self._on_demand.get(_beside(price))
+        if machine is None or price.purchase_model is PurchaseModel.ON_DEMAND:
+            return ""
+        hourly, full = self._hourly(price), self._hourly(machine)
+        if hourly is None or full is None or not self._is_above(price, hourly, full):
+            return ""
+        return f"{_short(hourly)} an hour, on demand {_short(full)}"
+
+    def _is_above(self, price: ParsedPrice, hourly: Decimal, full: Decimal) -> bool:
+        if price.purchase_model is PurchaseModel.SPOT:
+            return hourly > self._limits.spot * full
+        if price.purchase_model is PurchaseModel.RESERVED:
+            return hourly >= full
+        # Some plans give no discount on some types.
+        return hourly > full
+
+    def _far_from_family(self, price: ParsedPrice) -> str:
+        each, middle = self._per_vcpu.get(price.key, (Decimal(1), Decimal(1)))
+        limit = self._limits.per_vcpu
+        if each <= limit * middle and middle <= limit * each:
+            return ""
+        return f"{_short(each)} per vCPU, median of the family {_short(middle)}"
+
+    def _changed(self, price: ParsedPrice, old: ParsedPrice) -> str:
+        now, before = self._comparable(price), self._comparable(old)
+        if abs(now - before) > self._limits.change * before:
+            return f"{_short(before)} before, {_short(now)} now"
+        # A cap may move although the hour does not.
+        now, before = self._monthly(price), self._monthly(old)
+        if abs(now - before) > self._limits.change * before:
+            return f"{_short(before)} a month before, {_short(now)} now"
+        return ""
+
+    def _other_currency(self, price: ParsedPrice) -> str:
+        # Without an exchange rate amounts of two currencies cannot be compared.
+        old = self._replaced.get(but_currency(price.key))
+        if old is None or self._limits.is_currency_free:
+            return ""
+        new, before = self._comparable(price), self._comparable(old)
+        now = f"{_short(new)} {price.currency} now"
+        return f"{_short(before)} {old.currency} before, {now}"
+
+    def _monthly(self, price: ParsedPrice) -> Decimal:
+        charge = Charge(price.amount, price.unit, price.term, price.setup_amount, price.monthly_cap)
+        return price_over(charge, "month", self._limits.hours_per_month) or price.amount
+
+    def _hourly(self, price: ParsedPrice) -> Decimal | None:
+        return price.hourly_effective(self._limits.hours_per_month)
+
+    def _comparable(self, price: ParsedPrice) -> Decimal:
+        return self._hourly(price) or price.amount
 
 
 def _machine(price: ParsedPrice) -> Machine:
@@ -130,7 +169,7 @@ def _beside(price: ParsedPrice) -> tuple[str, ...]:
 
 
 def _on_demand(prices: Iterable[ParsedPrice]) -> dict[tuple[str, ...], ParsedPrice]:
-    """The on-demand price of each machine; a later one takes the place of an earlier one."""
+    """The on-demand price of each machine; a later one replaces an earlier one."""
     return {
         _beside(price): price for price in prices if price.purchase_model is PurchaseModel.ON_DEMAND
     }
@@ -158,93 +197,12 @@ def _per_vcpu(
     }
 
 
-@dataclass(frozen=True)
-class _Gate:
-    limits: Limits
-    published: Mapping[Key, ParsedPrice]
-    replaced: Mapping[Key, ParsedPrice]
-    """Published ones that vanished, by their keys without the currency."""
-    on_demand: Mapping[tuple[str, ...], ParsedPrice]
-    per_vcpu: Mapping[Key, tuple[Decimal, Decimal]]
-
-    def decision(self, price: ParsedPrice, *, is_torn: bool) -> Decision:
-        held = self.published.get(price.key)
-        if held is not None and held.terms == price.terms:
-            return Decision(price, Outcome.UNCHANGED)
-        found = {
-            Doubt.ABOVE_ON_DEMAND: self._above_on_demand(price),
-            Doubt.PER_VCPU: self._far_from_family(price),
-            Doubt.CHANGED: "" if held is None else self._changed(price, held),
-            Doubt.OTHER_CURRENCY: self._other_currency(price) if held is None else "",
-            Doubt.OLDER: "" if held is None else _older(price, held),
-            Doubt.ROWS_MISSING: "rows of the last answer are missing" if is_torn else "",
-        }
-        doubts = tuple(doubt for doubt, detail in found.items() if detail)
-        if not doubts:
-            return Decision(price, Outcome.PUBLISH)
-        detail = "; ".join(filter(None, found.values()))
-        return Decision(price, Outcome.QUARANTINE, doubts, detail)
-
-    def _above_on_demand(self, price: ParsedPrice) -> str:
-        machine = self.on_demand.get(_beside(price))
-        if machine is None or price.purchase_model is PurchaseModel.ON_DEMAND:
-            return ""
-        hourly, full = self._hourly(price), self._hourly(machine)
-        if hourly is None or full is None or not self._is_above(price, hourly, full):
-            return ""
-        return f"{_short(hourly)} an hour, on demand {_short(full)}"
-
-    def _is_above(self, price: ParsedPrice, hourly: Decimal, full: Decimal) -> bool:
-        if price.purchase_model is PurchaseModel.SPOT:
-            return hourly > self.limits.spot * full
-        if price.purchase_model is PurchaseModel.RESERVED:
-            return hourly >= full
-        # Some plans give no discount on some types.
-        return hourly > full
-
-    def _far_from_family(self, price: ParsedPrice) -> str:
-        each, middle = self.per_vcpu.get(price.key, (Decimal(1), Decimal(1)))
-        limit = self.limits.per_vcpu
-        if each <= limit * middle and middle <= limit * each:
-            return ""
-        return f"{_short(each)} per vCPU, median of the family {_short(middle)}"
-
-    def _changed(self, price: ParsedPrice, held: ParsedPrice) -> str:
-        new, old = self._comparable(price), self._comparable(held)
-        if abs(new - old) > self.limits.change * old:
-            return f"{_short(old)} before, {_short(new)} now"
-        # A cap may move although the hour does not.
-        new, old = self._monthly(price), self._monthly(held)
-        if abs(new - old) > self.limits.change * old:
-            return f"{_short(old)} a month before, {_short(new)} now"
+def _older(price: ParsedPrice, old: ParsedPrice) -> str:
+    """An old file read late does not replace a newer price."""
+    new, present = price.effective_from, old.effective_from
+    if new is None or present is None or new >= present:
         return ""
-
-    def _other_currency(self, price: ParsedPrice) -> str:
-        """Without a rate of exchange nothing tells how much two currencies differ."""
-        old = self.replaced.get(but_currency(price.key))
-        if old is None or self.limits.is_currency_free:
-            return ""
-        new, before = self._comparable(price), self._comparable(old)
-        told = f"{_short(new)} {price.currency} now"
-        return f"{_short(before)} {old.currency} before, {told}"
-
-    def _monthly(self, price: ParsedPrice) -> Decimal:
-        charge = Charge(price.amount, price.unit, price.term, price.setup_amount, price.monthly_cap)
-        return price_over(charge, "month", self.limits.hours_per_month) or price.amount
-
-    def _hourly(self, price: ParsedPrice) -> Decimal | None:
-        return price.hourly_effective(self.limits.hours_per_month)
-
-    def _comparable(self, price: ParsedPrice) -> Decimal:
-        return self._hourly(price) or price.amount
-
-
-def _older(price: ParsedPrice, held: ParsedPrice) -> str:
-    """An old file read late does not take the place of a newer price."""
-    new, old = price.effective_from, held.effective_from
-    if new is None or old is None or new >= old:
-        return ""
-    return f"from {new}, while the price in force is from {old}"
+    return f"from {new}, while the price in force is from {present}"
 
 
 def _short(amount: Decimal) -> str:

@@ -14,7 +14,9 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Table, json_rows
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.ranking import Ranking, RankingQuery, query_from, ranking
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.services.current_data import current_stamp
 
 RENDERERS: Mapping[str, type[CsvRenderer | XlsxRenderer]] = {
     "csv": CsvRenderer,
@@ -36,10 +38,11 @@ class Command(BaseCommand):
         kind = "json" if options["json"] else options["format"]
         if kind == "xlsx" and output is None and sys.stdout.isatty():
             raise CommandError("a workbook is no text: name a file with --output")
-        wanted, warnings = _wanted(query)
+        current_stamp()
+        ranking_query, warnings = _query(query)
         for warning in warnings:
             self.stderr.write(warning)
-        content = _printed(ranking(wanted), wanted, kind)
+        content = _printed(ranking(ranking_query), ranking_query, kind)
         if output is None:
             self.stdout.flush()
             sys.stdout.buffer.write(content)
@@ -50,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(f"{output}: {error.strerror}") from None
 
 
-def _wanted(query: list[str]) -> tuple[RankingQuery, list[str]]:
+def _query(query: list[str]) -> tuple[RankingQuery, list[str]]:
     params: dict[str, list[str]] = {}
     for text in query:
         if "=" not in text:
@@ -63,16 +66,16 @@ def _wanted(query: list[str]) -> tuple[RankingQuery, list[str]]:
         raise CommandError(str(error)) from None
 
 
-def _printed(found: Ranking, wanted: RankingQuery, kind: str) -> bytes:
-    columns = tuple(COLUMN[name] for name in wanted.cols)
-    rows = map(vars, found.rows)
+def _printed(listed: Ranking, ranking_query: RankingQuery, kind: str) -> bytes:
+    columns = tuple(COLUMN[name] for name in ranking_query.cols)
+    rows = map(vars, listed.rows)
     if kind == "json":
         document = {
-            "count": found.count,
-            "data_version": found.data_version,
-            "basis": dict(found.basis),
+            "count": listed.count,
+            "data_version": listed.data_version,
+            "basis": dict(listed.basis),
             "results": json_rows(columns, rows),
         }
         return (json.dumps(document, indent=1) + "\n").encode()
-    about = {"data_version": str(found.data_version), "basis": json.dumps(dict(found.basis))}
+    about = {"data_version": str(listed.data_version), "basis": json.dumps(dict(listed.basis))}
     return RENDERERS[kind]().render(Table(columns, rows, "rankings", about))

@@ -13,9 +13,9 @@ from backend.domain.parsing.prices import (
     ParsedExtra,
     ParsedPrice,
     ParsedType,
-    Reason,
+    PriceState,
     Skipped,
-    State,
+    SkipReason,
     answers,
 )
 from backend.domain.parsing.prices.collected import Collected, Coverage, storable, unique
@@ -98,38 +98,38 @@ def test_rule_22_cap_is_a_tier_when_a_month_costs_no_more():
 
 
 def test_state_separates_unknown_from_not_offered():
-    assert _price().state is State.KNOWN
-    assert _skipped(Reason.ZERO).state is State.UNKNOWN
-    assert _skipped(Reason.NOT_OFFERED).state is State.NOT_OFFERED
+    assert _price().state is PriceState.KNOWN
+    assert _skipped(SkipReason.ZERO).state is PriceState.UNKNOWN
+    assert _skipped(SkipReason.NOT_OFFERED).state is PriceState.NOT_OFFERED
 
 
 def test_unique_keeps_one_row_when_rows_agree():
     machine = ParsedType(provider="aws", region="eu-west-1", name="m5.large")
     found = list(unique([_price(), machine, _price(raw_id="SKU02"), machine]))
     assert found[:2] == [machine, _price()]
-    assert [(row.reason, row.raw_id) for row in found[2:]] == [(Reason.DUPLICATE, "SKU02")]
+    assert [(row.reason, row.raw_id) for row in found[2:]] == [(SkipReason.DUPLICATE, "SKU02")]
 
 
 def test_unique_keeps_none_when_rows_differ():
     found = list(unique([_price(), _price(amount=Decimal("0.114"), raw_id="SKU03")]))
-    assert [row.reason for row in found] == [Reason.AMBIGUOUS] * 2
+    assert [row.reason for row in found] == [SkipReason.AMBIGUOUS] * 2
     assert {row.detail for row in found} == {"0.107, 0.114"}
 
 
 def test_coverage_has_the_nearest_reason_for_each_type_without_a_price():
     rows = [
         _price(),
-        _skipped(Reason.ZERO),
-        _skipped(Reason.ZERO, offer="t2a"),
-        _skipped(Reason.OTHER_SYSTEM, offer="t2a"),
-        _skipped(Reason.OTHER_SYSTEM, offer="c5"),
-        _skipped(Reason.OTHER_TENANCY, offer="c5"),
-        _skipped(Reason.NOT_A_MACHINE, offer=""),
+        _skipped(SkipReason.ZERO),
+        _skipped(SkipReason.ZERO, offer="t2a"),
+        _skipped(SkipReason.OTHER_SYSTEM, offer="t2a"),
+        _skipped(SkipReason.OTHER_SYSTEM, offer="c5"),
+        _skipped(SkipReason.OTHER_TENANCY, offer="c5"),
+        _skipped(SkipReason.NOT_A_MACHINE, offer=""),
     ]
     coverage = Coverage()
     assert list(coverage.seen(rows)) == rows
     told = [(row.offer, row.reason) for row in coverage.unpriced()]
-    assert told == [("c5", Reason.OTHER_TENANCY), ("t2a", Reason.ZERO)]
+    assert told == [("c5", SkipReason.OTHER_TENANCY), ("t2a", SkipReason.ZERO)]
 
 
 @given(st.decimals(min_value="0.0000000001", max_value="9999999999", places=10))
@@ -141,18 +141,18 @@ def test_amount_is_exact_whatever_its_digits(value):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (None, Reason.NO_PRICE),
-        ("", Reason.NO_PRICE),
-        (" NA ", Reason.NO_PRICE),
-        ("0.0000000000", Reason.ZERO),
-        (0, Reason.ZERO),
-        (Decimal("-0.5"), Reason.NEGATIVE),
-        ("free", Reason.NOT_A_NUMBER),
-        ("1,5", Reason.NOT_A_NUMBER),
-        ("NaN", Reason.NOT_A_NUMBER),
-        ("١", Reason.NOT_A_NUMBER),
-        (True, Reason.NOT_A_NUMBER),
-        ("1e99", Reason.TOO_LARGE),
+        (None, SkipReason.NO_PRICE),
+        ("", SkipReason.NO_PRICE),
+        (" NA ", SkipReason.NO_PRICE),
+        ("0.0000000000", SkipReason.ZERO),
+        (0, SkipReason.ZERO),
+        (Decimal("-0.5"), SkipReason.NEGATIVE),
+        ("free", SkipReason.NOT_A_NUMBER),
+        ("1,5", SkipReason.NOT_A_NUMBER),
+        ("NaN", SkipReason.NOT_A_NUMBER),
+        ("١", SkipReason.NOT_A_NUMBER),
+        (True, SkipReason.NOT_A_NUMBER),
+        ("1e99", SkipReason.TOO_LARGE),
     ],
 )
 def test_amount_is_never_zero_when_there_is_none(value, reason):
@@ -213,12 +213,12 @@ def test_text_of_an_answer_is_fit_to_be_shown():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"amount": Decimal("1e-19")}, Reason.TOO_PRECISE),
-        ({"monthly_cap": Decimal("0.1234567890123456789")}, Reason.TOO_PRECISE),
-        ({"tax_rate": Decimal("0.12345")}, Reason.TOO_PRECISE),
-        ({"setup_amount": Decimal(10) ** 10}, Reason.TOO_LARGE),
-        ({"region": "r" * 51}, Reason.UNEXPECTED_SHAPE),
-        ({"zone": "a\nb"}, Reason.UNEXPECTED_SHAPE),
+        ({"amount": Decimal("1e-19")}, SkipReason.TOO_PRECISE),
+        ({"monthly_cap": Decimal("0.1234567890123456789")}, SkipReason.TOO_PRECISE),
+        ({"tax_rate": Decimal("0.12345")}, SkipReason.TOO_PRECISE),
+        ({"setup_amount": Decimal(10) ** 10}, SkipReason.TOO_LARGE),
+        ({"region": "r" * 51}, SkipReason.UNEXPECTED_SHAPE),
+        ({"zone": "a\nb"}, SkipReason.UNEXPECTED_SHAPE),
     ],
 )
 def test_storable_refuses_what_a_column_would_round_or_cut(fields, reason):
@@ -248,14 +248,22 @@ def test_collected_sorts_an_answer_by_regions_and_counts_the_rest():
     bare = ParsedType(provider="aws", region="us-east-1", name="t2a")
     nameless = ParsedType(provider="aws", region="us-east-1", name="x" * 151)
     found = Collected.of(
-        [_price(), machine, bare, nameless, extra, _skipped(Reason.ZERO), _skipped(Reason.ZERO)]
+        [
+            _price(),
+            machine,
+            bare,
+            nameless,
+            extra,
+            _skipped(SkipReason.ZERO),
+            _skipped(SkipReason.ZERO),
+        ]
     )
     assert (found.prices, found.extras) == ({"eu-west-1": [_price()]}, [extra])
     assert found.types == {"eu-west-1": [machine], "us-east-1": [bare]}
-    assert found.skipped == {Reason.ZERO: 2, Reason.UNEXPECTED_SHAPE: 1}
+    assert found.skipped == {SkipReason.ZERO: 2, SkipReason.UNEXPECTED_SHAPE: 1}
     assert found.regions == ["eu-west-1", "us-east-1"]
     [row] = found.unpriced
-    assert (row.offer, row.region, row.reason) == ("t2a", "us-east-1", Reason.NO_PRICE)
+    assert (row.offer, row.region, row.reason) == ("t2a", "us-east-1", SkipReason.NO_PRICE)
 
 
 def test_words_are_printable():

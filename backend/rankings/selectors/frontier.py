@@ -1,0 +1,61 @@
+"""The price-performance frontier: offers by price and score, and those that nothing beats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from backend.domain.metrics import Metric
+from backend.rankings.selectors.query import Filter, RankingQuery
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.selectors.rows import RankingRow
+
+LIMITING = frozenset({(c, o) for c in ("price", "score") for o in ("__lte", "__gte")})
+"""Column and operator of the filters that set offers apart instead of hiding them."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Offers with a price and a score: within the limits best value first, and those beyond."""
+
+    metric: Metric
+    within: Sequence[RankingRow]
+    beyond: Sequence[RankingRow]
+    limits: Sequence[Filter]
+    left_out_count: int
+    """Offers that the filters keep and that cannot be drawn: no price, or an unfit result."""
+    data_version: int
+
+    @property
+    def line(self) -> list[RankingRow]:
+        """The offers that nothing beats, cheapest first."""
+        front = [row for row in self.within if row.pareto]
+        return sorted(front, key=lambda row: (row.price or Decimal(), row.offer_id))
+
+
+def frontier(query: RankingQuery) -> Frontier:
+    """The offers under a query. Limits on price and score only set apart what is beyond them:
+    whatever beats an offer within a budget and a demand is within them too."""
+    limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
+    listed = ranking(query)
+    within = _drawable(listed.rows)
+    beyond: list[RankingRow] = []
+    left_out_count = listed.count - len(within)
+    if limits:
+        others = tuple(one for one in query.filters if one not in limits)
+        everyone = ranking(replace(query, filters=others))
+        kept = {row.offer_id for row in within}
+        drawable = _drawable(everyone.rows)
+        beyond = [row for row in drawable if row.offer_id not in kept]
+        left_out_count = everyone.count - len(drawable)
+    return Frontier(
+        metric=listed.metric,
+        within=within,
+        beyond=beyond,
+        limits=limits,
+        left_out_count=left_out_count,
+        data_version=listed.data_version,
+    )
+
+
+def _drawable(rows: Sequence[RankingRow]) -> list[RankingRow]:
+    return [row for row in rows if row.price is not None and row.value_per_cost is not None]

@@ -1,0 +1,54 @@
+"""One offer among all, with its prices and what was measured on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.benchmarks.models import Sample
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.offers import offers_visible
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.selectors.rows import RankingRow
+from backend.rankings.selectors.scores import Score, offer_scores
+
+PRICES_SHOWN = 100
+SAMPLES_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class OfferDetail:
+    """One offer with its row among all, its prices and what was measured on it."""
+
+    offer: Offer
+    row: RankingRow | None
+    everyone: Sequence[RankingRow]
+    """The rows of all offers, ranked ones first."""
+    prices: Sequence[PriceObservation]
+    summaries: Sequence[Score]
+    samples: Sequence[Sample]
+
+
+def offer_detail(
+    slug: str, query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE
+) -> OfferDetail:
+    """Everything about one offer; its row is ranked among all offers. Raises Offer.DoesNotExist."""
+    offer = offers_visible(workspace_slug).get(slug=slug)
+    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug)
+    rows = (*everyone.rows, *everyone.unscored)
+    return OfferDetail(
+        offer=offer,
+        row=next((row for row in rows if row.offer_id == slug), None),
+        everyone=rows,
+        prices=list(
+            offer.prices.filter(is_published=True).order_by("-observed_at", "purchase_model")[
+                :PRICES_SHOWN
+            ]
+        ),
+        summaries=offer_scores(offer.pk),
+        samples=list(
+            offer.samples.select_related("run", "evidence", "host")
+            .defer("evidence__raw_gzip", "evidence__series")
+            .order_by("-measured_at", "id")[:SAMPLES_SHOWN]
+        ),
+    )
