@@ -85,7 +85,11 @@ class World:
                 "amount": Decimal(1 + pick % 50) / 100,
                 "currency": "USD",
                 "unit": "hour",
-                "observed_at": factories.AT - dt.timedelta(minutes=pick % 97, seconds=self.number),
+                "observed_at": factories.AT
+                - dt.timedelta(
+                    minutes=pick % 97,
+                    milliseconds=self.number,  # no two at the same time
+                ),
                 "source": "test",
                 "feed": self.feed if pick % 2 else None,
                 "is_published": not is_doubted,

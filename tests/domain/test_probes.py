@@ -31,3 +31,4 @@ def test_series_of_a_grid_has_its_depth_and_jobs_in_its_command():
 
 def test_variants_of_a_probe_are_those_of_its_series():
     assert PROBES["cmips"].variants == ("all", "single")
+    assert series_of("cmips", "single") is PROBES["cmips"].series[1]

@@ -7,7 +7,7 @@ import pytest
 
 from launcher import checks
 from launcher.stack import Stack
-from launcher.state import State
+from launcher.state import StackState
 
 PROJECT = {
     "pyproject.toml": """
@@ -57,7 +57,7 @@ def suite(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
         monkeypatch.chdir(tmp_path / "project")
-        stack = Stack(State(tmp_path / "state"), is_throw_away=True)
+        stack = Stack(StackState(tmp_path / "state"), is_throw_away=True)
         stack.environment = {
             "PATH": os.environ["PATH"],
             "COVERAGE_FILE": str(tmp_path / "state" / "coverage"),
