@@ -17,7 +17,7 @@ from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
 
 ANY = ("", "any")
-IN_FORCE = ("", "in force")
+CURRENT_OR_STALE = ("", "current or stale")
 TABLES = (("quotes", "Quotes for dedicated servers"), ("offers", "Offers of one's own"))
 
 
@@ -28,7 +28,7 @@ class NarrowForm(forms.Form):
     offer = text("Offer", required=False, placeholder="m5.large")
     region = text("Region", required=False, placeholder="us-east-1")
     purchase_model = forms.ChoiceField(
-        label="Way to buy",
+        label="Purchase model",
         required=False,
         choices=[ANY, *((one, words.term(one)) for one in tuple(PurchaseModel))],
     )
@@ -39,7 +39,7 @@ class NarrowForm(forms.Form):
         self.fields["provider"].choices = [ANY, *known]  # type: ignore[attr-defined]
         self.full_clean()
 
-    def wanted(self) -> PriceFilter:
+    def price_filter(self) -> PriceFilter:
         """The prices that pass."""
         given = {name: value for name, value in self.cleaned_data.items() if value}
         names = ("provider", "offer", "region", "purchase_model", "state", "as_of")
@@ -50,7 +50,7 @@ class PricesForm(NarrowForm):
     """Prices of one state, as known on a day."""
 
     state = forms.ChoiceField(
-        label="State", required=False, choices=[IN_FORCE, *((one, one) for one in STATES)]
+        label="State", required=False, choices=[CURRENT_OR_STALE, *((one, one) for one in STATES)]
     )
     as_of = Day(label="As known on", required=False)
 

@@ -17,13 +17,13 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
     Kinds in one currency are drawn, at most six of them, on-demand prices first; a purchase has no
     price of an hour.
     """
-    found = [one for one in series if _hours(one)]
-    if not any(len(one.points) > 1 for one in found):
+    hourly = [one for one in series if _hours(one)]
+    if not any(len(one.points) > 1 for one in hourly):
         return None
-    first = next((one for one in found if one.kind.purchase_model == "on_demand"), found[0])
+    first = next((one for one in hourly if one.kind.purchase_model == "on_demand"), hourly[0])
     currency = first.kind.currency
-    found = [one for one in found if one.kind.currency == currency]
-    shown = sorted(found, key=lambda one: one is not first)[:MOST_SERIES]
+    hourly = [one for one in hourly if one.kind.currency == currency]
+    shown = sorted(hourly, key=lambda one: one is not first)[:MOST_SERIES]
     days = sorted({day for one in shown for day, _ in _hours(one)} | {clock.now()})
     marks = [Mark(one.kind.label, _steps(one, days), is_stepped=True) for one in shown]
     return Plot(
@@ -45,20 +45,20 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
 
 def _hours(series: PriceSeries) -> list[tuple[dt.datetime, float]]:
     """(since, price of an hour) of each point that has one."""
-    found = ((point.since, point.per_hour()) for point in series.points)
-    return [(since, float(price)) for since, price in found if price is not None]
+    prices = ((point.since, point.per_hour()) for point in series.points)
+    return [(since, float(price)) for since, price in prices if price is not None]
 
 
 def _steps(series: PriceSeries, days: Sequence[dt.datetime]) -> list[float | None]:
     """The price in force at each moment; None before the first and where there was a gap."""
     values: list[float | None] = []
     for day in days:
-        held = [
+        current = [
             point
             for point in series.points
             if point.since <= day and (point.until is None or day < point.until)
         ]
-        price = held[-1].per_hour() if held else None
+        price = current[-1].per_hour() if current else None
         values.append(None if price is None else float(price))
     return values
 

@@ -109,9 +109,9 @@ def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
 
 def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResponse:
     form = PricesForm(request.GET)
-    wanted = form.wanted()
-    rows = price_list(wanted)
-    context = _paged(request, rows, price_count(wanted, rows))
+    price_filter = form.price_filter()
+    rows = price_list(price_filter)
+    context = _paged(request, rows, price_count(price_filter, rows))
     lists = freshness()
     context |= {
         "form": form,
@@ -134,13 +134,13 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
     data = form.cleaned_data
     if "since" in data and "until" in data:
         try:
-            wanted, days = form.wanted(), (data["since"], data["until"])
-            rows = difference(*days, wanted, change=data.get("change") or None)
+            price_filter, days = form.price_filter(), (data["since"], data["until"])
+            rows = difference(*days, price_filter, change=data.get("change") or None)
         except InvalidValue as error:
             form.add_error("since", error.detail)
         else:
             context |= _paged(request, rows, rows.count())
-            context["counts"] = change_counts(difference(*days, wanted))
+            context["counts"] = change_counts(difference(*days, price_filter))
             context["lines"] = [
                 (row, terms_before(row), change_words(change_ratio(row)))
                 for row in context["page"].object_list
