@@ -89,10 +89,10 @@ class RequirementForm(forms.Form):
         wrong: dict[str, list[str]] = {}
         self.full_clean()
         for pointer, detail in errors:
-            self._tell(pointer, detail, wrong)
+            self._show_error(pointer, detail, wrong)
         self.lines = _lines(target_pairs(given), wrong)
 
-    def _tell(self, pointer: str, detail: str, wrong: dict[str, list[str]]) -> None:
+    def _show_error(self, pointer: str, detail: str, wrong: dict[str, list[str]]) -> None:
         """Puts an error beside the field that its pointer names."""
         parts = pointer.split("/")[1:]
         name = parts[0] if parts else ""
@@ -125,10 +125,10 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
     if not pairs:
         typed[0] = (state.DEFAULTS["metric"], "")
     # What is wrong with the targets as such belongs to the amount without a metric, if there is one.
-    place = next((n for n, (metric, amount) in enumerate(typed) if amount and not metric), 0)
+    flagged = next((n for n, (metric, amount) in enumerate(typed) if amount and not metric), 0)
     lines = []
     for number, (metric, amount) in enumerate(typed):
-        errors = [*wrong.get("", ())] if number == place else []
+        errors = [*wrong.get("", ())] if number == flagged else []
         errors += wrong.get(metric, ()) if metric and amount else ()
         shown = _input(amount, number + 1, is_wrong=bool(errors))
         lines.append(TargetLine(number + 1, _select(metric, number + 1), shown, errors))
@@ -136,14 +136,14 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
 
 
 def _select(metric: str, number: int) -> SafeString:
-    choices = [("", "choose a metric"), *((key, _told(key)) for key in RANKING_METRICS)]
+    choices = [("", "choose a metric"), *((key, _metric_words(key)) for key in RANKING_METRICS)]
     if metric not in dict(choices):
         choices.append((metric, metric))
     widget = forms.Select(choices=choices)
     return widget.render("target", metric, attrs={"id": f"target_{number}"})
 
 
-def _told(key: str) -> str:
+def _metric_words(key: str) -> str:
     """Metric with its unit, and whether servers reach it together."""
     metric = METRICS[key]
     return f"{metric.label}: {metric.unit}, {RULES[rule_of(metric)]}"

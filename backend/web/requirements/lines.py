@@ -87,12 +87,12 @@ def _shown(line: FleetLine, answer: RequirementAnswer) -> ShownFleet:
 
 
 def _parts(line: FleetLine) -> list[FleetPart]:
-    room = MOST_BLOCKS
+    blocks_left = MOST_BLOCKS
     parts = []
     for row, count in line.servers:
-        drawn = min(count, max(1, room))
+        drawn = min(count, max(1, blocks_left))
         parts.append(FleetPart(row, count, range(drawn), count - drawn))
-        room -= drawn
+        blocks_left -= drawn
     return parts
 
 
@@ -122,10 +122,10 @@ def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
 
 def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:
     """Failures by reason, the most frequent first."""
-    found: dict[str, list[InfeasibleOffer]] = {}
+    by_reason: dict[str, list[InfeasibleOffer]] = {}
     for failure in answer.failures:
-        found.setdefault(_title(failure, answer), []).append(failure)
-    ordered = sorted(found.items(), key=lambda group: (-len(group[1]), group[0]))
+        by_reason.setdefault(_title(failure, answer), []).append(failure)
+    ordered = sorted(by_reason.items(), key=lambda group: (-len(group[1]), group[0]))
     return [
         FailureGroup(title, len(group), [(f.offer_id, _detail(f)) for f in group[:MOST_FAILURES]])
         for title, group in ordered

@@ -86,11 +86,11 @@ def _canonical(own: state.Params) -> state.Params:
 def _chips(path: str, filters: state.Params, own: state.Params) -> list[state.Chip]:
     """The filters in force, each with the link that takes it away and keeps the requirement."""
     query = state.encoded(own).removeprefix("?")
-    found = []
+    chips = []
     for chip in state.chips(filters, path):
         joint = "&" if "?" in chip.url else "?"
-        found.append(state.Chip(chip.label, chip.value, f"{chip.url}{joint}{query}"))
-    return found
+        chips.append(state.Chip(chip.label, chip.value, f"{chip.url}{joint}{query}"))
+    return chips
 
 
 def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def _own_view(request: HttpRequest, slug: str) -> SavedView:
 @require_safe
 def views_page(request: HttpRequest) -> HttpResponse:
     """The shared views and one's own."""
-    found = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
-    lines = [(view, state.chips(state.cleaned(kept_params(view)), "")) for view in found]
+    views = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
+    lines = [(view, state.chips(state.cleaned(kept_params(view)), "")) for view in views]
     context = {"lines": lines, "may_write": may(request, Scope.WRITE)}
     return render(request, "views/list.html", context)
 
@@ -91,8 +91,8 @@ def views_page(request: HttpRequest) -> HttpResponse:
 def view_new(request: HttpRequest) -> HttpResponse:
     """Saves the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
-    found, _, errors = asked(request)
-    params, unknown = keepable(found.params)
+    opened, _, errors = asked(request)
+    params, unknown = keepable(opened.params)
     form = ViewForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -107,7 +107,7 @@ def view_new(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "The view is saved.")
             return HttpResponseRedirect(reverse("view", args=[view.slug]))
-    base = found.view if found.view and may_change(request, found.view) else None
+    base = opened.view if opened.view and may_change(request, opened.view) else None
     context = {
         "form": form,
         "chips": state.chips(state.cleaned(params), ""),
@@ -115,7 +115,7 @@ def view_new(request: HttpRequest) -> HttpResponse:
         "errors": errors,
         "unknown": unknown,
         "base": base,
-        "changed": _changed_words(params, found.kept),
+        "changed": _changed_words(params, opened.kept),
         "asked": query_string(params),
         "back": reverse("ranking") + query_string(dict(request.GET.lists())),
     }
