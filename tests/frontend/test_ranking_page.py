@@ -10,7 +10,7 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.services.current_prices import prices_refresh
 from backend.rankings.selectors.columns import COLUMNS_V1
 from backend.rankings.selectors.ranking import ranking
-from backend.web.ranking.views import asked
+from backend.web.ranking.views import ranking_request
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.test_pages import Tags, html
@@ -334,7 +334,11 @@ def test_basis_is_edited_beside_its_amounts(client, few):
     assert 'id="basis_ipv4_error"' in bad
 
 
-def test_asked_gives_what_the_page_ranks(few):
-    wanted = asked({"where": ["vcpu>=8"], "sort": ["vcpu"], "page": [""]})
-    assert [row.offer_id for row in ranking(wanted.query).rows] == ["eight", "sixteen", "unpriced"]
-    assert (wanted.params, wanted.errors) == ({"sort": ["vcpu"], "vcpu__gte": ["8"]}, [])
+def test_ranking_request_gives_what_the_page_ranks(few):
+    requested = ranking_request({"where": ["vcpu>=8"], "sort": ["vcpu"], "page": [""]})
+    assert [row.offer_id for row in ranking(requested.query).rows] == [
+        "eight",
+        "sixteen",
+        "unpriced",
+    ]
+    assert (requested.params, requested.errors) == ({"sort": ["vcpu"], "vcpu__gte": ["8"]}, [])

@@ -37,10 +37,10 @@ class ShownCell:
     title: str = ""
     interval: str = ""
     delta: str = ""
-    verdict: str = ""
+    outcome: str = ""
     """better or worse; `not distinguishable` where the intervals overlap."""
     tone: str = ""
-    told: str = ""
+    origin: str = ""
     url: str | None = None
     flags: tuple[str, ...] = ()
 
@@ -69,11 +69,11 @@ class OfferColumn:
     without_url: str
 
 
-def columns(found: Comparison, params: state.Params, path: str) -> list[OfferColumn]:
+def columns(comparison: Comparison, params: state.Params, path: str) -> list[OfferColumn]:
     """The heads; `params` are those of the page, so that links keep all but what they change."""
-    slugs = [row.offer_id for row in found.rows]
+    slugs = [row.offer_id for row in comparison.rows]
 
-    def url(order: Sequence[str], base: str = found.base) -> str:
+    def url(order: Sequence[str], base: str = comparison.base) -> str:
         kept = base if base in order else None
         return path + state.query(params, o=",".join(order) or None, base=kept)
 
@@ -86,23 +86,23 @@ def columns(found: Comparison, params: state.Params, path: str) -> list[OfferCol
         OfferColumn(
             row=row,
             label=charts.row_label(row),
-            is_base=row.offer_id == found.base,
+            is_base=row.offer_id == comparison.base,
             base_url=url(slugs, row.offer_id),
             left_url=swapped(n, n - 1) if n else "",
             right_url=swapped(n, n + 1) if n + 1 < len(slugs) else "",
             without_url=url([slug for slug in slugs if slug != row.offer_id]),
         )
-        for n, row in enumerate(found.rows)
+        for n, row in enumerate(comparison.rows)
     ]
 
 
 def groups(items: Sequence[ComparedItem]) -> list[tuple[str, list[ComparedLine]]]:
     """The lines under the words of their group."""
-    found = [
+    lines_by_group = [
         (words_of, [_line(item) for item in items if item.group == group])
         for group, words_of in GROUPS.items()
     ]
-    return [(words_of, shown) for words_of, shown in found if shown]
+    return [(words_of, shown) for words_of, shown in lines_by_group if shown]
 
 
 def _line(item: ComparedItem) -> ComparedLine:
@@ -123,15 +123,15 @@ def _shown(cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale) -> 
         return ShownCell(WORDS.get(item.key, str)(cell.text or ""), unknown)
     figure = figures.figure if item.is_estimate or item.key == "price" else figures.quantity
     low, high = (scale.shown(end) for end in (cell.ci95_low, cell.ci95_high))
-    verdict, tone = _verdict(cell, item)
+    outcome, tone = _outcome(cell, item)
     return ShownCell(
         text=figure(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
         interval="" if low is None else f"{figures.figure(low)} – {figures.figure(high)}",
         delta=_percent(cell.delta_ratio),
-        verdict=verdict,
+        outcome=outcome,
         tone=tone,
-        told=_origin(cell),
+        origin=_origin(cell),
         url=lines.own_path(cell.result_url),
         flags=cell.flags,
     )
@@ -143,7 +143,7 @@ def _percent(ratio: Decimal | None) -> str:
     return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
 
 
-def _verdict(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
+def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
     """The difference in a word, and the tone of its mark."""
     if cell.delta_ratio is None or not item.better:
         return "", ""
@@ -165,19 +165,19 @@ def _origin(cell: ComparedCell) -> str:
 # --- small charts -----------------------------------------------------------------------------
 
 
-def small_charts(found: Comparison, items: Sequence[ComparedItem]) -> list[dict[str, Any]]:
+def small_charts(comparison: Comparison, items: Sequence[ComparedItem]) -> list[dict[str, Any]]:
     """A bar for each offer and metric that at least two of them have; data of the page's script."""
     drawn = [item for item in items if item.is_estimate and len(list(_known(item))) > 1]
-    return [_chart(item, found) for item in drawn[:MOST_CHARTS]]
+    return [_chart(item, comparison) for item in drawn[:MOST_CHARTS]]
 
 
 def _known(item: ComparedItem) -> Iterator[ComparedCell]:
     return (cell for cell in item.cells if cell.value is not None)
 
 
-def _chart(item: ComparedItem, found: Comparison) -> dict[str, Any]:
+def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
     scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
-    are_types_distinct = len({row.offer for row in found.rows}) == len(found.rows)
+    are_types_distinct = len({row.offer for row in comparison.rows}) == len(comparison.rows)
     bars: list[dict[str, Any]] = [
         {
             "offer": row.offer_id,
@@ -188,15 +188,16 @@ def _chart(item: ComparedItem, found: Comparison) -> dict[str, Any]:
             "low": scale.shown(cell.ci95_low),
             "high": scale.shown(cell.ci95_high),
         }
-        for row, cell in zip(found.rows, item.cells, strict=True)
+        for row, cell in zip(comparison.rows, item.cells, strict=True)
         if cell.value is not None
     ]
     bars = charts.distinct_labels(bars)
     base = next(
-        cell for row, cell in zip(found.rows, item.cells, strict=True) if row.offer_id == found.base
+        cell
+        for row, cell in zip(comparison.rows, item.cells, strict=True)
+        if row.offer_id == comparison.base
     )
-    told = [(bar["label"], figures.figure(bar["value"])) for bar in bars]
-    said = "; ".join(f"{label} {value}" for label, value in told)
+    said = "; ".join(f"{bar['label']} {figures.figure(bar['value'])}" for bar in bars)
     return {
         "id": f"small-{item.key}",
         "title": item.label,

@@ -16,7 +16,7 @@ from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.compare import page as shown
-from backend.web.ranking.views import Asked, asked
+from backend.web.ranking.views import RankingRequest, ranking_request
 from backend.web.shared import charts, state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words, picture
@@ -33,17 +33,17 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """The offers in `o` against `base`; `add` looks for one more."""
     given = {name: request.GET.getlist(name) for name in request.GET}
     basis = {name: values for name, values in given.items() if name not in OWN}
-    wanted = asked(basis, reader=request.user.get_username())
+    requested = ranking_request(basis, reader=request.user.get_username())
     slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
         notes.append(f"The baseline {base[:80]!r} is not among the offers compared.")
         base = ""
-    params = _params(wanted, slugs, base)
+    params = _params(requested, slugs, base)
     if request.GET.get("differences") == "1":
         params["differences"] = ["1"]
     words = request.GET.get("add", "").strip()
-    matches = _matches(words, slugs, wanted.query) if words and len(slugs) < MOST_OFFERS else []
+    matches = _matches(words, slugs, requested.query) if words and len(slugs) < MOST_OFFERS else []
     if len(matches) == 1 or (words and words in [row.offer_id for row in matches]):
         added = words if len(matches) > 1 else matches[0].offer_id
         return HttpResponseRedirect(request.path + state.query(params, o=_joined(slugs, added)))
@@ -57,11 +57,11 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "more_matches": len(matches) - MATCHES_SHOWN,
         "is_full": len(slugs) >= MOST_OFFERS,
         "own": [(name, value) for name, values in params.items() for value in values],
-        "warnings": wanted.warnings,
+        "warnings": requested.warnings,
     }
     if slugs:
-        found = comparison(slugs, wanted.query, base=base)
-        context |= _comparison(request.path, params, wanted, found)
+        compared = comparison(slugs, requested.query, base=base)
+        context |= _comparison(request.path, params, requested, compared)
     return render(request, "compare/page.html", context)
 
 
@@ -70,17 +70,17 @@ def _visible(slugs: Sequence[str]) -> tuple[list[str], list[str]]:
     sound = [slug for slug in slugs if "\0" not in slug]
     known = set(offers_visible().filter(slug__in=sound).values_list("slug", flat=True))
     notes = [f"There is no offer {slug[:80]!r}." for slug in slugs if slug not in known]
-    found = [slug for slug in slugs if slug in known]
-    if len(found) > MOST_OFFERS:
-        beyond = ", ".join(found[MOST_OFFERS:])
+    visible = [slug for slug in slugs if slug in known]
+    if len(visible) > MOST_OFFERS:
+        beyond = ", ".join(visible[MOST_OFFERS:])
         notes.append(f"At most {MOST_OFFERS} offers stand side by side; left out: {beyond}.")
-    return found[:MOST_OFFERS], notes
+    return visible[:MOST_OFFERS], notes
 
 
-def _params(wanted: Asked, slugs: Sequence[str], base: str) -> state.Params:
+def _params(requested: RankingRequest, slugs: Sequence[str], base: str) -> state.Params:
     """The parameters of the page's links: the basis of the prices, and the offers."""
     kept = state.SELECTORS | state.QUESTION
-    params = {name: values for name, values in wanted.sound.items() if name in kept}
+    params = {name: values for name, values in requested.sound.items() if name in kept}
     params |= {"o": [",".join(slugs)]} if slugs else {}
     return params | ({"base": [base]} if base else {})
 
@@ -107,26 +107,26 @@ def _matches(words: str, slugs: Sequence[str], query: RankingQuery) -> list[Rank
 
 
 def _comparison(
-    path: str, params: state.Params, wanted: Asked, found: Comparison
+    path: str, params: state.Params, requested: RankingRequest, compared: Comparison
 ) -> dict[str, Any]:
-    differences = [item for item in found.items if item.is_difference]
+    differences = [item for item in compared.items if item.is_difference]
     is_short = "differences" in params
-    items = differences if is_short else found.items
-    basis = basis_words(params, found.rows)
-    heads = shown.columns(found, params, path)
+    items = differences if is_short else compared.items
+    basis = basis_words(params, compared.rows)
+    heads = shown.columns(compared, params, path)
     base = next(column.label for column in heads if column.is_base)
-    told = picture("compare", {}, basis, found.data_version)
-    told["subtitle"] = " · ".join([f"against {base}", *basis])
-    form = BasisForm(params, currencies=sorted(currencies()), errors=wanted.errors)
-    alike = len(found.items) - len(differences)
+    captions = picture("compare", {}, basis, compared.data_version)
+    captions["subtitle"] = " · ".join([f"against {base}", *basis])
+    form = BasisForm(params, currencies=sorted(currencies()), errors=requested.errors)
+    alike = len(compared.items) - len(differences)
     return {
-        "found": found,
+        "comparison": compared,
         "columns": heads,
         "groups": shown.groups(items),
-        "small_charts": {"charts": shown.small_charts(found, items), "picture": told},
+        "small_charts": {"charts": shown.small_charts(compared, items), "picture": captions},
         "basis": basis,
-        "metric": found.metric,
-        "is_measured": found.metric.key in METRICS,
+        "metric": compared.metric,
+        "is_measured": compared.metric.key in METRICS,
         "form": form,
         "hidden": [(k, v) for k, vs in params.items() if k not in form.fields for v in vs],
         "is_short": is_short,

@@ -25,23 +25,23 @@ LIMITS = {
 
 
 def frontier_chart(
-    found: Frontier, scale: figures.UnitScale, cost: str, picture: dict[str, str]
+    frontier: Frontier, scale: figures.UnitScale, cost: str, picture: dict[str, str]
 ) -> dict[str, Any]:
     """What the page's script draws; prices in `cost`, scores in the scale's unit.
 
     Both axes are logarithmic, so an interval that reaches to zero or below is cut at a floor
     under everything drawn, and marked `isCut`.
     """
-    line = found.line
+    line = frontier.line
     names = {row.offer_id for row in line}
-    ordered = [*line, *(row for row in found.within if row.offer_id not in names)]
+    ordered = [*line, *(row for row in frontier.within if row.offer_id not in names)]
     marked = ordered[:MOST_POINTS]
-    bounds = _Bounds.of([*found.within, *found.beyond], found.limits)
-    dots = _thinned([*ordered[MOST_POINTS:], *found.beyond], marked, bounds)
-    beyond = {row.offer_id for row in found.beyond}
+    bounds = _Bounds.of([*frontier.within, *frontier.beyond], frontier.limits)
+    dots = _thinned([*ordered[MOST_POINTS:], *frontier.beyond], marked, bounds)
+    beyond = {row.offer_id for row in frontier.beyond}
     return {
-        "title": f"{found.metric.label}: price and score",
-        "isHigherBetter": found.metric.is_higher_better,
+        "title": f"{frontier.metric.label}: price and score",
+        "isHigherBetter": frontier.metric.is_higher_better,
         "x": {"label": f"Price, {cost}", "unit": cost, **_axis(bounds.prices)},
         "y": {"label": f"Score, {scale.unit}", "unit": scale.unit}
         | _axis([scale.shown(score) or 0 for score in bounds.scores]),
@@ -49,9 +49,9 @@ def frontier_chart(
         "dots": [_dot(row, scale, is_beyond=row.offer_id in beyond) for row in dots],
         "providers": {row.provider: words.provider(row.provider) for row in (*marked, *dots)},
         "line": [[_drawn(_price(row)), _drawn(scale.shown(row.score))] for row in line],
-        "limits": [_limit(one, scale, cost) for one in found.limits if one.values[0] > 0],
+        "limits": [_limit(one, scale, cost) for one in frontier.limits if one.values[0] > 0],
         "thinned": len(ordered) + len(beyond) - len(marked) - len(dots),
-        "summary": _summary(found, line, scale, cost),
+        "summary": _summary(frontier, line, scale, cost),
         "picture": picture,
     }
 
@@ -89,10 +89,10 @@ class _Bounds:
 
 
 def _axis(ends: Sequence[float]) -> dict[str, float]:
-    """Ends of a logarithmic axis with room beside the outermost points."""
+    """Ends of a logarithmic axis with a margin beside the outermost points."""
     low, high = math.log10(min(ends)), math.log10(max(ends))
-    room = max((high - low) * MARGIN_RATIO, 0.05)
-    return {"min": 10 ** (low - room), "max": 10 ** (high + room)}
+    margin = max((high - low) * MARGIN_RATIO, 0.05)
+    return {"min": 10 ** (low - margin), "max": 10 ** (high + margin)}
 
 
 def _price(row: RankingRow) -> float:
@@ -173,19 +173,19 @@ def _limit(one: Filter, scale: figures.UnitScale, cost: str) -> dict[str, Any]:
 
 
 def _summary(
-    found: Frontier, line: Sequence[RankingRow], scale: figures.UnitScale, cost: str
+    frontier: Frontier, line: Sequence[RankingRow], scale: figures.UnitScale, cost: str
 ) -> str:
     if not line:
-        return f"{found.metric.label}: nothing to draw."
+        return f"{frontier.metric.label}: nothing to draw."
     first, last = line[0], line[-1]
 
-    def told(row: RankingRow) -> str:
+    def point_words(row: RankingRow) -> str:
         score = figures.figure(scale.shown(row.score))
         return f"{charts.row_label(row)} at {figures.figure(row.price)} {cost} with {score}"
 
     return (
-        f"Scatter chart of {len(found.within)} offers, price in {cost} against "
-        f"{found.metric.label} in {scale.unit}, both axes logarithmic. {len(line)} of them are on "
-        f"the line that nothing beats, from {told(first)} to {told(last)} {scale.unit}. "
+        f"Scatter chart of {len(frontier.within)} offers, price in {cost} against "
+        f"{frontier.metric.label} in {scale.unit}, both axes logarithmic. {len(line)} of them are on "
+        f"the line that nothing beats, from {point_words(first)} to {point_words(last)} {scale.unit}. "
         "The table below holds the same figures."
     )

@@ -14,7 +14,7 @@ from backend.domain.metrics import METRICS
 from backend.rankings.selectors.frontier import Frontier, frontier
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
-from backend.web.ranking.views import Asked, asked
+from backend.web.ranking.views import RankingRequest, ranking_request
 from backend.web.shared import charts, figures, state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words, picture
@@ -40,31 +40,31 @@ class FrontierLine:
 def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
     given = {name: request.GET.getlist(name) for name in request.GET}
-    wanted = asked(given, reader=request.user.get_username())
-    context = _context(request.path, wanted, frontier(wanted.query))
+    requested = ranking_request(given, reader=request.user.get_username())
+    context = _context(request.path, requested, frontier(requested.query))
     return render(request, "frontier/page.html", context)
 
 
-def _context(path: str, wanted: Asked, found: Frontier) -> dict[str, Any]:
-    address = wanted.address(path)
+def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str, Any]:
+    address = requested.address(path)
     params = address.params
-    scale = figures.scale(found.metric.unit, (row.score or 0 for row in found.within))
+    scale = figures.scale(front.metric.unit, (row.score or 0 for row in front.within))
     cost = state.cost(params)
-    basis = basis_words(params, found.within)
-    told = picture(f"frontier-{found.metric.key}", params, basis, found.data_version)
-    form = _form(wanted, found, cost)
-    line = found.line
-    others = _others(found, line)
+    basis = basis_words(params, front.within)
+    captions = picture(f"frontier-{front.metric.key}", params, basis, front.data_version)
+    form = _form(requested, front, cost)
+    line = front.line
+    others = _others(front, line)
     listed = {row.offer_id for row in (*line, *others)}
     picked = state.values(params, "o")
-    chart = frontier_chart(found, scale, cost, told)
+    chart = frontier_chart(front, scale, cost, captions)
     return {
-        "found": found,
-        "metric": found.metric,
-        "is_measured": found.metric.key in METRICS,
+        "frontier": front,
+        "metric": front.metric,
+        "is_measured": front.metric.key in METRICS,
         "basis": basis,
         "cost": cost,
-        "units": (scale.unit, figures.value_scale(scale, found.metric, cost).unit),
+        "units": (scale.unit, figures.value_scale(scale, front.metric, cost).unit),
         "chart": chart,
         "has_small_dots": not all(is_beyond for *_, is_beyond in chart["dots"]),
         "form": form,
@@ -78,40 +78,40 @@ def _context(path: str, wanted: Asked, found: Frontier) -> dict[str, Any]:
         "clear_url": address.without_filters(),
         "ranking_url": reverse("ranking") + state.query(params, page=None),
         "tables": [
-            ("On the line that nothing beats", _lines(line, found, scale, cost)),
-            ("Others, best value first", _lines(others, found, scale, cost)),
+            ("On the line that nothing beats", _lines(line, front, scale, cost)),
+            ("Others, best value first", _lines(others, front, scale, cost)),
         ],
-        "more_count": len(found.within) - len(line) - ROWS_SHOWN,
-        "warnings": wanted.warnings,
+        "more_count": len(front.within) - len(line) - ROWS_SHOWN,
+        "warnings": requested.warnings,
     }
 
 
-def _form(wanted: Asked, found: Frontier, cost: str) -> BasisForm:
-    is_higher_better, unit = found.metric.is_higher_better, found.metric.unit
+def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
+    is_higher_better, unit = front.metric.is_higher_better, front.metric.unit
     limit = "score__gte" if is_higher_better else "score__lte"
     bound = "at least" if is_higher_better else "at most"
     number = {"inputmode": "decimal"}
     return BasisForm(
-        wanted.params,
+        requested.params,
         currencies=sorted(currencies()),
         more={
             "price__lte": (f"Budget ({cost})", number),
             limit: (f"Score {bound} ({unit})", number),
             "q": ("Search", {"type": "search"}),
         },
-        errors=wanted.errors,
+        errors=requested.errors,
     )
 
 
-def _others(found: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
+def _others(front: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
     on_line = {row.offer_id for row in line}
-    return [row for row in found.within if row.offer_id not in on_line][:ROWS_SHOWN]
+    return [row for row in front.within if row.offer_id not in on_line][:ROWS_SHOWN]
 
 
 def _lines(
-    rows: Sequence[RankingRow], found: Frontier, scale: figures.UnitScale, cost: str
+    rows: Sequence[RankingRow], front: Frontier, scale: figures.UnitScale, cost: str
 ) -> list[FrontierLine]:
-    value = figures.value_scale(scale, found.metric, cost)
+    value = figures.value_scale(scale, front.metric, cost)
     return [
         FrontierLine(
             row=row,

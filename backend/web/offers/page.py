@@ -38,30 +38,30 @@ class SimilarLine:
 
 def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params) -> dict[str, Any]:
     """Context of both parts; None and empty where there is nothing to say."""
-    found = price_breakdown(detail.offer, query)
+    breakdown = price_breakdown(detail.offer, query)
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
     return {
         "data_version": detail.row and detail.row.data_version,
-        "breakdown": found,
-        "parts": _parts(found, query) if found else [],
-        "total": _money(found) if found else "",
+        "breakdown": breakdown,
+        "parts": _parts(breakdown, query) if breakdown else [],
+        "total": _money(breakdown) if breakdown else "",
         "similar": _similar(detail.offer.slug, rows, query, basis),
         "similar_unit": _scale(rows, query).unit,
         "compare_url": _compare(basis, [detail.offer.slug, *(row.offer_id for row in rows)]),
     }
 
 
-def _parts(found: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
+def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
     amounts = {
         "disk": figures.quantity(query.basis_disk_gb),
         "ip": figures.quantity(query.basis_ipv4),
         "egress": figures.quantity(query.basis_egress_gb),
     }
     lines = []
-    for part in found.parts:
+    for part in breakdown.parts:
         label = words.basis_part(part.name, amounts.get(part.name, ""))
-        amount = figures.money(part.amount, found.period) if part.amount else ""
+        amount = figures.money(part.amount, breakdown.period) if part.amount else ""
         nothing = "no price known" if part.amount is None else "included"
         label = label[0].upper() + label[1:]
         lines.append(
@@ -70,8 +70,8 @@ def _parts(found: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
     return lines
 
 
-def _money(found: PriceBreakdown) -> str:
-    return figures.money(found.total, found.period) or "unknown"
+def _money(breakdown: PriceBreakdown) -> str:
+    return figures.money(breakdown.total, breakdown.period) or "unknown"
 
 
 def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.UnitScale:

@@ -25,7 +25,7 @@ from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
 from backend.web.offers.page import offer_context
 from backend.web.prices.plots import price_plot
-from backend.web.ranking.views import asked
+from backend.web.ranking.views import ranking_request
 from backend.web.runs.parameter_forms import PROFILE_WORDS
 from backend.web.runs.rental_form import RentalForm
 from backend.web.shared import charts, figures, lines, state, words
@@ -98,12 +98,14 @@ def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
 
 def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> HttpResponse:
     given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
-    wanted = asked(given, reader=request.user.get_username())
+    requested = ranking_request(given, reader=request.user.get_username())
     try:
-        detail = offer_detail(slug, wanted.query)
+        detail = offer_detail(slug, requested.query)
     except Offer.DoesNotExist as error:
         raise Http404("There is no such offer.") from error
-    context = _context(detail, wanted.sound) | offer_context(detail, wanted.query, wanted.sound)
+    context = _context(detail, requested.sound) | offer_context(
+        detail, requested.query, requested.sound
+    )
     variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)

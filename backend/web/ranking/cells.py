@@ -47,7 +47,7 @@ class Cells:
         rows: Sequence[RankingRow],
         sources: Mapping[str, str],
     ) -> None:
-        self.places = {row.offer_id: n for n, row in enumerate(rows)}
+        self.indices = {row.offer_id: n for n, row in enumerate(rows)}
         self.scale = scale
         self.cost = state.cost(params)
         self.value_scale = figures.value_scale(scale, ranking.metric, self.cost)
@@ -108,9 +108,9 @@ class Cells:
     def render_rank(self, row: RankingRow) -> SafeString:
         if row.rank is None:
             return unknown("rank")
-        told = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
-        told += ["tied"] if self.tied[row.tie_group] > 1 else []
-        return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(told))
+        notes = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
+        notes += ["tied"] if self.tied[row.tie_group] > 1 else []
+        return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(notes))
 
     def render_offer(self, row: RankingRow) -> SafeString:
         link = reverse("offer", args=[row.offer_id])
@@ -143,11 +143,11 @@ class Cells:
         if row.price is None:
             lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
             return format_html("{}<small>{}</small>", unknown("price"), ", ".join(lacking))
-        # What is as asked for stands above the table; only a different term is worth the room.
-        told = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
-        told += [str(row.price_observed_on)] if row.price_observed_on else []
+        # What is as asked for stands above the table; only a different term is worth the space.
+        notes = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
+        notes += [str(row.price_observed_on)] if row.price_observed_on else []
         shown = figures.money(row.price, row.period)
-        return self._explained(row, shown, ", ".join(told) or "price")
+        return self._explained(row, shown, ", ".join(notes) or "price")
 
     def render_value_per_cost(self, row: RankingRow) -> SafeString:
         value = row.value_per_cost
@@ -174,9 +174,9 @@ class Cells:
     def render_measured_at(self, row: RankingRow) -> SafeString:
         if row.score is None:
             return unknown("score")
-        told = [str(row.measured_at.date()) if row.measured_at else "undated"]
-        told += [f"n = {count}"] if (count := _count(row)) else []
-        return format_html("{}<small>{}</small>", _source(row), " · ".join(told))
+        notes = [str(row.measured_at.date()) if row.measured_at else "undated"]
+        notes += [f"n = {count}"] if (count := _count(row)) else []
+        return format_html("{}<small>{}</small>", _source(row), " · ".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
 
@@ -185,10 +185,10 @@ class Cells:
             return "no interval"
         return f"{figures.figure(scale.shown(low))} – {figures.figure(scale.shown(high))}"
 
-    def _explained(self, row: RankingRow, shown: str, told: str) -> SafeString:
+    def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""
-        place = self.places[row.offer_id]
-        return format_html('{}<button popovertarget="w{}">{}</button>', shown, place, told)
+        index = self.indices[row.offer_id]
+        return format_html('{}<button popovertarget="w{}">{}</button>', shown, index, note)
 
     def explanation(self, row: RankingRow, names: Collection[str]) -> SafeString:
         """What the figures of a row rest on, opened from its cells; empty where none opens it."""
@@ -196,7 +196,7 @@ class Cells:
             return SafeString("")
         return format_html(
             '<div popover id="w{}"><p><b>{}</b></p>{}{}{}</div>',
-            self.places[row.offer_id],
+            self.indices[row.offer_id],
             row.offer,
             _paragraph(self._about_price(row)),
             _paragraph(self._about_score(row)),

@@ -42,22 +42,22 @@ def conditions(text: str) -> dict[str, str]:
     """
     if len(text) > LONGEST:
         raise ValueError(f"more than {LONGEST} characters")
-    found: dict[str, str] = {}
-    place = _start(text, 0)
-    while place < len(text):
-        match = CONDITION.match(text, place)
+    values: dict[str, str] = {}
+    position = _start(text, 0)
+    while position < len(text):
+        match = CONDITION.match(text, position)
         if match is None:
-            raise ValueError(_complaint(text[place:]))
+            raise ValueError(_complaint(text[position:]))
         for name, value in _parameters(match["column"], match["sign"] or "=", match["value"]):
-            if found.setdefault(name, value) != value:
-                raise ValueError(f"two conditions say different things: {found[name]} and {value}")
-        place = _start(text, match.end())
-    return found
+            if values.setdefault(name, value) != value:
+                raise ValueError(f"two conditions say different things: {values[name]} and {value}")
+        position = _start(text, match.end())
+    return values
 
 
-def _start(text: str, place: int) -> int:
-    separator = SEPARATORS.match(text, place)
-    return separator.end() if separator else place
+def _start(text: str, position: int) -> int:
+    separator = SEPARATORS.match(text, position)
+    return separator.end() if separator else position
 
 
 def _complaint(rest: str) -> str:

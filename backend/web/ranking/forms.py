@@ -115,21 +115,21 @@ class Menu:
         return f"not {chosen}" if self.is_not else chosen
 
 
-def menus(names: Iterable[str], params: state.Params, found: Ranking) -> list[Menu]:
+def menus(names: Iterable[str], params: state.Params, ranked: Ranking) -> list[Menu]:
     """Menus with the values that the rows hold, and those in force even when no row has them."""
-    return [_menu(name, params, found) for name in names]
+    return [_menu(name, params, ranked) for name in names]
 
 
-def _counts(name: str, found: Ranking) -> Counter[str]:
+def _counts(name: str, ranked: Ranking) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for cell, count in Counter(map(attrgetter(name), found.rows)).items():
+    for cell, count in Counter(map(attrgetter(name), ranked.rows)).items():
         for code in (cell or "").split() if name == "flags" else [cell] if cell else []:
             counts[code] += count
     return counts
 
 
-def _menu(name: str, params: state.Params, found: Ranking) -> Menu:
-    counts = remembered(found, ("counts", name), lambda: _counts(name, found))
+def _menu(name: str, params: state.Params, ranked: Ranking) -> Menu:
+    counts = remembered(ranked, ("counts", name), lambda: _counts(name, ranked))
     is_not = name not in params and f"{name}!" in params
     chosen = dict.fromkeys(state.values(params, f"{name}!" if is_not else name), 0)
     offered = {code for code, _ in counts.most_common(MOST_OPTIONS)} | set(chosen)
@@ -191,14 +191,14 @@ class BasisPart:
 
 def basis_parts(params: state.Params, errors: Errors) -> list[BasisPart]:
     """What a price may hold, and what of it is asked for."""
-    held = state.values(params, "basis")
+    included = state.values(params, "basis")
     amounts = state.AMOUNTS
     return [
         BasisPart(
             code=code,
             label=BASIS_WORDS[code][0],
             unit=BASIS_WORDS[code][1],
-            is_on=code in held,
+            is_on=code in included,
             amount_name=amounts.get(code, ""),
             amount=state.value(params, amounts.get(code, "")),
             error=errors.get(amounts.get(code, ""), ""),

@@ -40,26 +40,26 @@ class _CompactJson(DjangoJSONEncoder):
 
 
 def results(
-    request: HttpRequest, address: state.Address, found: Ranking, view: SavedView | None
+    request: HttpRequest, address: state.Address, ranked: Ranking, view: SavedView | None
 ) -> dict[str, Any]:
     """Everything that changes with filters and order."""
     params = address.params
-    scale = remembered(found, "scale", lambda: _scale(found))
+    scale = remembered(ranked, "scale", lambda: _scale(ranked))
     cost = state.cost(params)
-    page = _page(params, found.rows)
+    page = _page(params, ranked.rows)
     said = ("basis", *(state.value(params, name) for name in ("term", "hours_per_month")))
-    basis = remembered(found, said, lambda: basis_words(params, found.rows))
-    told = picture(found.metric.key, params, basis, found.data_version)
+    basis = remembered(ranked, said, lambda: basis_words(params, ranked.rows))
+    captions = picture(ranked.metric.key, params, basis, ranked.data_version)
     sources = price_sources(page)
-    table = RankingTable(list(page), ranking=found, address=address, scale=scale, sources=sources)
+    table = RankingTable(list(page), ranking=ranked, address=address, scale=scale, sources=sources)
     bars = remembered(
-        found, ("chart", cost), lambda: charts.ranking_chart(found, scale, cost, told)
+        ranked, ("chart", cost), lambda: charts.ranking_chart(ranked, scale, cost, captions)
     )
-    chart = {**bars, "picture": told}
+    chart = {**bars, "picture": captions}
     return {
         "address": address,
-        "found": found,
-        "metric": found.metric,
+        "ranking": ranked,
+        "metric": ranked.metric,
         "is_mix": "weights" in params,
         "page": page,
         "table": table,
@@ -68,7 +68,7 @@ def results(
         "chart_json": json_script(chart, "chart-json", encoder=_CompactJson),
         "chips": address.chips(),
         "clear_url": address.without_filters(),
-        "alike": [(label, *address.switched(wanted)) for label, wanted in ALIKE],
+        "alike": [(label, *address.switched(filters)) for label, filters in ALIKE],
         "basis": basis,
         "cost": cost,
         "order": _order_words(params),
@@ -80,7 +80,7 @@ def results(
         "size": page.paginator.per_page,
         "exports": exports(request, params),
         "purchase_url": address.url(term="purchase", page=None),
-        "is_unpriced": bool(found.rows) and found.unpriced_count >= found.count,
+        "is_unpriced": bool(ranked.rows) and ranked.unpriced_count >= ranked.count,
         "is_purchase": state.value(params, "term") == "purchase",
         "columns_url": address.url(open="columns"),
         **_compare(address, page),
@@ -88,8 +88,8 @@ def results(
     }
 
 
-def _scale(found: Ranking) -> figures.UnitScale:
-    return figures.scale(found.metric.unit, (row.score for row in found.rows if row.score))
+def _scale(ranked: Ranking) -> figures.UnitScale:
+    return figures.scale(ranked.metric.unit, (row.score for row in ranked.rows if row.score))
 
 
 # Fields of the panels below the form; a panel is open when something in it is set or wrong.
@@ -111,10 +111,10 @@ PANELS: Mapping[str, Sequence[str]] = {
 }
 
 
-def filter_menus(params: state.Params, wrong: Mapping[str, str], found: Ranking) -> dict[str, Any]:
+def filter_menus(params: state.Params, wrong: Mapping[str, str], ranked: Ranking) -> dict[str, Any]:
     """What of the form follows the rest of it: the options of the menus, the marks of panels."""
     sound = {name: values for name, values in params.items() if name not in wrong}
-    everything = _ranking_of_any_category(sound, found)
+    everything = _ranking_of_any_category(sound, ranked)
     set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
     return {
         "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
@@ -132,12 +132,12 @@ def controls(
     params: state.Params,
     errors: Sequence[tuple[str, str]],
     given: Mapping[str, Sequence[str]],
-    found: Ranking,
+    ranked: Ranking,
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
-    offered = remembered(found, "currencies", lambda: sorted(currencies()))
-    scored = remembered(found, "metrics", metrics_scored)
+    offered = remembered(ranked, "currencies", lambda: sorted(currencies()))
+    scored = remembered(ranked, "metrics", metrics_scored)
     form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
     rarer = columns.BOUNDS[1][1]
     lazy = {
@@ -146,11 +146,11 @@ def controls(
     }
     opened = given.get("open", [])
     shown = {*form.fields, *(name for names in PANELS.values() for name in names)}
-    if found.rows:
+    if ranked.rows:
         shown.add("sort")  # beside the menu above the table
     return {
         "form": form,
-        **filter_menus(params, wrong, found),
+        **filter_menus(params, wrong, ranked),
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -172,12 +172,12 @@ def controls(
     }
 
 
-def _ranking_of_any_category(params: state.Params, found: Ranking) -> Ranking:
+def _ranking_of_any_category(params: state.Params, ranked: Ranking) -> Ranking:
     """The rows that a menu counts: under all filters but those of the menus."""
     gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
     others = {name: values for name, values in params.items() if name not in gone}
     if len(others) == len(params):
-        return found
+        return ranked
     return ranking(query_from(others, also_known=frozenset({"o"}))[0])
 
 

@@ -1,4 +1,4 @@
-"""What a page works out of all rows of a ranking, kept for as long as that ranking is held."""
+"""What a page works out of all rows of a ranking, kept for as long as that ranking exists."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -7,20 +7,20 @@ from weakref import ref
 from backend.rankings.selectors.ranking import Ranking
 
 Value = TypeVar("Value")
-_held: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}
+_cached: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}
 
 
-def remembered(found: Ranking, key: Hashable, compute: Callable[[], Value]) -> Value:
+def remembered(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> Value:
     """The value under `key`, computed once for this very ranking.
 
     A ranking stands for one query on one state of the data, so whatever follows from both alone
     may be kept with it.
     """
-    place = id(found)
-    entry = _held.get(place)
-    if entry is None or entry[0]() is not found:
-        entry = (ref(found, lambda _: _held.pop(place, None)), {})
-        _held[place] = entry
+    identity = id(ranked)
+    entry = _cached.get(identity)
+    if entry is None or entry[0]() is not ranked:
+        entry = (ref(ranked, lambda _: _cached.pop(identity, None)), {})
+        _cached[identity] = entry
     values = entry[1]
     if key not in values:
         values[key] = compute()

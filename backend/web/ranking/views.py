@@ -26,7 +26,7 @@ COOKIE_AGE_S = 365 * 86_400
 
 
 @dataclass(frozen=True)
-class Asked:
+class RankingRequest:
     """What the URL asks for: the part that can be answered, and what is wrong with the rest."""
 
     params: state.Params
@@ -49,7 +49,7 @@ class Asked:
         return state.Address(path, self.sound, self.view.slug if self.view else "", self.kept)
 
 
-def asked(given: state.Params, *, reader: str = "") -> Asked:
+def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
     """Reads the parameters; those in error are reported and then left out.
 
     `reader` is the name of who has signed in: private views open for their owner alone.
@@ -70,7 +70,7 @@ def asked(given: state.Params, *, reader: str = "") -> Asked:
         sound = {name: values for name, values in params.items() if name not in wrong}
         query, warnings = query_from(sound, also_known=frozenset({"o"}))
     kept = state.cleaned(both.kept)
-    return Asked(state.known(params), query, warnings, errors, both.view, kept)
+    return RankingRequest(state.known(params), query, warnings, errors, both.view, kept)
 
 
 @readable
@@ -78,63 +78,65 @@ def asked(given: state.Params, *, reader: str = "") -> Asked:
 def ranking_page(request: HttpRequest) -> HttpResponse:
     """The whole page, or for a partial request its results."""
     given = {name: request.GET.getlist(name) for name in request.GET}
-    wanted = asked(given, reader=request.user.get_username())
-    address = wanted.address(request.path)
-    if not wanted.errors and "remember" in given:
+    requested = ranking_request(given, reader=request.user.get_username())
+    address = requested.address(request.path)
+    if not requested.errors and "remember" in given:
         return _columns_remembered(address)
     htmx = HtmxDetails(request)
     if htmx and not htmx.history_restore_request:
-        return _partial(request, given, wanted)
-    if not wanted.errors and _has_better_address(given, address):
+        return _partial(request, given, requested)
+    if not requested.errors and _has_better_address(given, address):
         return HttpResponseRedirect(address.url())
-    wanted, origin = _with_columns(request, given, wanted)
-    context = _context(request, wanted, origin)
-    context |= _controls(context["address"], wanted, given, context["found"])
+    requested, origin = _with_columns(request, given, requested)
+    context = _context(request, requested, origin)
+    context |= _controls(context["address"], requested, given, context["ranking"])
     if "columns" in given.get("open", []):
         context |= ranking_parts.column_choice(context["address"]) | {"is_choosing": True}
     return _varied(render(request, "ranking/page.html", context))
 
 
 def _controls(
-    address: state.Address, wanted: Asked, given: state.Params, found: Ranking
+    address: state.Address, requested: RankingRequest, given: state.Params, ranked: Ranking
 ) -> dict[str, Any]:
-    return ranking_parts.controls(address, wanted.params, wanted.errors, given, found)
+    return ranking_parts.controls(address, requested.params, requested.errors, given, ranked)
 
 
-def _partial(request: HttpRequest, given: state.Params, wanted: Asked) -> HttpResponse:
-    if wanted.errors:
+def _partial(request: HttpRequest, given: state.Params, requested: RankingRequest) -> HttpResponse:
+    if requested.errors:
         # Errors belong beside the fields, which a partial answer does not hold.
         return HttpResponse(headers={"HX-Redirect": request.get_full_path()})
     if any(text.strip() for text in given.get("where", [])):
         # What the box states is to be seen in the fields, which are not in the answer either.
-        return HttpResponse(headers={"HX-Redirect": wanted.address(request.path).url()})
-    wanted, origin = _with_columns(request, given, wanted)
+        return HttpResponse(headers={"HX-Redirect": requested.address(request.path).url()})
+    requested, origin = _with_columns(request, given, requested)
     if "open" in given:
-        return _varied(_piece(request, given, wanted, origin))
-    context = _context(request, wanted, origin) | {"is_partial": True}
+        return _varied(_piece(request, given, requested, origin))
+    context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
-        context |= ranking_parts.filter_menus(wanted.params, {}, context["found"])
+        context |= ranking_parts.filter_menus(requested.params, {}, context["ranking"])
     response = _varied(render(request, "ranking/_results.html", context))
     response.headers["HX-Push-Url"] = context["address"].url()
     return response
 
 
-def _piece(request: HttpRequest, given: state.Params, wanted: Asked, origin: str) -> HttpResponse:
+def _piece(
+    request: HttpRequest, given: state.Params, requested: RankingRequest, origin: str
+) -> HttpResponse:
     """What a page leaves out until a person opens it: the choice of columns, or the panels."""
-    address = wanted.address(request.path)
+    address = requested.address(request.path)
     if "columns" in given["open"]:
         context = ranking_parts.column_choice(address)
         context |= {"address": address, "columns_from": origin}
         return render(request, "ranking/_columns.html", context)
-    found = ranking(wanted.query)
-    return render(request, "ranking/_panels.html", _controls(address, wanted, given, found))
+    ranked = ranking(requested.query)
+    return render(request, "ranking/_panels.html", _controls(address, requested, given, ranked))
 
 
-def _context(request: HttpRequest, wanted: Asked, origin: str) -> dict[str, Any]:
-    found = ranking(wanted.query)
-    address = wanted.address(request.path)
-    context = ranking_parts.results(request, address, found, wanted.view)
-    return context | {"warnings": wanted.warnings, "columns_from": origin}
+def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> dict[str, Any]:
+    ranked = ranking(requested.query)
+    address = requested.address(request.path)
+    context = ranking_parts.results(request, address, ranked, requested.view)
+    return context | {"warnings": requested.warnings, "columns_from": origin}
 
 
 def _varied(response: HttpResponse) -> HttpResponse:
@@ -174,14 +176,18 @@ def _columns_remembered(address: state.Address) -> HttpResponse:
     return response
 
 
-def _with_columns(request: HttpRequest, given: state.Params, wanted: Asked) -> tuple[Asked, str]:
+def _with_columns(
+    request: HttpRequest, given: state.Params, requested: RankingRequest
+) -> tuple[RankingRequest, str]:
     """The columns of the URL, of the view, as chosen last, or the standard ones; and whose."""
     if any(text.strip() for text in given.get("cols", [])):
-        return wanted, "of this address"
-    if "cols" in wanted.params:
-        return wanted, "of the view"
+        return requested, "of this address"
+    if "cols" in requested.params:
+        return requested, "of the view"
     last = request.COOKIES.get(COLUMNS_COOKIE, "").split(".")
     if not any(last) or columns.shown(last) == columns.STANDARD:
-        return wanted, "the standard ones"
+        return requested, "the standard ones"
     chosen = ",".join(columns.shown(last))
-    return replace(wanted, params={**wanted.params, "cols": [chosen]}), "as you chose them last"
+    return replace(
+        requested, params={**requested.params, "cols": [chosen]}
+    ), "as you chose them last"

@@ -17,7 +17,7 @@ class ReportLine:
     """One frozen row as it reads; empty strings are unknown."""
 
     cells: Mapping[str, Any]
-    place: str
+    rank: str
     score: str
     score_interval: str
     price: str
@@ -39,12 +39,12 @@ def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
 
 
 def _line(row: Mapping[str, Any], scale: figures.UnitScale) -> ReportLine:
-    place = "" if row["rank"] is None else str(row["rank"])
+    rank = "" if row["rank"] is None else str(row["rank"])
     if row["rank_low"] != row["rank_high"]:
-        place = f"{place} ({row['rank_low']}–{row['rank_high']})"
+        rank = f"{rank} ({row['rank_low']}–{row['rank_high']})"
     return ReportLine(
         cells=row,
-        place=place,
+        rank=rank,
         score=figures.figure(scale.shown(row["score"])),
         score_interval=_interval(row, "score", scale),
         price=figures.money(_decimal(row["price"]), row["period"]),

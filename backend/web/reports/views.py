@@ -14,7 +14,7 @@ from backend.domain.errors import InvalidValue
 from backend.rankings.models import Report
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.services.reports import report_create, report_delete, reports_visible
-from backend.web.ranking.views import asked
+from backend.web.ranking.views import ranking_request
 from backend.web.reports.forms import ReportForm
 from backend.web.reports.lines import report_chart, report_lines, report_units
 from backend.web.shared import state
@@ -53,16 +53,16 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
 def report_new(request: HttpRequest) -> HttpResponse:
     """Freezes the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
-    wanted = asked({name: request.GET.getlist(name) for name in request.GET})
-    found = ranking(wanted.query)
+    requested = ranking_request({name: request.GET.getlist(name) for name in request.GET})
+    ranked = ranking(requested.query)
     form = ReportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             report = report_create(
                 workspace=default_workspace(),
                 **form.cleaned_data,
-                params=_frozen(wanted.params),
-                listed=found,
+                params=_frozen(requested.params),
+                listed=ranked,
                 actor=request.user.get_username(),
             )
         except InvalidValue as error:
@@ -71,10 +71,10 @@ def report_new(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("report", args=[report.slug]))
     context: dict[str, Any] = {
         "form": form,
-        "found": found,
-        "chips": state.chips(wanted.params, ""),
-        "errors": wanted.errors,
-        "back": reverse("ranking") + state.query(wanted.params),
+        "ranking": ranked,
+        "chips": state.chips(requested.params, ""),
+        "errors": requested.errors,
+        "back": reverse("ranking") + state.query(requested.params),
     }
     return render(request, "reports/new.html", context)
 

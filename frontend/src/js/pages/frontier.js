@@ -28,16 +28,16 @@ function showData(data, charts) {
     { label: data.x.label, isNumber: true },
     { label: data.y.label, isNumber: true },
     { label: "95 % interval", isNumber: true },
-    { label: "Place" },
+    { label: "Position" },
   ];
-  const place = (p) => (p.isFrontier ? "on the line" : p.isBeyond ? "beyond the limits" : "");
+  const position = (p) => (p.isFrontier ? "on the line" : p.isBeyond ? "beyond the limits" : "");
   const rows = [...data.points, ...data.dots].map((p) => [
     p.label,
     data.providers[p.provider],
     charts.figure(p.x),
     charts.figure(p.y),
     p.low === undefined ? "not drawn" : charts.interval(p),
-    place(p),
+    position(p),
   ]);
   $("chart-data").replaceChildren(dataTable(data.title, heads, rows));
 }
