@@ -233,7 +233,9 @@ def test_only_a_throw_away_database_may_lose_what_was_committed(state, rights, i
     assert PASSWORD not in " ".join(program.argv)
 
 
-@pytest.mark.parametrize("content", ["", "word", "4000000\n", f"{os.getpid()}\n"])
+@pytest.mark.parametrize(
+    "content", ["", "word", "4000000\n", pytest.param(f"{os.getpid()}\n", id="of this process")]
+)
 def test_process_of_another_folder_is_not_stopped_as_a_left_over(database, monkeypatch, content):
     data = database.state.directory / "postgres"
     data.mkdir()
