@@ -8,6 +8,7 @@ from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer
+from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.comparison import IntervalFigure, delta_ratio, is_distinguishable
@@ -99,13 +100,16 @@ def comparison(
     *,
     base: str = "",
     workspace_slug: str = DEFAULT_WORKSPACE,
+    stamp: DataStamp | None = None,
 ) -> Comparison:
     """The offers in the order given, placed among all; `base` is else the first of them.
 
     Raises InvalidParameters for offers that are not there, for none, and for too many.
     """
     everyone = ranking(
-        replace(query, filters=(), q="", sort=DEFAULT_SORT), workspace_slug=workspace_slug
+        replace(query, filters=(), q="", sort=DEFAULT_SORT),
+        workspace_slug=workspace_slug,
+        stamp=stamp,
     )
     requested = set(slugs)
     of_slug = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
@@ -30,11 +31,15 @@ class OfferDetail:
 
 
 def offer_detail(
-    slug: str, query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE
+    slug: str,
+    query: RankingQuery,
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    stamp: DataStamp | None = None,
 ) -> OfferDetail:
     """Everything about one offer; its row is ranked among all offers. Raises Offer.DoesNotExist."""
     offer = offers_visible(workspace_slug).get(slug=slug)
-    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug)
+    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
     return OfferDetail(
         offer=offer,

@@ -60,7 +60,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "warnings": requested.warnings,
     }
     if slugs:
-        compared = comparison(slugs, requested.query, base=base)
+        compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
         context |= _comparison(request.path, params, requested, compared)
     return render(request, "compare/page.html", context)
 

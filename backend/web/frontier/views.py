@@ -41,7 +41,7 @@ def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
     given = {name: request.GET.getlist(name) for name in request.GET}
     requested = ranking_request(given, reader=request.user.get_username())
-    context = _context(request.path, requested, frontier(requested.query))
+    context = _context(request.path, requested, frontier(requested.query, stamp=requested.stamp))
     return render(request, "frontier/page.html", context)
 
 

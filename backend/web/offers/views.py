@@ -100,7 +100,7 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
     given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
     requested = ranking_request(given, reader=request.user.get_username())
     try:
-        detail = offer_detail(slug, requested.query)
+        detail = offer_detail(slug, requested.query, stamp=requested.stamp)
     except Offer.DoesNotExist as error:
         raise Http404("There is no such offer.") from error
     context = _context(detail, requested.sound) | offer_context(

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.query import RankingQuery
@@ -32,6 +33,8 @@ class RankingRequest:
     params: state.Params
     """Of a saved view and of the URL together, those in error too; never `view` itself."""
     query: RankingQuery
+    stamp: DataStamp
+    """State of the data that everything of the answer is of."""
     warnings: list[str]
     errors: list[tuple[str, str]]
     view: SavedView | None = None
@@ -54,7 +57,7 @@ def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
 
     `reader` is the name of who has signed in: private views open for their owner alone.
     """
-    current_stamp()
+    stamp = current_stamp()
     params, errors = folded(given)
     try:
         both = opened(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
@@ -70,7 +73,7 @@ def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
         sound = {name: values for name, values in params.items() if name not in wrong}
         query, warnings = query_from(sound, also_known=frozenset({"o"}))
     kept = state.cleaned(both.kept)
-    return RankingRequest(state.known(params), query, warnings, errors, both.view, kept)
+    return RankingRequest(state.known(params), query, stamp, warnings, errors, both.view, kept)
 
 
 @readable
@@ -128,12 +131,12 @@ def _piece(
         context = ranking_parts.column_choice(address)
         context |= {"address": address, "columns_from": origin}
         return render(request, "ranking/_columns.html", context)
-    ranked = ranking(requested.query)
+    ranked = ranking(requested.query, stamp=requested.stamp)
     return render(request, "ranking/_panels.html", _controls(address, requested, given, ranked))
 
 
 def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> dict[str, Any]:
-    ranked = ranking(requested.query)
+    ranked = ranking(requested.query, stamp=requested.stamp)
     address = requested.address(request.path)
     context = ranking_parts.results(request, address, ranked, requested.view)
     return context | {"warnings": requested.warnings, "columns_from": origin}

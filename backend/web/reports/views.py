@@ -54,7 +54,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
     """Freezes the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
     requested = ranking_request({name: request.GET.getlist(name) for name in request.GET})
-    ranked = ranking(requested.query)
+    ranked = ranking(requested.query, stamp=requested.stamp)
     form = ReportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
