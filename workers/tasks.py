@@ -2,10 +2,12 @@
 
 from backend.benchmarks.services.leases import Claim
 from backend.config.celery import app
-from workers.engine import dispatch, host_scan, periodic, poller
+from workers.engine import dispatch, host_scan, periodic, poller, presence
 from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import account_access, reaper
+
+presence.follow_worker()
 
 
 @app.task(name="workers.tick")

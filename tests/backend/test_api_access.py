@@ -278,12 +278,12 @@ def test_bodies_that_are_no_json_are_refused(caller: Callable[..., Client]) -> N
 def test_error_that_nobody_foresaw_is_a_problem_without_details(
     settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from backend.catalog.api import lists
+    from backend.rankings.api import rankings
 
     def broken() -> None:
         raise RuntimeError("the secret detail")
 
-    monkeypatch.setattr(lists, "data_stamp", broken)
+    monkeypatch.setattr(rankings, "current_stamp", broken)
     settings.DEBUG = False
     response: Any = Client(raise_request_exception=False).get(f"{API}/rankings")
     assert response.status_code == 500

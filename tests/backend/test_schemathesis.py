@@ -30,6 +30,7 @@ from schemathesis.specs.openapi.checks import (
 from backend.benchmarks.api import hosts
 from backend.benchmarks.services import hosts as host_services
 from backend.rentals.api import cloud_accounts
+from backend.rentals.services import account_access
 from backend.rentals.services import cloud_accounts as account_services
 from tests.backend import api_world
 from tests.backend.api_world import Call, World
@@ -88,7 +89,7 @@ def scanned_at_once(*, host: Any, actor: str) -> None:
 
 def checked_at_once(*, account: Any, actor: str) -> None:
     account_services.account_check(account=account, actor=actor)
-    account_services.account_mark_checked(account_id=account.pk, identity="project 7", error="")
+    account_access.account_mark_checked(account_id=account.pk, identity="project 7", error="")
 
 
 def answered(case: Any, headers: dict[str, str], checks: list[Any]) -> Any:

@@ -180,7 +180,12 @@ def _prices() -> dict[str, list[str]]:
         offer, "0.107", feed=feed, payload_sha256="ab" * 32, raw_id="SKU.1", observed_at=before
     )
     doubtful = factories.price(
-        offer, "0.5", feed=feed, observed_at=now, is_published=False, doubt="0.107 before, 0.5 now"
+        offer,
+        "0.5",
+        feed=feed,
+        observed_at=now,
+        is_published=False,
+        anomaly="0.107 before, 0.5 now",
     )
     UnpricedType.objects.create(
         feed=feed, region="us-east-1", name="u-6tb1.metal", reason="not_offered", detail="no term"

@@ -1,9 +1,11 @@
 """Local hosts belong to the machine of one worker: who may claim, who is kept off, who gives up."""
 
+import importlib
 import io
 import socket
 
 import pytest
+from celery.signals import heartbeat_sent, worker_ready, worker_shutdown
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError
 from django.db.models.functions import Now
@@ -248,3 +250,13 @@ def test_command_says_that_it_waits_for_a_worker_that_is_not_there(monkeypatch):
 def test_instance_names_this_container_and_boot():
     worker_get(worker_id="w")
     assert instance().startswith(f"{socket.gethostname()} pid:[")
+
+
+def test_every_worker_that_knows_the_tasks_says_that_it_is_there():
+    importlib.import_module("workers.tasks")
+    for signal, method in (
+        (worker_ready, "begin"),
+        (heartbeat_sent, "look"),
+        (worker_shutdown, "end"),
+    ):
+        assert getattr(presence._worker, method) in [receiver() for _, receiver in signal.receivers]

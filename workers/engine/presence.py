@@ -77,6 +77,10 @@ class WorkerPresence:
 
 
 _worker = WorkerPresence()
-worker_ready.connect(_worker.begin)
-heartbeat_sent.connect(_worker.look)
-worker_shutdown.connect(_worker.end)
+
+
+def follow_worker() -> None:
+    """Say with each heartbeat of this process's Celery worker that it is there."""
+    worker_ready.connect(_worker.begin)
+    heartbeat_sent.connect(_worker.look)
+    worker_shutdown.connect(_worker.end)
