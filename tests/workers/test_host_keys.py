@@ -168,14 +168,19 @@ async def test_login_refuses_a_host_without_the_pinned_type(serving):
     assert error.presented == server.host_keys[ED25519]
 
 
-async def test_connection_lost_is_no_changed_key_when_rsa_is_pinned(serving, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [asyncssh.ConnectionLost("connection lost"), ConnectionResetError(104, "reset by peer")],
+    ids=["lost", "reset"],
+)
+async def test_connection_lost_is_no_changed_key_when_rsa_is_pinned(serving, monkeypatch, error):
     async def lost(*_, **__):
-        raise asyncssh.ConnectionLost("connection lost")
+        raise error
 
     monkeypatch.setattr(asyncssh, "connect", lost)
     with serving(*HOST_KEY_TYPES) as server:
-        error = await server.refusal(server.host_keys[RSA])
-    assert (error.reason, error.retryable) == (Reason.UNREACHABLE, True)
+        refusal = await server.refusal(server.host_keys[RSA])
+    assert (refusal.reason, refusal.retryable) == (Reason.UNREACHABLE, True)
 
 
 # --- hosts whose key a person approved --------------------------------------------------------------

@@ -108,9 +108,9 @@ async def connect(target: Target) -> "SshTransport":
         )
     except asyncssh.HostKeyNotVerifiable as error:
         raise _changed(target, endpoint, client.presented) from error
-    except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost) as error:
-        # No host key of the pinned type, which either side may say first by hanging up: the machine
-        # has another one, which a scan names.
+    except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError) as error:
+        # No host key of the pinned type, which either side may say first by hanging up (a reset
+        # throws away what the server had said): the machine has another one, which a scan names.
         presented = await scan(
             target.address,
             target.port,
