@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from backend.domain.facts import Fact
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_HOUR, Increment
 
@@ -109,6 +110,9 @@ class ProviderRecord:
     """The part of a machine type's name that types of one family share."""
     increment: Increment = BY_HOUR
     """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
+
+    incidents: tuple[Fact, ...] = ()
+    """What happened to its customers' machines, as it was published: part of what is bought."""
 
     feeds: tuple[FeedKind, ...] = ()
     """The price lists, those first that others are joined on."""

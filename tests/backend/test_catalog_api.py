@@ -64,8 +64,10 @@ def test_superseded_prices_show_only_when_asked_for(client: Client) -> None:
 
 
 def test_regions_and_rates_are_listed_with_their_filters(client: Client, demo: None) -> None:
-    providers = {row["provider"] for row in rows(client.get(f"{API}/providers.csv"))}
-    assert {"aws", "gcp", "own", "hetzner"} <= providers
+    providers = {row["provider"]: row for row in rows(client.get(f"{API}/providers.csv"))}
+    assert {"aws", "gcp", "own", "hetzner"} <= providers.keys()
+    assert providers["linode"]["incidents"].startswith("2013-04-12: break-in. ")
+    assert providers["aws"]["incidents"] == ""
     regions = rows(client.get(f"{API}/regions.csv?provider=gcp"))
     assert {row["region"] for row in regions} == {"us-central1", "europe-west1"}
     [rate] = rows(client.get(f"{API}/fx-rates.csv?currency=usd"))

@@ -55,6 +55,15 @@ def test_hardware_page_lists_assumptions_with_sources_without_a_model(client):
     assert text.count('<tr><th scope="row">') >= 13
 
 
+def test_hardware_page_lists_prices_of_parts_with_their_day(client):
+    text = text_of(client.get("/hardware/"))
+    assert re.search(
+        r"AMD board with 2.5 Gb Ethernet \(B550\)</th>\s*<td class=\"number nowrap\">169.99 GBP</td>"
+        r"\s*<td class=\"nowrap\">2020-11-03</td>",
+        text,
+    )
+
+
 def test_hardware_form_calculates_without_storing(analyst):
     text = text_of(analyst.post("/hardware/new/", fields(calculate="1")))
     # (2 × 8,000 + 800) / 60 months / 2 servers = 140.00

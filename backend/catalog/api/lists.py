@@ -15,6 +15,7 @@ from backend.common import clock
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView
+from backend.providers.registry import provider
 
 
 class DataListView(ListView):
@@ -58,6 +59,7 @@ class ProvidersView(DataListView):
         Column("provider", ColumnType.TEXT, "Slug"),
         Column("name", ColumnType.TEXT, "Name"),
         Column("homepage", ColumnType.TEXT, "Address"),
+        Column("incidents", ColumnType.TEXT, "What happened there: day, what, source"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -67,7 +69,16 @@ class ProvidersView(DataListView):
 
 
 def _provider(row: Provider) -> dict[str, Any]:
-    return {"provider": row.slug, "name": row.name, "homepage": row.homepage or None}
+    incidents = [
+        f"{one.day}: {one.outcome}. {one.what} ({one.source})"
+        for one in provider(row.slug).incidents
+    ]
+    return {
+        "provider": row.slug,
+        "name": row.name,
+        "homepage": row.homepage or None,
+        "incidents": "; ".join(incidents) or None,
+    }
 
 
 class RegionsView(DataListView):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from backend.domain.facts import DNS, EBS, Fact
+
 Document = dict[str, Any]
 START = "2026-01-01T00:00:00+00:00"
 MONDAY = "2026-01-05T00:00:00+00:00"
@@ -27,6 +29,8 @@ class Template:
     title: str
     sentence: str
     document: Mapping[str, Any]
+    facts: tuple[Fact, ...] = ()
+    """Limits that somebody met, which the document does not have; to be put in where they apply."""
 
 
 def _price(amount: str, billing: str = "per_second", **given: Any) -> Document:
@@ -63,7 +67,12 @@ def _window(start: str, end: str, level: float, weekdays: list[int] | None = Non
 
 
 def _template(
-    key: str, title: str, sentence: str, options: list[Document], **given: Any
+    key: str,
+    title: str,
+    sentence: str,
+    options: list[Document],
+    facts: tuple[Fact, ...] = (),
+    **given: Any,
 ) -> Template:
     document = {
         "schema": 1,
@@ -76,9 +85,26 @@ def _template(
         "options": options,
         "uncertainty": SPREADS,
     }
-    return Template(key, title, sentence, document)
+    return Template(key, title, sentence, document, facts)
 
 
+_SERVERS_AND_NAS = {
+    "name": "16 servers and a NAS",
+    "currency": "EUR",
+    "servers": 1,
+    "rack_units": "18",
+    "items": [
+        {"name": "NAS", "count": 1, "unit_price": "30000", "watts": "400"},
+        {"name": "server", "count": 16, "unit_price": "1875", "watts": "250"},
+    ],
+}
+_SERVERS_WITH_DISKS = {
+    "name": "16 servers with disks",
+    "currency": "EUR",
+    "servers": 16,
+    "rack_units": "18",
+    "items": [{"name": "server", "count": 16, "unit_price": "3750", "watts": "275"}],
+}
 _HARDWARE = {
     "name": "Own server",
     "currency": "USD",
@@ -143,6 +169,7 @@ _ALL_TEMPLATES = (
             _all("cloud, 20 wait for it", _price("1.64"), count=20),
             _all("dedicated, 20 for the month", _price("100", "monthly"), count=20),
         ],
+        facts=DNS,
         horizon=_days(1),
         demand={
             "unit": "servers",
@@ -239,6 +266,31 @@ _ALL_TEMPLATES = (
         ],
         horizon={"start": START, "months": 36, "step_s": 3600},
         demand=_daily(12, _window("08:00", "20:00", 20)),
+    ),
+    _template(
+        "shared_or_local_disks",
+        "One NAS or a disk in each server",
+        "80 machines on 16 servers, ten of which read all they can from 18:00 to 22:00. 30,000 EUR for "
+        "the servers and 30,000 for a NAS deliver 100 MB/s to all of them together over a gigabit "
+        "link; the same 60,000 for servers with disks of their own deliver 50 MB/s in each. The NAS "
+        "leaves three quarters of the demand unserved.",
+        [
+            _all(
+                "a NAS on one gigabit link",
+                {"billing": "purchase", "hardware": _SERVERS_AND_NAS},
+                count=1,
+                capacity="100",
+            ),
+            _all(
+                "a disk in each server",
+                {"billing": "purchase", "hardware": _SERVERS_WITH_DISKS},
+                count=16,
+                capacity="50",
+            ),
+        ],
+        facts=EBS,
+        horizon={"start": START, "months": 60, "step_s": 3600},
+        demand=_daily(7, _window("18:00", "22:00", 507), unit="MB/s"),
     ),
     _template(
         "hybrid",

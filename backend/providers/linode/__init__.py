@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.facts import Fact
 from backend.domain.price_feeds import FeedKind
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
@@ -17,6 +18,17 @@ RECORD = ProviderRecord(
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}(-[0-9]{1,2})?"),
     example_region="eu-central",
     family=re.compile(r"g[0-9]+-[a-z]+"),
+    incidents=(
+        Fact(
+            "Two unknown faults of ColdFusion gave attackers its management console, and with it "
+            "servers of customers, one of them that of Nmap",
+            None,
+            "",
+            "2013-04-12",
+            "Linode Hacked: The Dark Side of Cloud Hosting (2013-04-16)",
+            "break-in",
+        ),
+    ),
     feeds=(
         FeedKind(
             kind="on_demand",

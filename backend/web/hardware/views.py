@@ -17,6 +17,7 @@ from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create
 from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.facts import PARTS
 from backend.domain.hardware import CostBreakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 from backend.domain.hardware_document import cost_document
@@ -35,6 +36,7 @@ def hardware_page(request: HttpRequest) -> HttpResponse:
         "plot": hardware_plot(models, [model.name for model in models], rate_table()),
         "assumptions": [(LABELS[name], one) for name, one in ASSUMPTIONS.items()],
         "published": PUBLISHED,
+        "parts": PARTS,
         "may_write": may(request, Scope.WRITE),
     }
     return render(request, "hardware/list.html", context)

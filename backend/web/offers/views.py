@@ -21,6 +21,7 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
+from backend.providers.registry import provider
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
 from backend.web.offers.page import offer_context
@@ -160,6 +161,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "row": detail.row,
         "cost": state.cost(params),
         "facts": _facts(detail.offer),
+        "incidents": provider(detail.offer.provider.slug).incidents,
         "prices": detail.prices,
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score) for score in detail.summaries],

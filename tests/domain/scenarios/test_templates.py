@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from backend.domain.facts import DNS, EBS, Fact
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.work import check_map_work, check_work
@@ -37,7 +38,7 @@ def test_template_has_a_result_with_intervals_and_unserved_demand(key: str) -> N
 def test_templates_are_the_families_of_the_design_in_their_order() -> None:
     assert list(TEMPLATES) == [
         "project_may_fail", "startup", "e_learning", "events", "proximity",
-        "game_night", "content", "enterprise", "own_rack", "hybrid",
+        "game_night", "content", "enterprise", "own_rack", "shared_or_local_disks", "hybrid",
     ]  # fmt: skip
 
 
@@ -93,6 +94,24 @@ def test_own_rack_is_owed_to_the_end_of_its_life() -> None:
     rack, rented, _ = result("own_rack")["options"]
     assert Decimal(rack["committed_after_horizon"]) > 0
     assert Decimal(rented["committed_after_horizon"]) == 0
+
+
+def test_nas_leaves_three_quarters_of_the_reading_unserved() -> None:
+    nas, local = result("shared_or_local_disks")["options"]
+    # of 7 MB/s all day and 500 more for 4 h: 507 asked for, 100 delivered
+    assert nas["unserved_share"] == pytest.approx(407 * 4 / (7 * 24 + 500 * 4))
+    assert local["unserved_share"] == 0
+    options = TEMPLATES["shared_or_local_disks"].document["options"]
+    sets = [option["parts"][0]["price"]["hardware"] for option in options]
+    bought = [sum(item["count"] * int(item["unit_price"]) for item in one["items"]) for one in sets]
+    assert bought == [60_000, 60_000]
+    assert {one["currency"] for one in sets} == {"EUR"}
+    assert sets[0]["items"][0]["unit_price"] == "30000"
+
+
+@pytest.mark.parametrize(("key", "facts"), [("events", DNS), ("shared_or_local_disks", EBS)])
+def test_template_states_limits_that_somebody_met(key: str, facts: tuple[Fact, ...]) -> None:
+    assert TEMPLATES[key].facts == facts
 
 
 def test_hybrid_beats_the_pure_options() -> None:
