@@ -31,7 +31,11 @@ DISTURBED = "disturbed"
 """Flag of a repeat during which something else ran on the machine."""
 CACHED = "cached"
 """Flag of a repeat that may have measured memory instead of the disk."""
-UNFIT = frozenset({DISTURBED, CACHED})
+LOWER_BOUND = "lower_bound"
+"""Flag of a figure of which is only known that the true one is larger."""
+ABORTED = "aborted"
+"""Flag of a job that was stopped: its time is that until then."""
+UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED})
 
 Draws = NDArray[np.float64]
 Repeat = TypeVar("Repeat")

@@ -286,6 +286,24 @@ def test_cached_result_is_listed_without_a_rank(client: Client) -> None:
     assert (last["rank"], last["value_per_cost"], last["tie_group"]) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("metric", "variant", "flag"),
+    [("cmips_score", "all", "lower_bound"), ("job_time_s", "tar_nfs", "aborted")],
+)
+def test_bound_and_aborted_job_are_listed_without_a_rank(
+    client: Client, metric: str, variant: str, flag: str
+) -> None:
+    for slug, value, flags in (("stated", 16_000.0, [flag]), ("known", 9_000.0, [])):
+        offer = factories.offer(slug)
+        factories.price(offer)
+        factories.sample(offer, value, metric=metric, variant=variant, flags=flags)
+    listed = {row["offer_id"]: row for row in results(client, f"metric={metric}")}
+    assert listed["known"]["rank"] == 1
+    row = listed["stated"]
+    assert (row["score"], row["flags"]) == (16_000.0, flag)
+    assert (row["rank"], row["value_per_cost"], row["cup"]) == (None, None, None)
+
+
 def test_excluded_samples_do_not_count(client: Client) -> None:
     offer = factories.offer("excluded")
     factories.sample(offer, 5.0, excluded_reason="wrong kernel")

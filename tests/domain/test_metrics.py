@@ -24,6 +24,7 @@ KEYS_AND_DIRECTION = {
     "net_udp_jitter_ns": "lower",
     "net_rtt_ns": "lower",
     "boot_time_s": "lower",
+    "job_time_s": "lower",
     "passmark_score": "higher",
     "disk_seeks_per_s": "higher",
     "dd_bytes_per_s": "higher",

@@ -117,6 +117,26 @@ def test_offer_page_leads_to_the_comparison_with_similar_ones(client):
     assert 'href="/compare/?period=month&amp;o=four,near"' in text
 
 
+def test_incidents_of_a_provider_stand_on_its_offers(client):
+    factories.offer("broken-into", provider_slug="linode")
+    factories.offer("elsewhere", provider_slug="aws")
+    text = html(client, "/offers/broken-into/")
+    assert "Incidents at the provider" in text
+    assert re.search(
+        r"ColdFusion.*>break-in</td>\s*<td class=\"nowrap\">2013-04-12</td>", text, re.DOTALL
+    )
+    assert "Incidents at the provider" not in html(client, "/offers/elsewhere/")
+
+
+def test_bound_is_written_as_one_in_the_ranking(client):
+    offer = factories.offer("at-least")
+    factories.price(offer)
+    factories.sample(offer, 16_000, flags=["lower_bound"])
+    text = html(client, "/?metric=cmips_score")
+    assert "&gt; 16,000" in text
+    assert "not ranked" in text
+
+
 def test_published_score_without_a_count_of_machines_says_nothing(client):
     published("old", 100.0, "1")
     assert ">None<" not in html(client, "/offers/old/")

@@ -14,10 +14,12 @@ from backend.domain.parsing import (
     fio,
     iperf3,
     passmark,
+    stated,
     sysbench,
     yabs,
 )
 from backend.domain.parsing.texts import checked_text, why_not_kept
+from backend.domain.stats import ABORTED, LOWER_BOUND
 
 MAX_BYTES = 2**50
 MAX_NAME = 40
@@ -197,6 +199,16 @@ def _yabs(text: str, _known: Parameters) -> Imported:
     return Imported(made.samples, made.warnings, made.version)
 
 
+def _stated(text: str, _known: Parameters) -> Imported:
+    samples = tuple(stated.parse(text))
+    warnings = {
+        LOWER_BOUND: "a bound says that the true figure is larger: kept, and takes no rank",
+        ABORTED: "an aborted job has no time of its own: kept, and takes no rank",
+    }
+    seen = {flag for sample in samples for flag in sample.flags}
+    return Imported(samples, tuple(warnings[flag] for flag in warnings if flag in seen), "")
+
+
 Reader = Callable[[str, Parameters], Imported]
 _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "dd": (_dd, ("direction", "conditions", "file_bytes", "ram_bytes")),
@@ -208,5 +220,6 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "yabs": (_yabs, ()),
     "coremark": (_coremark, ()),
     "passmark": (_passmark, ()),
+    "stated": (_stated, ()),
 }
 TOOLS = tuple(_READERS)

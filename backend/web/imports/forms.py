@@ -21,6 +21,7 @@ TOOL_WORDS = {
     "yabs": "YABS (JSON)",
     "coremark": "CoreMark",
     "passmark": "PassMark (totals)",
+    "stated": "Times of jobs, and bounds (one a line)",
 }
 CONDITION_WORDS = {
     "": "not known",

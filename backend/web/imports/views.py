@@ -21,12 +21,13 @@ from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.importing import Imported, imported, takes
+from backend.domain.stats import UNFIT
 from backend.web.imports.forms import ArchiveForm, ImportForm
 from backend.web.shared import figures, lines
 from backend.web.shared.access import demand, may, readable
 
 MOST_OFFERS = 30
-UNRANKED = frozenset({"disturbed", "cached", "conditions_unknown"})
+UNRANKED = UNFIT | {"conditions_unknown"}
 MOST_KEPT = 2_000_000
 """Characters that go back into the page; a larger file is chosen again."""
 

@@ -10,6 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.common.rest.table import ColumnType
+from backend.domain.stats import LOWER_BOUND
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
@@ -137,7 +138,10 @@ class Cells:
             return unknown("score")
         low, high = row.score_ci95_low, row.score_ci95_high
         spread = self._spread(self.scale, low, high)
-        return self._explained(row, figures.figure(self.scale.shown(row.score)), spread)
+        shown = figures.figure(self.scale.shown(row.score))
+        if LOWER_BOUND in row.flags.split():
+            shown = f"> {shown}"
+        return self._explained(row, shown, spread)
 
     def render_price(self, row: RankingRow) -> SafeString:
         if row.price is None:

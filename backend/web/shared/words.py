@@ -28,6 +28,8 @@ FLAGS = {
     "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
     "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
     "cached": ("cached", "bad", "Memory may have stood in for the disk; not ranked."),
+    "lower_bound": ("at least", "warn", "A bound: the true figure is larger; not ranked."),
+    "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
     "burstable": ("burstable", "", "Full speed only while CPU credits last."),
     "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),

@@ -19,6 +19,7 @@ KNOWN = {
     "yabs": "yabs-synthetic",
     "coremark": "coremark-parallel-synthetic",
     "passmark": "passmark-summary-synthetic",
+    "stated": "stated-tar-nfs",
 }
 
 

@@ -113,6 +113,18 @@ def test_inventory_does_not_warn_when_every_slot_runs_at_its_speed():
     assert facts.warnings == ()
 
 
+def test_inventory_reads_the_cpus_of_a_published_server(recorded):
+    text = recorded("inventory-e5-2620-v4-published")
+    facts = inventory.parse(text)
+    assert facts.cpu_model == "Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz"
+    # 2 sockets × 8 cores × 2 threads
+    assert (facts.vcpu_count, facts.sockets, facts.threads_per_core) == (32, 2, 2)
+    assert facts.numa_node_count == 2
+    nodes = [line.split()[-1] for line in text.split("\n") if line.startswith("NUMA node")][1:]
+    assert nodes == ["0-7,16-23", "8-15,24-31"]
+    assert [inventory.cpu_list_count(node) for node in nodes] == [16, 16]
+
+
 def test_inventory_ignores_memory_slots_when_a_hypervisor_made_them_up():
     facts = inventory.parse(_framed(virtualization="kvm", dmidecode=MODULE))
     assert facts.dimms == ()
