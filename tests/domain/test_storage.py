@@ -10,6 +10,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.storage import (
     AGGREGATIONS,
     EFFICIENCIES,
+    GENERATIONS,
     LEVELS,
     PRESETS,
     Array,
@@ -19,6 +20,7 @@ from backend.domain.storage import (
     draid_allocation,
     efficiency_ratio,
     estimate,
+    ext4_available_bytes,
     raidz_allocation,
 )
 from backend.domain.storage.zfs import group_bytes, slop_bytes
@@ -29,7 +31,6 @@ KIB = 2**10
 GIB = 2**30
 TIB = 2**40
 DISK = ArrayDisk(4 * TB, 160 * MB, 160 * MB, 100, 100)
-OLD_ZFS = PoolRules(max_metaslab_shift=63, slop_shift=6, max_slop_bytes=2**63)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,39 @@ def test_pool_of_24_disks_offers_what_zfs_reported(ashift, tib):
     # 24 × 4,000,787,030,016 B in RAIDZ3: 174 metaslabs of 512 GiB = 95,657,…; ashift 12 keeps
     # 409/512 of it (128 of 160 KiB), ashift 9 442/512 (128 of 148 KiB); 1/64 was reserved in 2013
     array = Array("raidz3", 24, replace(DISK, bytes=4_000_787_030_016), ashift=ashift)
-    reported = estimate(array, rules=OLD_ZFS).capacity.reported_bytes
+    reported = estimate(array, rules=GENERATIONS["2013"].rules).capacity.reported_bytes
     assert round(reported / TIB, 1) == tib
+
+
+@pytest.mark.parametrize(
+    ("disks", "data_disks", "disk_tb", "tib"),
+    [
+        # 57 × 10 TB in metaslabs of 4 TiB = 516 TiB; 431/512 of it (128 of 152 KiB), less 1/32
+        (58, 16, 10, 421),
+        (56, 8, 10, 352),  # 55 × 10 TB: 500 TiB · 372/512 (128 of 176 KiB) · 31/32
+        (58, 16, 14, 590),  # 57 × 14 TB: 724 TiB
+    ],
+)
+def test_draid_of_2019_offers_what_zfs_reported(disks, data_disks, disk_tb, tib):
+    array = Array(
+        "draid3", disks, replace(DISK, bytes=disk_tb * TB), spares=1, data_disks=data_disks
+    )
+    reported = estimate(array, rules=GENERATIONS["2019"].rules).capacity.reported_bytes
+    assert round(reported / TIB) == tib
+    # Since 2.1 a pool of this size keeps 128 GiB instead of a 32nd.
+    assert estimate(array).capacity.reported_bytes > 1.03 * reported
+
+
+def test_ext4_leaves_what_df_reported_of_a_volume():
+    # 54,854 GiB = 58.9 TB = 53.57 TiB; 256 B for each 64 KiB and 5 % for root: 50.7, df says 51
+    volume = 54_854 * GIB
+    assert (round(volume / TB, 1), round(volume / TIB)) == (58.9, 54)
+    assert round(ext4_available_bytes(volume) / TIB) == 51
+
+
+@pytest.mark.parametrize(("size", "inode_share"), [(TIB, 64), (4 * TIB, 128), (16 * TIB, 256)])
+def test_ext4_has_fewer_inodes_on_larger_volumes(size, inode_share):
+    assert ext4_available_bytes(size) == size - size // inode_share - size // 20
 
 
 def test_pool_of_one_disk_has_the_size_zfs_reported():
@@ -263,7 +295,12 @@ def test_presets_carry_the_printed_speeds():
     speeds = {name: preset.bytes_per_s / MB for name, preset in PRESETS.items()}
     assert (speeds["sata"], speeds["ssd"], speeds["raid5_ssd"]) == (50, 550, 900)
     assert (speeds["gigabit"], speeds["gigabit_usable"]) == (125, 100)
-    assert [speeds[f"{n}_gigabit"] for n in (10, 25, 40, 100)] == [1250, 3125, 5000, 12500]
+    assert [speeds[f"{n}_gigabit"] for n in (10, 20, 25, 40, 100)] == [
+        1250, 2500, 3125, 5000, 12500,
+    ]  # fmt: skip
+    assert (speeds["nvme"], speeds["sas_15k"]) == (6400, 2 * speeds["sata"])
+    # 45,000 writes of 4 KiB
+    assert (PRESETS["log_ssd"].write_iops, speeds["log_ssd"]) == (45_000, 184.32)
     assert all(preset.source and preset.kind in ("disk", "link") for preset in PRESETS.values())
     assert round(EFFICIENCIES["gigabit"].ratio, 9) == 0.8
     assert round(EFFICIENCIES["shared_10_gigabit"].ratio, 9) == 0.6

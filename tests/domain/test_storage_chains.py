@@ -4,7 +4,7 @@ import pytest
 
 from backend.domain.contention import Flow
 from backend.domain.errors import InvalidValue
-from backend.domain.storage import Memory, Segment, chain_shares, population
+from backend.domain.storage import Memory, Segment, chain_shares, population, slowdowns
 
 MB = 10**6
 GIGABIT = 125 * MB
@@ -89,6 +89,24 @@ def test_modules_are_uneven_when_some_channels_have_more(modules, is_uneven):
     found = population(Memory(1, modules, 4, 3200))
     assert found.is_uneven is is_uneven
     assert found.peak_bytes_per_s == min(modules, 4) * 25_600_000_000
+
+
+def test_one_module_per_socket_doubles_the_time_of_a_rebuild():
+    # two modules on one socket, then one on each of two: 2 × 17.064 GB/s and 17.064 GB/s a socket
+    before, after = population(Memory(1, 2, 4, 2400, 2133)), population(Memory(2, 1, 4, 2400, 2133))
+    assert before.socket_bytes_per_s == 2 * after.socket_bytes_per_s == 34_128_000_000
+    assert before.peak_bytes_per_s == after.peak_bytes_per_s
+    # as populated with one module: with two of them half the time, with three a third
+    assert slowdowns(Memory(2, 1, 4, 2400, 2133)) == pytest.approx(
+        {1: 1, 2: 1 / 2, 3: 1 / 3, 4: 1 / 4}
+    )
+    assert slowdowns(Memory(1, 4, 2, 3200))[1] == 2
+
+
+def test_desktop_with_two_channels_of_ddr4_3200():
+    # PC4-25600: 3,200 MT/s × 8 B = 25.6 GB/s a channel
+    assert population(Memory(1, 1, 2, 3200)).peak_bytes_per_s == 25_600_000_000
+    assert population(Memory(1, 2, 2, 3200)).peak_bytes_per_s == 51_200_000_000
 
 
 def test_memory_above_its_rating_loses_nothing():

@@ -194,6 +194,33 @@ def test_bytes_of_an_array_are_listed_and_drawn(client: Client) -> None:
     assert [sum(stack) for stack in stacks] == pytest.approx([24] * len(drawn["x"]["values"]))  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("generation", "reported"),
+    [("2013", "68.41"), ("2019", "67.33"), ("current", "69.61"), ("", "69.61")],
+)
+def test_zfs_keeps_what_its_versions_kept(client: Client, generation: str, reported: str) -> None:
+    html = page(client, level="raidz3", disks=24, size=4, read=160, zfs=generation)
+    space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
+    assert space["Reported by zfs list"].endswith(f" = {reported} TiB")
+    rows = {row[0]: row[1] for row in table(html, "The same disks at other levels")}
+    assert rows["RAIDZ3"] == space["Usable"].split(" = ")[0]
+
+
+def test_array_lists_what_a_file_system_leaves(client: Client) -> None:
+    html = page(client, level="raid0", disks=1, size="58.9", read=100)
+    # 58.9 TB less 1/256 and 1/20 = 55.725 TB
+    assert table(html, "Where the bytes go")[-1] == [
+        "Left by ext4 on all of it", "55.7 TB = 50.68 TiB",
+    ]  # fmt: skip
+
+
+def test_kind_of_disk_states_its_writes(client: Client) -> None:
+    html = page(client, level="raid10", disks=2, size=1, disk="log_ssd")
+    assert "an unknown number of reads and 45,000 writes a second." in html
+    assert "9.000 writes" in page(client, level="raid10", disks=2, size=1, disk="log_ssd",
+                                  write_iops=9)  # fmt: skip
+
+
 def test_link_of_a_level_keeps_everything_else(client: Client) -> None:
     html = page(client, level="raid5", disks=8, size=4, read=100, sockets=1, modules=3, channels=2,
                 rated=3200)  # fmt: skip
@@ -217,6 +244,7 @@ def test_link_of_a_level_keeps_everything_else(client: Client) -> None:
         ({"ashift": "8"}, "ashift", "8 is not one of the available choices"),
         ({"spares": "20"}, "spares", "20 is not a whole number from 0 to 7"),
         ({"full": "101"}, "full", "100 is the most."),
+        ({"zfs": "1999"}, "zfs", "1999 is not one of the available choices"),
     ],
 )
 def test_fault_of_an_array_stands_at_its_field(
@@ -248,6 +276,14 @@ def test_memory_shows_what_is_lost(
     html = page(client, sockets=2, rated=3200, **params)
     assert re.findall(r'<p class="notice warn">(.*?)</p>', html) == warnings
     assert ("nothing is lost" in html) is (not warnings or "Some" in warnings[0])
+
+
+def test_memory_lists_the_time_with_other_numbers_of_modules(client: Client) -> None:
+    # 2,133 MT/s × 8 B = 17.064 GB/s a channel
+    assert table(page(client), "Other numbers of modules") == [
+        ["1", "17.1 GB/s", "1.000"], ["2", "34.1 GB/s", "0.5000"],
+        ["3", "51.2 GB/s", "0.3333"], ["4", "68.3 GB/s", "0.2500"],
+    ]  # fmt: skip
 
 
 def test_memory_without_its_numbers_is_a_fault(client: Client) -> None:
@@ -283,6 +319,14 @@ def test_forms_carry_what_the_others_were_sent_with(client: Client) -> None:
         {("link", "a"), ("speed", "5"), ("flow", "<x>"), ("sockets", "1")},
         {("link", "a"), ("speed", "5"), ("flow", "<x>")},
     ]
+
+
+def test_page_lists_what_others_have_seen(client: Client) -> None:
+    html = page(client)
+    jobs = {row[0]: row[1:3] for row in table(html, "Time of a job")}
+    assert jobs["Kernel unpacked over NFS, no log device"] == ["203 s", "not stated"]
+    assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
+    assert table(html, "On servers")[0][1:3] == ["168 errors", "2019"]
 
 
 def test_names_are_escaped(client: Client) -> None:

@@ -10,7 +10,7 @@ from backend.domain.storage.arrays import (
     estimate,
 )
 from backend.domain.storage.chains import Chain, Segment, chain_shares
-from backend.domain.storage.memory import Memory, Population, population
+from backend.domain.storage.memory import Memory, Population, population, slowdowns
 from backend.domain.storage.presets import (
     AGGREGATIONS,
     EFFICIENCIES,
@@ -23,15 +23,21 @@ from backend.domain.storage.presets import (
     efficiency_ratio,
 )
 from backend.domain.storage.zfs import (
+    CURRENT,
+    GENERATIONS,
     Allocation,
+    Generation,
     PoolRules,
     draid_allocation,
+    ext4_available_bytes,
     raidz_allocation,
 )
 
 __all__ = [
     "AGGREGATIONS",
+    "CURRENT",
     "EFFICIENCIES",
+    "GENERATIONS",
     "LEVELS",
     "PRESETS",
     "Aggregate",
@@ -43,6 +49,7 @@ __all__ = [
     "Chain",
     "Efficiency",
     "Estimate",
+    "Generation",
     "Memory",
     "PoolRules",
     "Population",
@@ -54,6 +61,8 @@ __all__ = [
     "draid_allocation",
     "efficiency_ratio",
     "estimate",
+    "ext4_available_bytes",
     "population",
     "raidz_allocation",
+    "slowdowns",
 ]

@@ -4,7 +4,8 @@ A channel carries 64 bits of data at each transfer, whatever number of modules i
 JESD79-4 and JESD79-5: data width of a module). Figures are peaks; a CPU reaches a part of them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from backend.domain.errors import InvalidValue
 
@@ -36,6 +37,8 @@ class Population:
     used_channels_per_socket: int
     peak_bytes_per_s: int
     possible_bytes_per_s: int
+    socket_bytes_per_s: int
+    """Peak of one socket: what work that runs on one of them can have."""
     is_uneven: bool
     """Whether some channels have more modules than others: a part of memory is then slower."""
 
@@ -60,9 +63,23 @@ def population(memory: Memory) -> Population:
     return Population(
         used_channels_per_socket=used,
         peak_bytes_per_s=used * speed * each,
+        socket_bytes_per_s=used * speed * each // memory.sockets,
         possible_bytes_per_s=memory.channels_per_socket * max(speed, memory.rated_mt_per_s) * each,
         is_uneven=memory.modules_per_socket % used != 0,
     )
+
+
+def slowdowns(memory: Memory) -> Mapping[int, float]:
+    """By modules of a socket, up to one on each channel: time of work that memory limits, over its
+    time as the memory is populated. Rebuilding a wide array on one socket is such work.
+
+    Raises InvalidValue with the field as a JSON pointer.
+    """
+    stated = population(memory).socket_bytes_per_s
+    return {
+        modules: stated / population(replace(memory, modules_per_socket=modules)).socket_bytes_per_s
+        for modules in range(1, memory.channels_per_socket + 1)
+    }
 
 
 def _check(pointer: str, value: int, most: int) -> None:

@@ -23,6 +23,11 @@ MULTIPATH = "Improving iSCSI native multipathing round robin performance (2013)"
 LINE_RATE = "line rate: bits per second / 8"
 
 
+NEWS = "News from the blog (2020): the maker's figure"
+LOG_DEVICE_WRITES = 45_000
+LOG_DEVICES = "tests of storage servers at a hosting company: the maker's writes a second; of 4 KiB, we assume"
+
+
 @dataclass(frozen=True)
 class Preset:
     """A disk's or a link's speed. `kind` is disk or link."""
@@ -31,6 +36,8 @@ class Preset:
     kind: str
     bytes_per_s: float
     source: str
+    write_iops: float | None = None
+    """Random writes a second of a disk, where its source states them."""
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
@@ -39,6 +46,14 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "hdd_4tb": Preset("4 TB disk, 7,200 rpm", "disk", 160 * MB, SIXTEEN),
         "hdd_14tb_outer": Preset("14 TB disk, outermost tracks", "disk", 265 * MB, REBUILDS),
         "hdd_14tb_inner": Preset("14 TB disk, innermost tracks", "disk", 145 * MB, REBUILDS),
+        "sas_15k": Preset(
+            "SAS disk, 15,000 rpm, at most", "disk", 100 * MB, f"{NAS}: nearly twice a SATA disk",
+        ),
+        "nvme": Preset("NVMe SSD, PCIe 4.0 × 4, reading", "disk", 6_400 * MB, NEWS),
+        "log_ssd": Preset(
+            "SSD as log device, small writes", "disk", LOG_DEVICE_WRITES * 4 * 2**10, LOG_DEVICES,
+            LOG_DEVICE_WRITES,
+        ),
         "ssd": Preset("SATA SSD", "disk", 550 * MB, NAS),
         "raid5_ssd": Preset("RAID 5 of SSDs behind a controller", "disk", 900 * MB, NAS),
         "sas_controller": Preset("SAS-3 controller, peak", "link", 6_000 * MB, REBUILDS),
@@ -46,11 +61,12 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "gigabit_usable": Preset("Gigabit Ethernet, usable", "link", 100 * MB, NAS),
         "2_5_gigabit": Preset("2.5 Gb Ethernet", "link", 2.5 * GIGABIT, LINE_RATE),
         "10_gigabit": Preset("10 Gb Ethernet", "link", 10 * GIGABIT, LINE_RATE),
+        "20_gigabit": Preset("20 Gb fibre", "link", 20 * GIGABIT, LINE_RATE),
         "25_gigabit": Preset("25 Gb Ethernet", "link", 25 * GIGABIT, LINE_RATE),
         "40_gigabit": Preset("40 Gb Ethernet", "link", 40 * GIGABIT, LINE_RATE),
         "100_gigabit": Preset("100 Gb Ethernet", "link", 100 * GIGABIT, LINE_RATE),
     }
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ does not fill a metaslab, space is converted at the rate of 128 KiB records with
 partition tables, the log embedded in a pool (it is taken out of the slop) and metadata.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 LABEL_BYTES = 4 * 2**20 + 2**19
 """Four labels and the boot block: 4 MiB before and 512 KiB behind the data of every disk."""
@@ -21,6 +23,8 @@ UNIT_BYTES = 512
 METASLAB_SHIFT = 29
 MIN_METASLABS = 16
 USUAL_METASLABS = 200
+EXT4_INODE_BYTES = 256
+EXT4_BIG_BYTES = 4 * 2**40
 MIN_SLOP_BYTES = 128 * 2**20
 
 
@@ -49,6 +53,35 @@ class PoolRules:
     max_metaslab_shift: int = 34
     slop_shift: int = 5
     max_slop_bytes: int = 128 * 2**30
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Versions of ZFS that take space by the same rules."""
+
+    label: str
+    rules: PoolRules
+
+
+# Metaslabs were a two-hundredth of a group, however large, until 0.8 made 16 GiB the most. Below 200
+# of 512 MiB the older versions made smaller ones: less than one of 512 MiB a group, not counted here.
+_NO_LIMIT = 63
+GENERATIONS: Mapping[str, Generation] = MappingProxyType(
+    {
+        "current": Generation(
+            "current, OpenZFS since 2.1: 1/32 kept, at most 128 GiB", PoolRules()
+        ),
+        "2019": Generation(
+            "2019, ZFS on Linux 0.7 and dRAID before its release: 1/32 kept",
+            PoolRules(max_metaslab_shift=_NO_LIMIT, max_slop_bytes=2**_NO_LIMIT),
+        ),
+        "2013": Generation(
+            "2013: 1/64 kept",
+            PoolRules(_NO_LIMIT, slop_shift=6, max_slop_bytes=2**_NO_LIMIT),
+        ),
+    }
+)
+CURRENT = "current"
 
 
 def raidz_allocation(record_bytes: int, disks: int, parity: int, ashift: int) -> Allocation:
@@ -95,6 +128,21 @@ def slop_bytes(converted: int, rules: PoolRules) -> int:
     """What a pool of this converted size keeps back."""
     slop = min(converted >> rules.slop_shift, rules.max_slop_bytes)
     return max(slop, min(converted >> 1, MIN_SLOP_BYTES))
+
+
+def ext4_available_bytes(volume_bytes: int) -> int:
+    """What ext4 with the defaults of mke2fs leaves of a volume to users.
+
+    An inode of 256 bytes for each 16 KiB (32 KiB from 4 TiB on, 64 KiB from 16 TiB on) and 5 % kept
+    for root. Source: mke2fs.conf and man 8 mke2fs; bitmaps, journal (at most 1 GiB) and group
+    descriptors are not counted.
+    """
+    ratio = 16 * 2**10
+    if volume_bytes >= EXT4_BIG_BYTES:
+        ratio *= 2
+    if volume_bytes >= 4 * EXT4_BIG_BYTES:
+        ratio *= 2
+    return volume_bytes - volume_bytes * EXT4_INODE_BYTES // ratio - volume_bytes // 20
 
 
 def _units(amount: int, unit: int) -> int:

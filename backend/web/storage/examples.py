@@ -49,6 +49,20 @@ EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
             },
         ),
         (
+            "24 disks of 4 TB in 2013",
+            {
+                "level": ["raidz3"], "disks": ["24"], "size": ["4"], "disk": ["hdd_4tb"],
+                "zfs": ["2013"], "seen_read": ["2494"], "seen_write": ["1577"],
+            },
+        ),
+        (
+            "58 disks of 10 TB as dRAID in 2019",
+            {
+                "level": ["draid3"], "disks": ["58"], "spares": ["1"], "data": ["16"],
+                "size": ["10"], "disk": ["hdd_14tb_outer"], "full": ["75"], "zfs": ["2019"],
+            },
+        ),
+        (
             "dRAID2 with two spares",
             {
                 "level": ["draid2"], "disks": ["24"], "spares": ["2"], "data": ["9"],
@@ -63,6 +77,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
                 "sockets": ["2"], "modules": ["1"], "channels": ["4"], "rated": ["2400"],
                 "runs_at": ["2133"],
             },
+        ),
+        (
+            "64 GB of DDR4-3200 on a desktop",
+            {"sockets": ["1"], "modules": ["2"], "channels": ["2"], "rated": ["3200"]},
         ),
         (
             "a module on each channel",

@@ -6,7 +6,18 @@ from typing import Any
 from django import forms
 
 from backend.domain.errors import InvalidValue
-from backend.domain.storage import LEVELS, PRESETS, Array, ArrayDisk, Estimate, Memory, Population
+from backend.domain.storage import (
+    CURRENT,
+    GENERATIONS,
+    LEVELS,
+    PRESETS,
+    Array,
+    ArrayDisk,
+    Estimate,
+    Memory,
+    PoolRules,
+    Population,
+)
 from backend.domain.storage.arrays import ASHIFTS, MAX_DISKS, estimate
 from backend.domain.storage.memory import (
     MAX_CHANNELS,
@@ -60,6 +71,12 @@ class ArrayForm(WriteForm):
         choices=[(str(one), f"{one}: sectors of {2**one:,} bytes") for one in ASHIFTS],
         help_text="RAIDZ and dRAID.",
     )
+    zfs = forms.ChoiceField(
+        label="ZFS",
+        required=False,
+        choices=[(key, one.label) for key, one in GENERATIONS.items()],
+        help_text="RAIDZ and dRAID: what it keeps for itself.",
+    )
     full = number("Filled, %", 0, 100, "When a disk fails.", placeholder="100")
     seen_read = number("Measured reading, MB/s", 0, MOST_MB_PER_S, "The whole array.")
     seen_write = number("Measured writing, MB/s", 0, MOST_MB_PER_S, "The whole array.")
@@ -77,7 +94,11 @@ class ArrayForm(WriteForm):
     }
 
     def __init__(self, given: Given) -> None:
-        defaults = {"record": str(DEFAULT_RECORD_KIB), "ashift": str(DEFAULT_ASHIFT)}
+        defaults = {
+            "record": str(DEFAULT_RECORD_KIB),
+            "ashift": str(DEFAULT_ASHIFT),
+            "zfs": CURRENT,
+        }
         super().__init__({**defaults, **first(given, list(self.base_fields))})
         self.fields["disk"].choices = speeds("disk", "its own speed")  # type: ignore[attr-defined]
 
@@ -97,7 +118,7 @@ class ArrayForm(WriteForm):
             return None
         array = self._array()
         try:
-            return array, estimate(array, used_ratio=self.used_ratio)
+            return array, estimate(array, used_ratio=self.used_ratio, rules=self.rules)
         except InvalidValue as error:
             self.refuse(error)
             return None
@@ -107,6 +128,11 @@ class ArrayForm(WriteForm):
         """How full the array is when a disk fails."""
         full = self.cleaned_data["full"]
         return 1.0 if full is None else float(full / 100)
+
+    @property
+    def rules(self) -> PoolRules:
+        """How the versions of ZFS that are asked for take space."""
+        return GENERATIONS[self.cleaned_data["zfs"] or CURRENT].rules
 
     def measured(self, name: str) -> float | None:
         """Bytes per second that were measured."""
@@ -118,12 +144,15 @@ class ArrayForm(WriteForm):
         read = _scaled(given["read"], MB)
         read = kind.bytes_per_s if read is None and kind else read or 0.0
         write = _scaled(given["write"], MB)
+        write_iops = _scaled(given["write_iops"], 1)
+        if write_iops is None and kind:
+            write_iops = kind.write_iops
         disk = ArrayDisk(
             bytes=int(given["size"] * TB),
             read_bytes_per_s=read,
             write_bytes_per_s=read if write is None else write,
             read_iops=_scaled(given["read_iops"], 1),
-            write_iops=_scaled(given["write_iops"], 1),
+            write_iops=write_iops,
         )
         return Array(
             level=given["level"],

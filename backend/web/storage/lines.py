@@ -14,9 +14,12 @@ from backend.domain.storage import (
     Chain,
     Estimate,
     Memory,
+    PoolRules,
     Population,
     efficiency_ratio,
     estimate,
+    ext4_available_bytes,
+    slowdowns,
 )
 from backend.web.shared import figures
 
@@ -144,23 +147,27 @@ class LevelShown:
         return LEVELS[self.key].family in ("raidz", "draid")
 
 
-def level_lines(array: Array, used_ratio: float, url_of: Callable[..., str]) -> list[LevelShown]:
+def level_lines(
+    array: Array, used_ratio: float, rules: PoolRules, url_of: Callable[..., str]
+) -> list[LevelShown]:
     """The same disks at every level; a level that is one group is one, however many are asked."""
     lines = []
     for key, level in LEVELS.items():
-        estimate, reason, groups = _at_level(array, key, used_ratio)
+        estimate, reason, groups = _at_level(array, key, used_ratio, rules)
         url = url_of(level=key, groups=str(groups))
         lines.append(LevelShown(key, level.label, estimate, reason, url))
     return lines
 
 
-def _at_level(array: Array, key: str, used_ratio: float) -> tuple[Estimate | None, str, int]:
+def _at_level(
+    array: Array, key: str, used_ratio: float, rules: PoolRules
+) -> tuple[Estimate | None, str, int]:
     other = replace(array, level=key)
     try:
-        return estimate(other, used_ratio=used_ratio), "", other.groups
+        return estimate(other, used_ratio=used_ratio, rules=rules), "", other.groups
     except InvalidValue as error:
         if error.field == "/groups":
-            return _at_level(replace(array, groups=1), key, used_ratio)
+            return _at_level(replace(array, groups=1), key, used_ratio, rules)
         return None, error.detail, other.groups
 
 
@@ -211,6 +218,7 @@ def space_lines(estimate: Estimate) -> list[tuple[str, int, str]]:
     ]
     if space.reported_bytes is not None:
         parts.append(("Reported by zfs list", space.reported_bytes))
+    parts.append(("Left by ext4 on all of it", ext4_available_bytes(space.usable_bytes)))
     return [
         (label, count, f"{figures.size(count)} = {figures.figure(count / TIB)} TiB")
         for label, count in parts
@@ -238,6 +246,25 @@ def seen_sources() -> list[Measured]:
 
 
 # --- memory -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModulesShown:
+    """A socket with so many modules, one on each channel."""
+
+    modules: int
+    peak: str
+    """Of one socket."""
+    time_ratio: float
+    """Time of work that memory limits, over its time as the memory is stated."""
+
+
+def module_lines(memory: Memory, population: Population) -> list[ModulesShown]:
+    """What more or fewer modules would do, for one socket and one module on each channel."""
+    return [
+        ModulesShown(modules, figures.size(round(population.socket_bytes_per_s / ratio)), ratio)
+        for modules, ratio in slowdowns(memory).items()
+    ]
 
 
 def memory_warnings(memory: Memory, population: Population) -> list[str]:

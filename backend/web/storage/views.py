@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.domain.facts import JOBS, SERVERS
 from backend.web.shared import state
 from backend.web.shared.access import readable
 from backend.web.storage.examples import EXAMPLES, Params
@@ -20,6 +21,7 @@ from backend.web.storage.lines import (
     link_lines,
     measured_lines,
     memory_warnings,
+    module_lines,
     seen_sources,
     space_lines,
     speed_sources,
@@ -56,6 +58,8 @@ def storage_page(request: HttpRequest) -> HttpResponse:
         "memory": {**_memory(stated["memory"]), **_around("memory", own, request.path)},
         "speeds": speed_sources(),
         "seen": seen_sources(),
+        "jobs": JOBS,
+        "servers": SERVERS,
     }
     return render(request, "storage/page.html", context)
 
@@ -112,7 +116,7 @@ def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any
         changed = {**others, **given, **{name: [value] for name, value in changes.items()}}
         return _address(path, changed, "arrays")
 
-    levels = level_lines(array, form.used_ratio, url_of)
+    levels = level_lines(array, form.used_ratio, form.rules, url_of)
     return {
         "form": form,
         "array": array,
@@ -133,4 +137,10 @@ def _memory(given: Given) -> dict[str, Any]:
     if solved is None:
         return {"form": form}
     memory, population = solved
-    return {"form": form, "population": population, "warnings": memory_warnings(memory, population)}
+    return {
+        "form": form,
+        "memory": memory,
+        "population": population,
+        "warnings": memory_warnings(memory, population),
+        "modules": module_lines(memory, population),
+    }
