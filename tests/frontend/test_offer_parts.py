@@ -163,3 +163,23 @@ def test_metrics_pages_keep_to_their_queries(client, measured, django_assert_max
     for path in ("/metrics/", "/metrics/cmips_score/"):
         with django_assert_max_num_queries(12):
             html(client, path)
+
+
+def test_metric_page_says_when_its_spread_is_assumed(client, measured):
+    text = html(client, "/metrics/cmips_score/")
+    assert "the 5.0 % between machines is an assumption" in text
+
+
+def test_metric_page_compares_its_spread_with_published_ones(client):
+    of = factories.offer("typed", vcpu_kind="dedicated")
+    factories.sample(
+        of,
+        1000.0,
+        metric="coremark_score",
+        variant="standard",
+        source="published",
+        published_sd_ratio=0.05,
+    )
+    part = html(client, "/metrics/coremark_score/").split('id="calibration"')[1]
+    assert ">95.0 %<" in part
+    assert ">83.4 %<" in part

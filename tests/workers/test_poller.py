@@ -197,8 +197,9 @@ def test_progress_never_goes_back_and_ends_the_silence(queued):
 
 @pytest.fixture
 def running(ssh_host):
-    """A run whose runner was started and is not followed yet; the runner takes a few seconds."""
-    run = tiny_run(ssh_host, repeats=4)
+    """A run whose runner was started and is not followed yet. It takes longer than any test here
+    looks at it, on a machine of any speed."""
+    run = tiny_run(ssh_host, repeats=20)
     Pump().steps(wait_s=0)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
@@ -208,6 +209,12 @@ def running(ssh_host):
 def followed_until(run, count):
     while not run.evidence.filter(n=count).exists():
         poller.follow(lambda claim: None, window_s=0.5)
+
+
+def end(run):
+    """Leave nothing running on the host."""
+    run_cancel(run=run, actor="tester")
+    assert driven(run).state == RunState.CANCELLED
 
 
 def test_rebooted_host_ends_the_run_and_keeps_what_was_measured_before(running):
@@ -244,9 +251,9 @@ def test_progress_and_last_lines_are_written_while_it_runs(running):
     assert 0 < running.progress_ratio < 1
     assert running.probe == "cmips"
     assert running.live["state"] == "running"
-    assert running.live["steps"] == 9  # the inventory and four rounds of two
+    assert running.live["steps"] == 41  # the inventory and twenty rounds of two
     assert '"probe":"cmips"' in running.live["last_lines"][-1]
-    driven(running)
+    end(running)
 
 
 def test_window_that_closes_leaves_the_step_due_and_asks_for_a_poller(running):
@@ -255,7 +262,7 @@ def test_window_that_closes_leaves_the_step_due_and_asks_for_a_poller(running):
     assert asked == [None]
     step = running.steps.get(state=RunState.RUNNING)
     assert (step.lease_until, step.attempt) == (None, 0)
-    driven(running)
+    end(running)
 
 
 def test_second_poller_leaves_new_runs_to_the_first(running):
@@ -269,7 +276,7 @@ def test_second_poller_leaves_new_runs_to_the_first(running):
     running.steps.filter(state=RunState.RUNNING).update(next_due_at=overdue)
     assert poller.follow(lambda claim: None, window_s=0.3) == 1
     other.delete()
-    driven(running)
+    end(running)
 
 
 def test_defect_of_ours_in_a_reading_ends_the_run_as_a_bug(running, monkeypatch, sshd):
@@ -298,7 +305,7 @@ def test_poller_that_lost_its_lease_writes_nothing_more(running, monkeypatch):
     monkeypatch.undo()
     step = running.steps.get(state=RunState.RUNNING)
     release(Claim(step.pk, 99))
-    driven(running)
+    end(running)
 
 
 def test_connection_outlives_its_window(running, monkeypatch):
@@ -313,7 +320,7 @@ def test_connection_outlives_its_window(running, monkeypatch):
     for _ in range(3):
         assert poller.follow(lambda claim: None, window_s=0.3) == 1
     assert len(connects) == 1
-    driven(running)
+    end(running)
 
 
 def test_run_that_cannot_be_written_does_not_hold_up_the_others(queued, monkeypatch):
@@ -360,4 +367,4 @@ def test_run_that_cannot_be_followed_does_not_hold_up_the_others(running, monkey
     running.refresh_from_db()
     assert running.live["state"] == "running"
     Step.objects.filter(pk=step.pk).delete()
-    driven(running)
+    end(running)

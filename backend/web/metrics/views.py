@@ -4,6 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.rankings.selectors.coverage import coverage, scored_counts
@@ -41,5 +42,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         "lacking_count": len(covered.lacking),
         "lacking": [(row, charts.row_label(row)) for row in covered.lacking[:LACKING_SHOWN]],
         "more_count": len(covered.lacking) - LACKING_SHOWN,
+        "published_spreads": published_spreads(chosen),
+        "measured_spreads": measured_spreads(chosen),
     }
     return render(request, "metrics/page.html", context)

@@ -1,0 +1,117 @@
+"""How well the stated spread of a metric fits what was published and what was measured."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from statistics import median
+from typing import Any
+
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.models import Sample, Source
+from backend.benchmarks.selectors.samples import samples_visible
+from backend.domain import calibration, stats
+from backend.domain.calibration import Expected, LeftOut
+from backend.domain.metrics import Metric, between_instance_cv
+
+
+@dataclass(frozen=True)
+class PublishedSpread:
+    """Machine types of one provider whose spread over many machines is published."""
+
+    provider: str
+    """Slug."""
+    vcpu_kind: str
+    """Empty where it is not stated."""
+    stated_cv: float
+    median_cv: float
+    largest_cv: float
+    expected: Expected
+
+
+@dataclass(frozen=True)
+class MeasuredSpread:
+    """Offers of one kind of vCPU of which several machines were measured here."""
+
+    vcpu_kind: str
+    stated_cv: float
+    left_out: LeftOut
+
+
+def published_spreads(metric: Metric) -> list[PublishedSpread]:
+    """By provider and kind of vCPU. One type counts once, in however many regions it is sold."""
+    rows = (
+        Sample.objects.filter(
+            metric=metric.key,
+            variant__in=metric.ranking_variants,
+            source=Source.PUBLISHED,
+            excluded_reason="",
+        )
+        .order_by()
+        .values_list(
+            "offer__provider__slug", "offer__vcpu_kind", "offer__name", "published_sd_ratio"
+        )
+        .distinct()
+    )
+    spreads: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for provider, vcpu_kind, _, ratio in rows:
+        if ratio:  # not every source states a spread
+            spreads[provider, vcpu_kind].append(ratio)
+    lines = []
+    for (provider, vcpu_kind), ratios in sorted(spreads.items()):
+        stated_cv = between_instance_cv(metric, vcpu_kind or None)
+        shares = calibration.expected(ratios, stated_cv)
+        lines.append(
+            PublishedSpread(provider, vcpu_kind, stated_cv, median(ratios), max(ratios), shares)
+        )
+    return lines
+
+
+def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
+    """By kind of vCPU, of the offers with at least two machines that were measured alike."""
+    samples = (
+        samples_visible(default_workspace())
+        .filter(
+            metric=metric.key,
+            variant=metric.canonical_variant,
+            source=Source.MEASURED,
+            host__isnull=False,
+            value__gt=0,
+        )
+        .order_by("offer_id", "method_version")
+        .values(
+            "offer_id",
+            "offer__vcpu_kind",
+            "method_version",
+            "host_id",
+            "value",
+            "flags",
+            "excluded_reason",
+        )
+    )
+    offers: dict[str, list[Mapping[str, Sequence[float]]]] = defaultdict(list)
+    for _, group in groupby(samples, itemgetter("offer_id", "method_version")):
+        alike = list(group)
+        machines = _machines(alike)
+        if len(machines) > 1:
+            offers[alike[0]["offer__vcpu_kind"]].append(machines)
+    lines = []
+    for vcpu_kind, of in sorted(offers.items()):
+        stated_cv = between_instance_cv(metric, vcpu_kind or None)
+        counted = calibration.left_out(
+            of,
+            between_instance_cv=stated_cv,
+            target_half_width_ratio=metric.target_half_width_ratio,
+        )
+        lines.append(MeasuredSpread(vcpu_kind, stated_cv, counted))
+    return lines
+
+
+def _machines(samples: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Values by machine; a machine whose every repeat was disturbed says nothing here."""
+    machines: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        if not sample["excluded_reason"] and stats.UNFIT.isdisjoint(sample["flags"]):
+            machines[str(sample["host_id"])].append(sample["value"])
+    return dict(machines)
