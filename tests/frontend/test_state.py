@@ -1,6 +1,9 @@
 """The URL is the state: links change one thing and keep the rest."""
 
-from backend.web.shared import state
+import pytest
+
+from backend.rankings.selectors.parsing import parsed_query
+from backend.web.shared import columns, state
 
 
 def test_cleaned_drops_empties_and_defaults_and_joins_lists():
@@ -138,3 +141,53 @@ def test_cost_of_a_purchase_has_no_period():
 
 def test_known_leaves_out_what_the_ranking_only_warns_of():
     assert state.known({"foo": ["1"], "vcpu!": ["2"], "q": ["x"]}) == {"vcpu!": ["2"], "q": ["x"]}
+
+
+def test_last_of_a_repeated_value_counts_as_in_the_ranking():
+    given = {
+        "currency": ["EUR", "usd"],
+        "period": ["month", "year"],
+        "price__lte": ["300", "5"],
+        "vcpu": ["4", "8"],
+        "q": ["a", " "],
+    }
+    query, _ = parsed_query(given, currencies=frozenset({"USD", "EUR"}))
+    params = state.cleaned(given)
+    assert params == {"period": ["year"], "price__lte": ["5"], "vcpu": ["4", "8"], "q": ["a"]}
+    assert state.cost(params) == f"{query.currency}/{query.period}" == "USD/year"
+    assert [one.values for one in query.filters] == [(5,), (4, 8)]
+
+
+@pytest.mark.parametrize(
+    ("given", "params"),
+    [
+        ({"basis": ["machine,egress", "disk,egress"]}, {"basis": ["egress,disk"]}),
+        ({"sort": ["-value_per_cost"], "cols": [",".join(columns.STANDARD)]}, {}),
+        ({"sort": ["price", "-score, price,score"]}, {"sort": ["-score,price"]}),
+        ({"weights": ["cmips_score:2", "coremark_score"]},
+         {"weights": ["cmips_score:2,coremark_score"]}),
+        ({"tax_rate": ["0.19"], "base": ["m5"]}, {"tax_rate": ["0.19"]}),
+        ({"region!": ["a, b", "a"]}, {"region!": ["a,b"]}),
+        ({"provider": [",", " "]}, {}),
+    ],
+)  # fmt: skip
+def test_address_states_the_same_ranking_in_one_spelling(given, params):
+    assert state.cleaned(given) == params
+    assert state.cleaned(state.cleaned(given)) == params
+
+
+@pytest.mark.parametrize(
+    ("params", "changes", "url"),
+    [
+        ({"page": ["2"], "q": ["a b"]}, {"page": None}, "?q=a+b"),
+        ({"q": ["x"]}, {"metric": "cmips_score"}, "?q=x"),
+        ({"metric": ["coremark_score"]}, {"metric": "cmips_score"}, ""),
+        ({"flags!": ["outlier,cached"]}, {"vcpu__gte": "8"}, "?flags!=outlier,cached&vcpu__gte=8"),
+        ({"q": ["ä&=?#"]}, {}, "?q=%C3%A4%26%3D%3F%23"),
+        ({"vcpu": ["4", "8"]}, {"vcpu": "2"}, "?vcpu=2"),
+    ],
+)
+def test_link_changes_one_parameter_and_escapes_what_is_typed(params, changes, url):
+    before = {name: list(values) for name, values in params.items()}
+    assert state.query(params, **changes) == url
+    assert params == before

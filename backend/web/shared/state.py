@@ -44,6 +44,9 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
     params: Params = {}
     for name, values in given.items():
         said = [value.strip() for value in values if value.strip()]
+        if not _is_of_alternatives(name):
+            # The ranking takes the last of a repeated value; links and units must state that one.
+            said = said[-1:]
         if name in LISTS:
             parts = [part.strip() for value in said for part in value.split(",")]
             said = [",".join(dict.fromkeys(part for part in parts if part))] if parts else []
@@ -57,6 +60,13 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
         if any(said) and said != [DEFAULTS.get(name)]:
             params[name] = said
     return _without_idle_parts(params)
+
+
+def _is_of_alternatives(name: str) -> bool:
+    """Whether several values of a parameter count, all of them."""
+    if name in LISTS:
+        return True
+    return name not in PARAMETER and name.removesuffix("!") in COLUMN
 
 
 def _ordered(sort: str) -> str:
