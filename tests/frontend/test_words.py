@@ -169,7 +169,18 @@ def test_size_is_decimal(count, shown):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, ""), (1024, "1,024"), (2.5, "2.5"), (0.004, "0"), (100.0, "100"), (0, "0")],
+    [
+        (None, ""),
+        (1024, "1,024"),
+        (2.5, "2.5"),
+        (100.0, "100"),
+        (0, "0"),
+        (0.05, "0.05"),
+        (Decimal("0.0042"), "0.0042"),
+        (-0.0123, "-0.012"),
+        (0.1, "0.1"),
+        (4e-7, "4.0e-07"),
+    ],
 )
 def test_quantity_has_no_padding(value, shown):
     assert figures.quantity(value) == shown

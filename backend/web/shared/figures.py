@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from math import floor, log10
 
 from backend.domain.metrics import Metric
 
@@ -78,8 +79,15 @@ def plain(value: Number | None) -> str:
 
 
 def quantity(value: Number | None) -> str:
-    """A count or size as stated: no padding, at most two decimals."""
-    return "" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+    """A count or size as stated: no padding, two decimals or two significant digits, so that a
+    small price or share never reads as 0."""
+    if value is None:
+        return ""
+    size = abs(float(value))
+    if 0 < size < 1e-4:
+        return f"{value:.1e}"
+    digits = 2 if size >= 0.1 or not size else 1 - floor(log10(size))
+    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
 
 
 def duration(seconds: float | None) -> str:
