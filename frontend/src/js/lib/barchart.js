@@ -1,6 +1,6 @@
 // The ranking as horizontal bars with their intervals.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
-import { providerEdge, providerFill, token } from "./colours.js";
+import { providerFill, token } from "./colours.js";
 
 // The bar's figure, written where its whisker ends.
 const figuresAtTheEnd = {
@@ -46,7 +46,7 @@ function dataset(bars, context) {
       xMax: bar.high ?? undefined,
     })),
     backgroundColor: bars.map((bar) => providerFill(bar.provider, context)),
-    borderColor: bars.map((bar) => providerEdge(bar.provider)),
+    borderColor: token("--provider-edge"),
     borderWidth: { top: 0, bottom: 0, left: 0, right: 1.5 },
     borderSkipped: false,
     borderRadius: 2,

@@ -28,11 +28,6 @@ export function providerColour(slug) {
   return token(`--provider-${slug}`) || token("--provider-other");
 }
 
-/** Outline that keeps a pale fill apart from the page. */
-export function providerEdge(slug) {
-  return token(`--provider-${slug}-edge`) || token("--provider-edge");
-}
-
 function hatch(colour, context) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 8;

@@ -15,6 +15,18 @@ export function json(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
+/** Entry of a legend: its button puts `name` among what is hidden, or takes it out, and draws anew. */
+export function legendEntry(key, words, name, hidden, redraw) {
+  const isShown = () => String(!hidden.has(name));
+  const button = element("button", { type: "button", class: "legend", "aria-pressed": isShown() }, key, words);
+  button.addEventListener("click", () => {
+    hidden.has(name) ? hidden.delete(name) : hidden.add(name);
+    button.setAttribute("aria-pressed", isShown());
+    redraw();
+  });
+  return element("li", {}, button);
+}
+
 /** Data table from column heads [{label, isNumber}] and rows of text. */
 export function dataTable(caption, heads, rows) {
   const cell = (tag, head, text, scope) => element(tag, { class: head.isNumber ? "number" : null, scope }, text);

@@ -1,7 +1,7 @@
 // Draws the charts that a page carries as data (backend/web/shared/plots.py), each with its legend.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { token } from "./colours.js";
-import { element, json } from "./dom.js";
+import { element, json, legendEntry } from "./dom.js";
 import { addSaveButton } from "./save.js";
 
 const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot"];
@@ -221,19 +221,13 @@ function drawPlot(canvas, plot, hidden) {
   });
 }
 
-function legendButton(mark, hidden, redraw) {
+function legendOf(mark, hidden, redraw) {
   const number = mark.tone % SHAPES.length;
   const hasShape = mark.kind === "dots" || (mark.kind === "line" && isDotted(mark));
   const shape = hasShape ? "shape" : mark.kind;
   const glyph = hasShape ? GLYPHS[mark.kind][number] : "";
   const key = element("span", { class: `key ${shape} tone-${number}`, "aria-hidden": "true" }, glyph);
-  const button = element("button", { type: "button", class: "legend", "aria-pressed": "true" }, key, mark.label);
-  button.addEventListener("click", () => {
-    hidden.has(mark.label) ? hidden.delete(mark.label) : hidden.add(mark.label);
-    button.setAttribute("aria-pressed", String(!hidden.has(mark.label)));
-    redraw();
-  });
-  return element("li", {}, button);
+  return legendEntry(key, mark.label, mark.label, hidden, redraw);
 }
 
 /** Draws every plot of the page that is not drawn yet; returns a function that draws them anew. */
@@ -249,8 +243,7 @@ export function drawPlots() {
     };
     box.dataset.isDrawn = "";
     if (plot.marks.length > 1) {
-      const buttons = plot.marks.map((mark) => legendButton(mark, hidden, redraw));
-      box.querySelector("ul.legends").replaceChildren(...buttons);
+      box.querySelector("ul.legends").replaceChildren(...plot.marks.map((mark) => legendOf(mark, hidden, redraw)));
     }
     addSaveButton(box, () => chart);
     redraw();

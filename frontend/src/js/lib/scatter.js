@@ -1,7 +1,7 @@
 // Price against score: points with intervals, the stepped line that nothing beats, and limits.
 import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
-import { isHollow, providerColour, providerEdge, providerShape, token } from "./colours.js";
+import { isHollow, providerColour, providerShape, token } from "./colours.js";
 
 Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
 
@@ -80,7 +80,7 @@ function pointSet(points, provider, radius) {
   const colour = providerColour(provider);
   const hollow = isHollow(provider);
   const isLine = pointStyle === "crossRot" || hollow;
-  const edge = (point) => (isLine ? colour : point.isFrontier ? token("--ink") : providerEdge(provider));
+  const edge = (point) => (isLine ? colour : point.isFrontier ? token("--ink") : token("--provider-edge"));
   const bar = (point) => (point.isFrontier ? token("--ink") : `${token("--muted")}80`);
   return {
     type: "scatterWithErrorBars",

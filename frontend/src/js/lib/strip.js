@@ -1,6 +1,6 @@
 // Every repeat of a metric as a dot, with the median and its interval behind them.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
-import { providerColour, providerEdge, token } from "./colours.js";
+import { providerColour, token } from "./colours.js";
 
 function band(strip) {
   if (strip.low === null) return {};
@@ -35,7 +35,7 @@ export function drawStrip(canvas, strip) {
         {
           data: strip.points.map((point) => ({ x: point.value, y: point.row })),
           backgroundColor: strip.points.map((p) => (p.isDisturbed ? token("--card") : providerColour(strip.provider))),
-          borderColor: providerEdge(strip.provider),
+          borderColor: token("--provider-edge"),
           borderWidth: 1.25,
           pointRadius: 5,
           pointHoverRadius: 6,

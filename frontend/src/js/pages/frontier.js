@@ -1,7 +1,7 @@
 // Frontier page: the chart, its table, and the offers picked in either for a comparison.
 import { onThemeChange } from "../lib/base.js";
 import { providerColour } from "../lib/colours.js";
-import { dataTable, element, json } from "../lib/dom.js";
+import { dataTable, element, json, legendEntry } from "../lib/dom.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -46,13 +46,7 @@ function showData(data, charts) {
 function legend(data, charts, hidden, redraw) {
   const keys = Object.entries(data.providers).map(([slug, name]) => {
     const key = element("span", { "aria-hidden": "true" }, charts.glyph(slug));
-    const button = element("button", { type: "button", class: "legend", "aria-pressed": "true" }, key, name);
-    button.addEventListener("click", () => {
-      hidden.has(slug) ? hidden.delete(slug) : hidden.add(slug);
-      button.setAttribute("aria-pressed", String(!hidden.has(slug)));
-      redraw();
-    });
-    $("chart-legend").append(element("li", {}, button));
+    $("chart-legend").append(legendEntry(key, name, slug, hidden, redraw));
     return [slug, key];
   });
   return () => {

@@ -1,7 +1,6 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
-import { providerColour, providerEdge } from "../lib/colours.js";
-import { dataTable, element, json } from "../lib/dom.js";
+import { dataTable, element, json, legendEntry } from "../lib/dom.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
 
@@ -39,20 +38,11 @@ function draw(data, hidden) {
 
 function legend(data, hidden) {
   const providers = new Map(data.modes[modeName].bars.map((bar) => [bar.provider, bar.providerName]));
-  const buttons = [...providers].map(([slug, name]) => {
+  const entries = [...providers].map(([slug, name]) => {
     const swatch = element("span", { class: `swatch provider-${slug}`, "aria-hidden": "true" });
-    const button = element("button", { type: "button", class: "legend", "aria-pressed": "true" }, swatch, name);
-    swatch.style.backgroundColor = providerColour(slug);
-    swatch.style.borderColor = providerEdge(slug);
-    button.setAttribute("aria-pressed", String(!hidden.has(slug)));
-    button.addEventListener("click", () => {
-      hidden.has(slug) ? hidden.delete(slug) : hidden.add(slug);
-      button.setAttribute("aria-pressed", String(!hidden.has(slug)));
-      draw(data, hidden);
-    });
-    return element("li", {}, button);
+    return legendEntry(swatch, name, slug, hidden, () => draw(data, hidden));
   });
-  $("chart-legend").replaceChildren(...buttons);
+  $("chart-legend").replaceChildren(...entries);
 }
 
 function connect(figureElement, data, hidden) {
