@@ -39,7 +39,7 @@ def test_chips_name_every_filter_and_link_to_the_state_without_it():
 
 def test_without_filters_keeps_selectors_and_order():
     params = {"metric": ["coremark_score"], "sort": ["price"], "q": ["large"], "page": ["2"]}
-    assert state.without_filters(params, "/") == "/?metric=coremark_score&sort=price"
+    assert state.Address("/", params).without_filters() == "/?metric=coremark_score&sort=price"
 
 
 def test_heading_turns_round_on_the_second_click():
@@ -156,6 +156,14 @@ def test_last_of_a_repeated_value_counts_as_in_the_ranking():
     assert params == {"period": ["year"], "price__lte": ["5"], "vcpu": ["4", "8"], "q": ["a"]}
     assert state.cost(params) == f"{query.currency}/{query.period}" == "USD/year"
     assert [one.values for one in query.filters] == [(5,), (4, 8)]
+
+
+def test_pairs_are_the_hidden_inputs_of_the_named_parameters():
+    params = {"metric": ["x"], "vcpu": ["4", "8"], "page": ["2"]}
+    assert state.pairs({"vcpu", "page", "absent"}, params) == [
+        ("vcpu", "4"), ("vcpu", "8"), ("page", "2"),
+    ]  # fmt: skip
+    assert state.pairs((), params) == []
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,8 +17,8 @@ from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.workspaces import default_workspace
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import Day, text
+from backend.web.shared.paging import paged
 
-PER_PAGE = 50
 # Pages of the objects that the trail names.
 PAGES = {
     "run": "run",
@@ -82,20 +80,8 @@ def activity_page(request: HttpRequest) -> HttpResponse:
     """Every write with its author and what it changed, fifty a page; for analysts and above."""
     demand(request, Scope.WRITE)
     form = ActivityForm(request.GET, audit_entries(default_workspace()))
-    page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
-    filters = {name: v for name in form.fields if (v := request.GET.get(name, ""))}
-    step = {"earlier": page.number - 1, "further": page.number + 1}
-    exists = {"earlier": page.has_previous(), "further": page.has_next()}
-    context = {
-        "form": form,
-        "page": page,
-        "lines": [_line(entry) for entry in page.object_list],
-        "is_narrowed": bool(filters),
-        **{
-            name: f"?{urlencode({**filters, 'page': number})}" if exists[name] else ""
-            for name, number in step.items()
-        },
-    }
+    context = {"form": form, **paged(request, form.kept())}
+    context["lines"] = [_line(entry) for entry in context["page"].object_list]
     return render(request, "activity/page.html", context)
 
 

@@ -10,6 +10,7 @@ from django import forms
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
 from backend.web.runs.parameter_forms import ParameterForm
 from backend.web.runs.rental_form import PURCHASE_WORDS
+from backend.web.shared.forms import currency, text
 
 PAIR_WORDS: dict[str, str] = {
     NetworkPairs.NONE: "no network tests",
@@ -21,9 +22,7 @@ PAIR_WORDS: dict[str, str] = {
 class CampaignForm(ParameterForm):
     """Create a campaign; nothing runs before it is started."""
 
-    name = forms.CharField(
-        label="Name", max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    name = text("Name", maxlength=100)
     hosts = forms.MultipleChoiceField(
         label="Hosts", required=False, widget=forms.CheckboxSelectMultiple
     )
@@ -54,13 +53,7 @@ class CampaignForm(ParameterForm):
     budget_amount = forms.DecimalField(
         label="Budget", required=False, min_value=Decimal(0), help_text="Empty: no limit."
     )
-    budget_currency = forms.RegexField(
-        r"^[A-Za-z]{3}\Z",
-        label="Currency",
-        initial="USD",
-        required=False,
-        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
-    )
+    budget_currency = currency()
     install_tools = forms.BooleanField(
         label="Install fio and iperf3 for a run where they are missing, and remove them after it",
         required=False,

@@ -34,11 +34,11 @@ from backend.benchmarks.services.campaigns import (
     campaign_start,
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
-from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.rentals import Budget
 from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.forms import refusals_said
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,8 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
         },
     )
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             campaign = _created(form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The campaign is ready. Nothing runs before it is started.")
             return HttpResponseRedirect(reverse("campaign", args=[campaign.pk]))
     return render(request, "campaigns/new.html", {"form": form})
@@ -126,7 +123,6 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
             for run in view.runs
         ],
         "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
-        "cell_words": words.CELLS,
         "estimate": _cost_words(view.cost_estimate),
         "so_far": _cost_words(view.cost_so_far) if campaign.round else "",
         "may_run": may(request, Scope.RUN),
@@ -186,12 +182,8 @@ def _act(
 ) -> HttpResponse:
     demand(request, Scope.RUN)
     campaign = _campaign(campaign_id)
-    try:
+    with refusals_said(request):
         action(campaign=campaign, actor=request.user.get_username())
-    except DomainError as error:
-        detail = error.detail if isinstance(error, InvalidValue) else str(error)
-        messages.error(request, f"Not done: {detail}.")
-    else:
         messages.success(request, done)
     return HttpResponseRedirect(reverse("campaign", args=[campaign_id]))
 

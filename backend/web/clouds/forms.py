@@ -15,7 +15,7 @@ from backend.providers.base import SecretField, Setting
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.cloud_accounts import MAX_MACHINES
 from backend.web.shared import figures
-from backend.web.shared.forms import SecretText, WriteForm, text
+from backend.web.shared.forms import SecretText, WriteForm, currency, text
 
 SETTING = "settings_"
 SECRET = "secret_"  # noqa: S105  (how the fields are called)
@@ -129,13 +129,7 @@ class LimitsForm(_CloudForm):
         decimal_places=10,
         help_text="Net. Empty: no limit but those of the runs.",
     )
-    budget_currency = forms.RegexField(
-        r"^[A-Za-z]{3}\Z",
-        label="Currency",
-        initial="USD",
-        required=False,
-        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
-    )
+    budget_currency = currency()
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)

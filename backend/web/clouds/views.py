@@ -14,13 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import AccessKind, CloudAccount, Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.selectors.costs import Cost
-from backend.domain.errors import InvalidValue
 from backend.providers.accounts import account_providers, is_static_key
 from backend.providers.registry import provider as provider_record
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
 from backend.rentals.selectors.spending import account_month, machines_rented, month_budget
 from backend.rentals.services.cloud_accounts import (
-    AccountInUse,
     account_check,
     account_create,
     account_delete,
@@ -30,6 +28,7 @@ from backend.rentals.services.cloud_accounts import (
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
+from backend.web.shared.forms import refusals_said
 
 MACHINES_SHOWN = 100
 
@@ -93,11 +92,8 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
         are_endpoints_allowed=settings.CLOUD_ENDPOINTS,
     )
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             account = _created(form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The account is saved. Its credentials are being verified.")
             return HttpResponseRedirect(reverse("cloud", args=[account.pk]))
     return render(request, "clouds/new.html", {"form": form, "provider": provider})
@@ -188,7 +184,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     account = _account(account_id)
     form = _limits_form(account, request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             account_update(
                 account=account,
                 name=form.cleaned_data["name"],
@@ -197,9 +193,6 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
                 is_enabled=account.is_enabled,
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The limits are saved.")
             return HttpResponseRedirect(reverse("cloud", args=[account_id]))
     return _page(request, account, limits=form)
@@ -213,7 +206,7 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     account = _account(account_id)
     form = _login_form(account, request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             account_secret_replace(
                 account=account,
                 access=form.cleaned_data["access"],
@@ -221,9 +214,6 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
                 secret=form.secret(),
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The login is replaced. The provider is asked who we are.")
             return HttpResponseRedirect(reverse("cloud", args=[account_id]))
     return _page(request, account, login=form)
@@ -245,7 +235,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     demand(request, Scope.ADMIN)
     account = _account(account_id)
     is_enabled = request.POST.get("enabled") == "1"
-    try:
+    with refusals_said(request):
         account_update(
             account=account,
             name=account.name,
@@ -255,8 +245,6 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             is_enabled=is_enabled,
             actor=request.user.get_username(),
         )
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))
 
 
@@ -265,10 +253,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)
-    try:
+    with refusals_said(request):
         account_delete(account=_account(account_id), actor=request.user.get_username())
-    except AccountInUse as error:
-        messages.error(request, f"Not done: {error}.")
-    else:
         messages.success(request, "The account is removed and its secret forgotten.")
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

@@ -122,12 +122,11 @@ def _shown(cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale) -> 
         unknown = "" if cell.text is not None else UNKNOWN[item.group]
         return ShownCell(WORDS.get(item.key, str)(cell.text or ""), unknown)
     figure = figures.figure if item.is_estimate or item.key == "price" else figures.quantity
-    low, high = (scale.shown(end) for end in (cell.ci95_low, cell.ci95_high))
     outcome, tone = _outcome(cell, item)
     return ShownCell(
         text=figure(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
-        interval="" if low is None else f"{figures.figure(low)} – {figures.figure(high)}",
+        interval=figures.ends(scale, cell.ci95_low, cell.ci95_high),
         delta=_percent(cell.delta_ratio),
         outcome=outcome,
         tone=tone,
@@ -178,16 +177,14 @@ def _known(item: ComparedItem) -> Iterator[ComparedCell]:
 def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
     scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
     are_types_distinct = len({row.offer for row in comparison.rows}) == len(comparison.rows)
-    bars: list[dict[str, Any]] = [
-        {
-            "offer": row.offer_id,
-            "label": row.offer if are_types_distinct else charts.row_label(row),
-            "provider": row.provider,
-            "providerName": words.provider(row.provider),
-            "value": scale.shown(cell.value),
-            "low": scale.shown(cell.ci95_low),
-            "high": scale.shown(cell.ci95_high),
-        }
+    bars = [
+        charts.bar(
+            row.offer_id,
+            row.offer if are_types_distinct else charts.row_label(row),
+            row.provider,
+            scale,
+            (cell.value, cell.ci95_low, cell.ci95_high),
+        )
         for row, cell in zip(comparison.rows, item.cells, strict=True)
         if cell.value is not None
     ]

@@ -31,7 +31,7 @@ MOST_READ = 50
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The offers in `o` against `base`; `add` looks for one more."""
-    given = {name: request.GET.getlist(name) for name in request.GET}
+    given = dict(request.GET.lists())
     basis = {name: values for name, values in given.items() if name not in OWN}
     requested = ranking_request(basis, reader=request.user.get_username())
     slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
@@ -56,7 +56,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         ],
         "more_matches": len(matches) - MATCHES_SHOWN,
         "is_full": len(slugs) >= MOST_OFFERS,
-        "own": [(name, value) for name, values in params.items() for value in values],
+        "own": state.pairs(params, params),
         "warnings": requested.warnings,
     }
     if slugs:
@@ -128,7 +128,7 @@ def _comparison(
         "metric": compared.metric,
         "is_measured": compared.metric.key in METRICS,
         "form": form,
-        "hidden": [(k, v) for k, vs in params.items() if k not in form.fields for v in vs],
+        "hidden": state.pairs(params.keys() - form.fields.keys(), params),
         "is_short": is_short,
         "alike_count": alike,
         "differences_url": path + state.query(params, differences=None if is_short else "1"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -13,6 +12,7 @@ from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.services.views import Opened, shortened
 from backend.web.data.formulas import LONGEST_ADDRESS, Formula, FormulaSource, formulas
+from backend.web.shared import state
 
 FORMATS = ("csv", "tsv", "xlsx", "json")
 
@@ -37,12 +37,6 @@ class Printed:
         return len(self.csv_url) > LONGEST_ADDRESS
 
 
-def query_string(params: Mapping[str, Sequence[str]]) -> str:
-    """Parameters as in an address, with the `?`; empty without any."""
-    text = urlencode(params, doseq=True, safe=",")
-    return f"?{text}" if text else ""
-
-
 def api_list(request: HttpRequest, asked_view: Opened, query: RankingQuery) -> Printed:
     """The list over the API: by the slug of a shared view, else by all its parameters.
 
@@ -51,7 +45,7 @@ def api_list(request: HttpRequest, asked_view: Opened, query: RankingQuery) -> P
     params = asked_view.params
     if asked_view.view and not asked_view.view.is_private:
         params = shortened(asked_view.params, asked_view.kept, asked_view.view.slug)
-    asked = query_string(params)
+    asked = state.encoded(params)
     urls = {
         kind: request.build_absolute_uri(
             reverse("api:rankings-as", kwargs={"format": kind}) + asked

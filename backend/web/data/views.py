@@ -17,7 +17,7 @@ from backend.rankings.selectors.ranking import query_from
 from backend.rankings.services.current_data import current_stamp
 from backend.rankings.services.views import Opened, keepable, opened, views_visible
 from backend.web.data.feed_trial import trial
-from backend.web.data.feeds import api_list, query_string
+from backend.web.data.feeds import api_list
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
 
@@ -42,8 +42,8 @@ def data_page(request: HttpRequest) -> HttpResponse:
         "chips": state.chips(state.cleaned(kept), ""),
         "errors": errors,
         "unknown": unknown,
-        "here": query_string(dict(request.GET.lists())),
-        "params": query_string(kept),
+        "here": state.encoded(dict(request.GET.lists())),
+        "params": state.encoded(kept),
         "columns": COLUMNS,
         "changes": SCHEMA_CHANGES,
         "may_write": may(request, Scope.WRITE),

@@ -48,7 +48,9 @@ def frontier_chart(
         "points": [_point(row, scale, bounds) for row in marked],
         "dots": [_dot(row, scale, is_beyond=row.offer_id in beyond) for row in dots],
         "providers": {row.provider: words.provider(row.provider) for row in (*marked, *dots)},
-        "line": [[_drawn(_price(row)), _drawn(scale.shown(row.score))] for row in line],
+        "line": [
+            [charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))] for row in line
+        ],
         "limits": [_limit(one, scale, cost) for one in frontier.limits if one.values[0] > 0],
         "thinned": len(ordered) + len(beyond) - len(marked) - len(dots),
         "summary": _summary(frontier, line, scale, cost),
@@ -106,10 +108,10 @@ def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[s
         "offer": row.offer_id,
         "label": charts.row_label(row),
         "provider": row.provider,
-        "x": _drawn(_price(row)),
-        "y": _drawn(scale.shown(row.score)),
-        "low": _drawn(scale.shown(bounds.floor if is_cut else low)),
-        "high": _drawn(scale.shown(high)),
+        "x": charts.rounded(_price(row)),
+        "y": charts.rounded(scale.shown(row.score)),
+        "low": charts.rounded(scale.shown(bounds.floor if is_cut else low)),
+        "high": charts.rounded(scale.shown(high)),
         "isCut": is_cut,
         "isFrontier": bool(row.pareto),
     }
@@ -117,13 +119,8 @@ def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[s
 
 def _dot(row: RankingRow, scale: figures.UnitScale, *, is_beyond: bool) -> list[Any]:
     """The same without an interval, as a list: offer, label, provider, x, y, whether beyond."""
-    x, y = _drawn(_price(row)), _drawn(scale.shown(row.score))
+    x, y = charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))
     return [row.offer_id, charts.row_label(row), row.provider, x, y, is_beyond]
-
-
-def _drawn(value: float | None) -> float | None:
-    """Seven digits: finer than any screen, and a quarter of the page's weight less."""
-    return None if value is None else float(f"{value:.7g}")
 
 
 def _thinned(

@@ -39,7 +39,7 @@ class FrontierLine:
 @require_safe
 def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
-    given = {name: request.GET.getlist(name) for name in request.GET}
+    given = dict(request.GET.lists())
     requested = ranking_request(given, reader=request.user.get_username())
     context = _context(request.path, requested, frontier(requested.query, stamp=requested.stamp))
     return render(request, "frontier/page.html", context)
@@ -64,14 +64,12 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "is_measured": front.metric.key in METRICS,
         "basis": basis,
         "cost": cost,
-        "units": (scale.unit, figures.value_scale(scale, front.metric, cost).unit),
+        "units": (scale.unit, figures.value_scale(scale, front.metric.better, cost).unit),
         "chart": chart,
         "has_small_dots": not all(is_beyond for *_, is_beyond in chart["dots"]),
         "form": form,
-        "hidden": [(k, v) for k, vs in params.items() if k not in form.fields for v in vs],
-        "carried": [
-            (k, v) for k, vs in params.items() if k in state.SELECTORS | state.QUESTION for v in vs
-        ],
+        "hidden": state.pairs(params.keys() - form.fields.keys(), params),
+        "carried": state.pairs(state.SELECTORS | state.QUESTION, params),
         "picked": picked,
         "picked_beside": [slug for slug in picked if slug not in listed],
         "chips": address.chips(),
@@ -111,22 +109,15 @@ def _others(front: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
 def _lines(
     rows: Sequence[RankingRow], front: Frontier, scale: figures.UnitScale, cost: str
 ) -> list[FrontierLine]:
-    value = figures.value_scale(scale, front.metric, cost)
+    value = figures.value_scale(scale, front.metric.better, cost)
     return [
         FrontierLine(
             row=row,
             label=charts.row_label(row),
             price=figures.money(row.price, row.period),
             score=figures.figure(scale.shown(row.score)),
-            interval=_interval(row, scale),
+            interval=figures.ends(scale, row.score_ci95_low, row.score_ci95_high),
             value=figures.figure(value.shown(row.value_per_cost)),
         )
         for row in rows
     ]
-
-
-def _interval(row: RankingRow, scale: figures.UnitScale) -> str:
-    if row.score_ci95_low is None or row.score_ci95_high is None:
-        return ""
-    ends = (scale.shown(row.score_ci95_low), scale.shown(row.score_ci95_high))
-    return " – ".join(map(figures.figure, ends))

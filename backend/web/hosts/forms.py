@@ -8,7 +8,7 @@ from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.domain.pricing.purchase import PriceUnit
 from backend.web.shared import words
-from backend.web.shared.forms import SecretText, WriteForm, text
+from backend.web.shared.forms import SecretText, WriteForm, currency, text
 
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
@@ -41,13 +41,7 @@ class HostForm(WriteForm):
     price_amount = forms.DecimalField(
         label="Price", required=False, min_value=Decimal(0), help_text="Net. Empty: not known."
     )
-    price_currency = forms.RegexField(
-        r"^[A-Za-z]{3}\Z",
-        label="Currency",
-        initial="USD",
-        required=False,
-        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
-    )
+    price_currency = currency()
     price_unit = forms.ChoiceField(
         label="Per", choices=[(unit, unit) for unit in UNITS], initial="month", required=False
     )

@@ -25,11 +25,11 @@ from backend.benchmarks.services.hosts import (
     host_scan,
 )
 from backend.benchmarks.services.runs import run_create
-from backend.domain.errors import InvalidValue
 from backend.web.hosts.forms import HostForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.forms import refusals_said
 from backend.web.shared.history_plots import history_plots
 
 RECENT_RUNS = 20
@@ -67,11 +67,8 @@ def host_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.RUN)
     form = HostForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             host = _created(form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The host is added. It is asked for its key now.")
             return HttpResponseRedirect(reverse("host", args=[host.pk]))
     return render(request, "hosts/new.html", {"form": form})
@@ -147,10 +144,8 @@ def host_key(request: HttpRequest, host_id: UUID) -> HttpResponse:
 def host_scan_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """Asks a worker for the key that the host presents."""
     demand(request, Scope.RUN)
-    try:
+    with refusals_said(request):
         host_scan(host=_host(host_id), actor=request.user.get_username())
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
     return HttpResponseRedirect(reverse("host", args=[host_id]))
 
 
@@ -181,13 +176,11 @@ def host_run_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     form = _run_form(host, request.POST)
     if form.is_valid():
         try:
-            run = _started(host, form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
+            with form.refusals():
+                run = _started(host, form, request.user.get_username())
+                return HttpResponseRedirect(reverse("run", args=[run.pk]))
         except HostNotTrusted as error:
             form.add_error(None, f"{error}.".capitalize())
-        else:
-            return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return render(request, "hosts/host.html", _context(request, host, form))
 
 

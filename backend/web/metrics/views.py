@@ -9,7 +9,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.rankings.selectors.coverage import coverage, scored_counts
 from backend.rankings.services.current_data import current_stamp
-from backend.web.shared import charts, words
+from backend.web.shared import charts
 from backend.web.shared.access import readable
 
 LACKING_SHOWN = 50
@@ -37,7 +37,6 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     covered = coverage(key)
     context = {
         "metric": chosen,
-        "intervals": words.INTERVALS,
         "scored_count": covered.scored_count,
         "lacking_count": len(covered.lacking),
         "lacking": [(row, charts.row_label(row)) for row in covered.lacking[:LACKING_SHOWN]],

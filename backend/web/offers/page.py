@@ -82,7 +82,7 @@ def _similar(
     slug: str, rows: Sequence[RankingRow], query: RankingQuery, basis: state.Params
 ) -> list[SimilarLine]:
     scale = _scale(rows, query)
-    value = figures.value_scale(scale, query.ranked_metric, state.cost(basis))
+    value = figures.value_scale(scale, query.ranked_metric.better, state.cost(basis))
     return [
         SimilarLine(
             row=row,

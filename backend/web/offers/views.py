@@ -75,11 +75,8 @@ def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     offer = get_object_or_404(offers_visible(), slug=slug)
     form = RentalForm(request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             run = _rented(offer, form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The run is queued. Its machine ends with it.")
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, slug, form)
@@ -175,11 +172,10 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
 def _score_line(score: Score) -> ScoreLine:
     summary = score.summary
     scale = figures.scale(score.metric.unit, [summary.value])
-    low, high = (figures.figure(scale.shown(end)) for end in (summary.ci95_low, summary.ci95_high))
     return ScoreLine(
         score=score,
         shown=figures.figure(scale.shown(summary.value)),
-        interval=f"{low} – {high}" if low and high else "",
+        interval=figures.ends(scale, summary.ci95_low, summary.ci95_high),
         unit=scale.unit,
         basis=words.INTERVALS.get(summary.interval_basis, summary.interval_basis),
         source_url=lines.own_path(score.result_url),

@@ -1,11 +1,9 @@
 """Prices as observed: the list, what changed, one price with its source, and what waits."""
 
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -40,22 +38,8 @@ from backend.domain.errors import InvalidValue
 from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.shared.access import demand, may, readable
-
-PER_PAGE = 50
-
-
-def _paged(request: HttpRequest, rows: Any, count: int) -> dict[str, Any]:
-    paginator = Paginator(rows, PER_PAGE)
-    paginator.count = count  # known already: the rows need not be counted again
-    page = paginator.get_page(request.GET.get("page"))
-    kept = {name: value for name, value in request.GET.items() if name != "page" and value}
-    return {
-        "page": page,
-        "is_narrowed": bool(kept),
-        "earlier": f"?{urlencode({**kept, 'page': page.number - 1})}" if page.number > 1 else "",
-        "further": f"?{urlencode({**kept, 'page': page.number + 1})}" if page.has_next() else "",
-        "query": urlencode(kept),
-    }
+from backend.web.shared.forms import refusals_said
+from backend.web.shared.paging import paged
 
 
 @readable
@@ -74,7 +58,7 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         provider, _, kind = form.cleaned_data["list"].partition("/")
         region, actor = form.cleaned_data["region"], request.user.get_username()
-        try:
+        with form.refusals():
             feed_enable(
                 workspace=default_workspace(),
                 provider=provider,
@@ -82,9 +66,6 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
                 region=region,
                 actor=actor,
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The list is read within a minute, and then by itself.")
             return HttpResponseRedirect(reverse("prices"))
     return _prices(request, form)
@@ -95,15 +76,13 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
 def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
     """Reads a list by itself, or no more."""
     demand(request, Scope.ADMIN)
-    try:
+    with refusals_said(request):
         feed_update(
             feed=get_object_or_404(PriceFeed, pk=feed_id),
             workspace=default_workspace(),
             is_enabled=request.POST.get("enable") == "1",
             actor=request.user.get_username(),
         )
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
     return HttpResponseRedirect(reverse("prices"))
 
 
@@ -111,7 +90,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
     form = PricesForm(request.GET)
     price_filter = form.price_filter()
     rows = price_list(price_filter)
-    context = _paged(request, rows, price_count(price_filter, rows))
+    context = paged(request, rows, price_count(price_filter, rows))
     lists = freshness()
     context |= {
         "form": form,
@@ -139,7 +118,7 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
         except InvalidValue as error:
             form.add_error("since", error.detail)
         else:
-            context |= _paged(request, rows, rows.count())
+            context |= paged(request, rows, rows.count())
             context["counts"] = change_counts(difference(*days, price_filter))
             context["lines"] = [
                 (row, terms_before(row), change_words(change_ratio(row)))
@@ -153,7 +132,7 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
 def unpriced_page(request: HttpRequest) -> HttpResponse:
     """Types that a list names without any price, and why."""
     rows = UnpricedType.objects.select_related("feed__provider")
-    return render(request, "prices/unpriced.html", _paged(request, rows, rows.count()))
+    return render(request, "prices/unpriced.html", paged(request, rows, rows.count()))
 
 
 @readable
@@ -184,13 +163,10 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     row = price_visible(price_id)
     if row is None:
         raise Http404("There is no such price.")
-    try:
+    with refusals_said(request):
         is_accepted = request.POST.get("accept") == "1"
         reason, actor = request.POST.get("reason", ""), request.user.get_username()
         price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
-    else:
         messages.success(request, "Published." if is_accepted else "Left out for good.")
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
@@ -213,16 +189,13 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     offer = get_object_or_404(offers_visible(), slug=slug)
     form = PriceForm(request.POST or None, initial={"currency": "USD", "unit": "month"})
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             price_enter(
                 offer=offer,
                 price=form.price(),
                 reason=form.cleaned_data["reason"],
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The price is published.")
             return HttpResponseRedirect(reverse("offer", args=[offer.slug]))
     return render(request, "prices/new.html", {"form": form, "offer": offer})

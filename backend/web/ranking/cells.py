@@ -51,7 +51,7 @@ class Cells:
         self.indices = {row.offer_id: n for n, row in enumerate(rows)}
         self.scale = scale
         self.cost = state.cost(params)
-        self.value_scale = figures.value_scale(scale, ranking.metric, self.cost)
+        self.value_scale = figures.value_scale(scale, ranking.metric.better, self.cost)
         self.term = state.value(params, "term")
         self.basis = ranking.basis
         self.score_unit = ranking.metric.unit
@@ -185,9 +185,7 @@ class Cells:
     # --- what a row rests on --------------------------------------------------------------------
 
     def _spread(self, scale: figures.UnitScale, low: Any, high: Any) -> str:
-        if low is None or high is None:
-            return "no interval"
-        return f"{figures.figure(scale.shown(low))} – {figures.figure(scale.shown(high))}"
+        return figures.ends(scale, low, high) or "no interval"
 
     def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""

@@ -80,7 +80,7 @@ def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
 @require_safe
 def ranking_page(request: HttpRequest) -> HttpResponse:
     """The whole page, or for a partial request its results."""
-    given = {name: request.GET.getlist(name) for name in request.GET}
+    given = dict(request.GET.lists())
     requested = ranking_request(given, reader=request.user.get_username())
     address = requested.address(request.path)
     if not requested.errors and "remember" in given:

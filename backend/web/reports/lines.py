@@ -5,11 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.metrics import METRICS
-from backend.web.shared import figures, lines, words
-from backend.web.shared.charts import distinct_labels
-
-MOST_BARS = 20
+from backend.web.shared import charts, figures, lines
 
 
 @dataclass(frozen=True)
@@ -29,8 +25,8 @@ class ReportLine:
 def report_lines(document: Mapping[str, Any]) -> list[ReportLine]:
     """The rows of a report in their order."""
     rows: Sequence[Mapping[str, Any]] = document["rows"]
-    scale = _scale(document)
-    return [_line(row, scale) for row in rows]
+    scale, value_scale = _scale(document), _value_scale(document)
+    return [_line(row, scale, value_scale) for row in rows]
 
 
 def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
@@ -38,7 +34,20 @@ def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
     return figures.scale(document["basis"]["unit"], scores)
 
 
-def _line(row: Mapping[str, Any], scale: figures.UnitScale) -> ReportLine:
+def _cost(basis: Mapping[str, Any]) -> str:
+    """What a price is counted in; a purchase is paid once, whatever the period."""
+    is_once = basis["term"] == "purchase"
+    return str(basis["currency"]) if is_once else f"{basis['currency']}/{basis['period']}"
+
+
+def _value_scale(document: Mapping[str, Any]) -> figures.UnitScale:
+    basis = document["basis"]
+    return figures.value_scale(_scale(document), basis["better"], _cost(basis))
+
+
+def _line(
+    row: Mapping[str, Any], scale: figures.UnitScale, value_scale: figures.UnitScale
+) -> ReportLine:
     rank = "" if row["rank"] is None else str(row["rank"])
     if row["rank_low"] != row["rank_high"]:
         rank = f"{rank} ({row['rank_low']}–{row['rank_high']})"
@@ -46,10 +55,10 @@ def _line(row: Mapping[str, Any], scale: figures.UnitScale) -> ReportLine:
         cells=row,
         rank=rank,
         score=figures.figure(scale.shown(row["score"])),
-        score_interval=_interval(row, "score", scale),
+        score_interval=figures.ends(scale, *_interval(row, "score")[1:]),
         price=figures.money(_decimal(row["price"]), row["period"]),
-        value=figures.figure(_value(row["value_per_cost"], scale, row)),
-        value_interval=_interval(row, "value_per_cost", scale),
+        value=figures.figure(value_scale.shown(row["value_per_cost"])),
+        value_interval=figures.ends(value_scale, *_interval(row, "value_per_cost")[1:]),
         evidence_url=lines.own_path(row["result_url"]),
     )
 
@@ -58,61 +67,40 @@ def _decimal(cell: str | None) -> Decimal | None:
     return None if cell is None else Decimal(cell)
 
 
-def _value(cell: Any, scale: figures.UnitScale, row: Mapping[str, Any]) -> float | None:
-    """Value per cost in the unit of the scores shown."""
-    if cell is None:
-        return None
-    is_higher = row["metric"] not in METRICS or METRICS[row["metric"]].is_higher_better
-    return float(cell) / scale.factor if is_higher else float(cell) * scale.factor
-
-
-def _interval(row: Mapping[str, Any], column: str, scale: figures.UnitScale) -> str:
-    ends = [row[f"{column}_ci95_{end}"] for end in ("low", "high")]
-    if None in ends:
-        return ""
-    if column == "score":
-        low, high = (figures.figure(scale.shown(end)) for end in ends)
-    else:
-        low, high = (figures.figure(_value(end, scale, row)) for end in ends)
-    return f"{low} – {high}"
+def _interval(row: Mapping[str, Any], column: str) -> tuple[Any, Any, Any]:
+    """A figure with the ends of its interval."""
+    return row[column], row[f"{column}_ci95_low"], row[f"{column}_ci95_high"]
 
 
 def report_units(document: Mapping[str, Any]) -> dict[str, str]:
     """Units of score and value per cost in a report, and what its prices are counted in."""
-    basis, scale = document["basis"], _scale(document)
-    is_once = basis["term"] == "purchase"
-    cost = basis["currency"] if is_once else f"{basis['currency']}/{basis['period']}"
-    is_higher = basis["better"] == "higher"
-    value = f"{scale.unit} per {cost}" if is_higher else f"1 / ({scale.unit} × {cost})"
-    return {"score": scale.unit, "price": cost, "value": value}
+    return {
+        "score": _scale(document).unit,
+        "price": _cost(document["basis"]),
+        "value": _value_scale(document).unit,
+    }
 
 
 def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """The best offers by value per cost as bars with intervals; None where none has a price."""
-    scale, unit = _scale(document), report_units(document)["value"]
+    scale = _value_scale(document)
     best = sorted(
         (row for row in document["rows"] if row["rank"] is not None), key=lambda row: row["rank"]
-    )[:MOST_BARS]
+    )[: charts.MOST_BARS]
     if not best:
         return None
-    bars = distinct_labels([_bar(row, scale) for row in best])
+    bars = charts.distinct_labels([_bar(row, scale) for row in best])
     return {
         "title": "Value per cost",
-        "unit": unit,
+        "unit": scale.unit,
         "bars": bars,
         "median": None,
         "summary": f"Bars of the best {len(bars)} of {document['count']} offers by value per "
-        f"cost. First is {bars[0]['label']} with {figures.figure(bars[0]['value'])} {unit}.",
+        f"cost. First is {bars[0]['label']} with {figures.figure(bars[0]['value'])} {scale.unit}.",
     }
 
 
 def _bar(row: Mapping[str, Any], scale: figures.UnitScale) -> dict[str, Any]:
-    return {
-        "offer": row["offer_id"],
-        "label": f"{row['offer']} · {row['region']}" if row["region"] else row["offer"],
-        "provider": row["provider"],
-        "providerName": words.provider(row["provider"]),
-        "value": _value(row["value_per_cost"], scale, row),
-        "low": _value(row["value_per_cost_ci95_low"], scale, row),
-        "high": _value(row["value_per_cost_ci95_high"], scale, row),
-    }
+    label = f"{row['offer']} · {row['region']}" if row["region"] else row["offer"]
+    interval = _interval(row, "value_per_cost")
+    return charts.bar(row["offer_id"], label, row["provider"], scale, interval)

@@ -10,7 +10,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.domain.errors import InvalidValue
 from backend.rankings.models import Report
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.services.reports import report_create, report_delete, reports_visible
@@ -53,11 +52,11 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
 def report_new(request: HttpRequest) -> HttpResponse:
     """Freezes the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
-    requested = ranking_request({name: request.GET.getlist(name) for name in request.GET})
+    requested = ranking_request(dict(request.GET.lists()))
     ranked = ranking(requested.query, stamp=requested.stamp)
     form = ReportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             report = report_create(
                 workspace=default_workspace(),
                 **form.cleaned_data,
@@ -65,9 +64,6 @@ def report_new(request: HttpRequest) -> HttpResponse:
                 listed=ranked,
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             return HttpResponseRedirect(reverse("report", args=[report.slug]))
     context: dict[str, Any] = {
         "form": form,

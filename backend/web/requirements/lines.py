@@ -99,10 +99,8 @@ def _parts(line: FleetLine) -> list[FleetPart]:
 def _cell(line: FleetLine, demand: FleetTarget, answer: RequirementAnswer) -> FleetCell:
     given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
     shown = figures.figure(_scale(demand, answer).shown(given))
-    more = f"{ratio - 1:.1%}".replace("%", " %")
-    return FleetCell(
-        shown, figures.plain(given), "just enough" if ratio == 1 else f"{more} to spare"
-    )
+    headroom = "just enough" if ratio == 1 else f"{figures.percent(ratio - 1)} to spare"
+    return FleetCell(shown, figures.plain(given), headroom)
 
 
 def _scale(demand: FleetTarget, answer: RequirementAnswer) -> figures.UnitScale:

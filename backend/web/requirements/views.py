@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidDocument
-from backend.domain.requirement_document import LIMIT, MOST_LIMIT, SIZES, RequirementDocument
+from backend.domain.requirement_document import MOST_LIMIT, SIZES, RequirementDocument
 from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
 from backend.rankings.selectors.requirements import RequirementAnswer, requirement_answered
 from backend.rankings.services.current_data import current_stamp
@@ -34,7 +34,7 @@ COMPARED = 6
 @require_safe
 def requirements_page(request: HttpRequest) -> HttpResponse:
     """The form with what was typed; fleets and failures, or what is wrong beside its field."""
-    given = {name: request.GET.getlist(name) for name in request.GET}
+    given = dict(request.GET.lists())
     filters = state.cleaned({n: values for n, values in given.items() if n not in OWN})
     own = {name: given[name] for name in OWN if name in given}
     errors: list[tuple[str, str]] = []
@@ -47,7 +47,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     address = _canonical(own)
     context = {
         "form": form,
-        "hidden": [(n, v) for n, values in kept.items() if n != "term" for v in values],
+        "hidden": state.pairs(kept.keys() - {"term"}, kept),
         "chips": _chips(request.path, kept, address),
         "examples": [(text, request.path + query) for text, query in EXAMPLES],
         "answer": answer,
@@ -112,7 +112,6 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
         "more_url": path + state.encoded({**without_limit, "limit": [str(MOST_LIMIT)]})
         if is_more
         else "",
-        "is_limited": len(answer.fleets) > LIMIT,
         "compare_url": reverse("compare") + state.encoded({**selectors, "o": [",".join(best)]})
         if len(best) > 1
         else "",

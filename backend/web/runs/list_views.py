@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,8 +16,8 @@ from backend.benchmarks.selectors.runs import runs_visible
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
 from backend.web.shared.forms import text
+from backend.web.shared.paging import paged
 
-PER_PAGE = 50
 GOING_ON = "active"
 
 
@@ -66,15 +64,4 @@ class RunsForm(forms.Form):
 def runs_page(request: HttpRequest) -> HttpResponse:
     """Runs, newest first, fifty a page."""
     form = RunsForm(request.GET)
-    page = Paginator(form.kept(), PER_PAGE).get_page(request.GET.get("page"))
-    filters = {n: v for n in form.fields if (v := request.GET.get(n, ""))}
-    context = {
-        "form": form,
-        "page": page,
-        "is_narrowed": bool(filters),
-        "older": f"?{urlencode({**filters, 'page': page.number + 1})}" if page.has_next() else "",
-        "newer": f"?{urlencode({**filters, 'page': page.number - 1})}"
-        if page.has_previous()
-        else "",
-    }
-    return render(request, "runs/list.html", context)
+    return render(request, "runs/list.html", {"form": form, **paged(request, form.kept())})

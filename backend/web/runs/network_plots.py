@@ -88,7 +88,7 @@ def _time(ns: float) -> str:
 
 
 def _ratio(value: float) -> str:
-    return f"{value:.2%}".replace("%", " %")
+    return figures.percent(value, 2)
 
 
 def _network_over_time(repeats: Spreads) -> Plot | None:

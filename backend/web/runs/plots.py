@@ -33,7 +33,7 @@ def _sustained(repeats: Spreads) -> Plot | None:
         return None
     x, (values,) = thinned([window_s * (n + 1) for n in range(len(windows))], [windows])
     last = float(parameters.get("last") or windows[-1])
-    drop = f"{(1 - last / windows[0]):.1%}".replace("%", " %") if windows[0] else "unknown"
+    drop = figures.percent(1 - last / windows[0]) if windows[0] else "unknown"
     return Plot(
         id="plot-sustained",
         title="CPU score under lasting load",

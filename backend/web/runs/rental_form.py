@@ -7,7 +7,7 @@ from django import forms
 from backend.benchmarks.models import ResourcePurchase
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PROFILE_WORDS
-from backend.web.shared.forms import WriteForm
+from backend.web.shared.forms import WriteForm, currency
 
 PURCHASE_WORDS = {
     ResourcePurchase.ON_DEMAND: "on demand",
@@ -25,11 +25,7 @@ class RentalForm(WriteForm):
     budget_amount = forms.DecimalField(
         label="Budget", min_value=Decimal(0), help_text="The most that this run may cost."
     )
-    budget_currency = forms.RegexField(
-        r"^[A-Za-z]{3}\Z",
-        label="Currency",
-        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
-    )
+    budget_currency = currency(required=True, initial=None)
 
     pointers = {
         "/budget": "budget_amount",

@@ -10,9 +10,9 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import sample_exclude, sample_include
-from backend.domain.errors import InvalidValue
 from backend.web.shared import lines
 from backend.web.shared.access import demand, readable
+from backend.web.shared.forms import refusals_said
 
 
 @readable
@@ -23,7 +23,7 @@ def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
     workspace = default_workspace()
     sample = get_object_or_404(samples_visible(workspace), pk=sample_id)
     actor = request.user.get_username()
-    try:
+    with refusals_said(request):
         if "include" in request.POST:
             sample_include(workspace=workspace, sample=sample, actor=actor)
             messages.success(request, "The figure counts again.")
@@ -31,8 +31,6 @@ def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
             reason = request.POST.get("reason", "")
             sample_exclude(workspace=workspace, sample=sample, reason=reason, actor=actor)
             messages.success(request, "The figure is left out.")
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
     if sample.evidence is None:
         return HttpResponseRedirect(f"{reverse('offer', args=[sample.offer.slug])}#samples")
     return HttpResponseRedirect(f"{lines.evidence_url(sample.evidence)}#samples")

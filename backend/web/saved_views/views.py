@@ -36,7 +36,7 @@ from backend.rankings.services.views import (
     view_update,
     views_visible,
 )
-from backend.web.data.feeds import feed_list, query_string
+from backend.web.data.feeds import feed_list
 from backend.web.data.views import asked
 from backend.web.saved_views.forms import FeedKeyForm, ViewForm
 from backend.web.shared import state, words
@@ -95,16 +95,13 @@ def view_new(request: HttpRequest) -> HttpResponse:
     params, unknown = keepable(opened.params)
     form = ViewForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             view = view_create(
                 workspace=default_workspace(),
                 **form.cleaned_data,
                 params=params,
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The view is saved.")
             return HttpResponseRedirect(reverse("view", args=[view.slug]))
     base = opened.view if opened.view and may_change(request, opened.view) else None
@@ -116,8 +113,8 @@ def view_new(request: HttpRequest) -> HttpResponse:
         "unknown": unknown,
         "base": base,
         "changed": _changed_words(params, opened.kept),
-        "asked": query_string(params),
-        "back": reverse("ranking") + query_string(dict(request.GET.lists())),
+        "asked": state.encoded(params),
+        "back": reverse("ranking") + state.encoded(dict(request.GET.lists())),
     }
     return render(request, "views/new.html", context)
 
@@ -181,11 +178,8 @@ def view_page(request: HttpRequest, slug: str) -> HttpResponse:
     view = _own_view(request, slug)
     form = ViewForm(request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             view_update(view=view, **form.cleaned_data, actor=request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "The view is changed.")
             return HttpResponseRedirect(reverse("view", args=[slug]))
     return _page(request, view, form=form)
@@ -210,23 +204,21 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
     demand(request, Scope.WRITE)
     view = _view(request, slug)
     form = FeedKeyForm(request.POST)
-    if not form.is_valid():
-        return _page(request, view, key_form=form)
-    try:
-        query, _ = query_from(kept_params(view))
-        made, text = feed_key_create(
-            view=view,
-            name=form.cleaned_data["name"],
-            life=dt.timedelta(days=form.cleaned_data["expires_days"]),
-            actor=request.user.get_username(),
-        )
-    except InvalidParameters as error:
-        form.add_error(None, f"The view asks for what is no longer known: {error}.")
-        return _page(request, view, key_form=form)
-    except InvalidValue as error:
-        form.refuse(error)
-        return _page(request, view, key_form=form)
-    return _page(request, view, made=made, shown=feed_list(request, view, text, query))
+    if form.is_valid():
+        try:
+            with form.refusals():
+                query, _ = query_from(kept_params(view))
+                made, text = feed_key_create(
+                    view=view,
+                    name=form.cleaned_data["name"],
+                    life=dt.timedelta(days=form.cleaned_data["expires_days"]),
+                    actor=request.user.get_username(),
+                )
+                shown = feed_list(request, view, text, query)
+                return _page(request, view, made=made, shown=shown)
+        except InvalidParameters as error:
+            form.add_error(None, f"The view asks for what is no longer known: {error}.")
+    return _page(request, view, key_form=form)
 
 
 @readable

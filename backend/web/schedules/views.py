@@ -21,13 +21,13 @@ from backend.benchmarks.selectors.schedules import (
     schedules_visible,
 )
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
-from backend.domain.errors import InvalidValue
 from backend.notifications.models import NoticeKind
 from backend.notifications.selectors.subscriptions import subscriptions_visible
 from backend.notifications.services.subscriptions import subscription_create, subscription_delete
 from backend.web.schedules.forms import ScheduleForm, time_zones
 from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.forms import refusals_said
 
 
 def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
@@ -57,35 +57,25 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
         return render(request, "schedules/page.html", _context(request))
     demand(request, Scope.RUN)
     form = ScheduleForm(request.POST, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
-    is_preview = "preview" in request.POST
-    times = _previewed(form) if is_preview else []
-    if not is_preview and form.is_valid() and _created(form, request.user.get_username()):
-        messages.success(request, "The schedule is saved.")
-        return HttpResponseRedirect(reverse("schedules"))
-    return render(
-        request, "schedules/page.html", _context(request, form=form, times=times, is_preview=True)
-    )
-
-
-def _created(form: ScheduleForm, actor: str) -> bool:
-    campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=form.cleaned_data["campaign"])
-    try:
-        schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
-    except InvalidValue as error:
-        form.refuse(error)
-        return False
-    return True
+    times: list[dt.datetime] = []
+    if "preview" in request.POST:
+        times = _previewed(form)
+    elif form.is_valid():
+        campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=form.cleaned_data["campaign"])
+        actor = request.user.get_username()
+        with form.refusals():
+            schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
+            messages.success(request, "The schedule is saved.")
+            return HttpResponseRedirect(reverse("schedules"))
+    return render(request, "schedules/page.html", _context(request, form=form, times=times))
 
 
 def _previewed(form: ScheduleForm) -> list[dt.datetime]:
     """The next five starts; what is wrong stands in the form's errors."""
-    if not form.is_valid():
-        return []
-    try:
-        return preview(**form.recurrence())
-    except InvalidValue as error:
-        form.refuse(error)
-        return []
+    if form.is_valid():
+        with form.refusals():
+            return preview(**form.recurrence())
+    return []
 
 
 @readable
@@ -113,16 +103,13 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     demand(request, Scope.RUN)
     schedule = get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
     is_enabled = request.POST.get("enabled") == "1"
-    try:
+    with refusals_said(request):
         schedule_update(
             schedule=schedule,
             is_enabled=is_enabled,
             actor=request.user.get_username(),
             **schedule_recurrence(schedule),
         )
-    except InvalidValue as error:
-        messages.error(request, f"Not done: {error.detail}.")
-    else:
         messages.success(request, "The schedule is on." if is_enabled else "The schedule is off.")
     return HttpResponseRedirect(reverse("schedules"))
 
@@ -149,7 +136,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
     form = SubscriptionForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        try:
+        with form.refusals():
             subscription_create(
                 workspace=default_workspace(),
                 channel=data["channel"],
@@ -159,9 +146,6 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
                 is_enabled=True,
                 actor=request.user.get_username(),
             )
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             messages.success(request, "Subscribed.")
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, subscription_form=form))

@@ -29,19 +29,28 @@ def row_label(row: RankingRow) -> str:
     return f"{row.offer}{region}{year}"
 
 
-def _bar(row: RankingRow, scale: figures.UnitScale, column: str) -> dict[str, Any]:
+def bar(
+    offer: str,
+    label: str,
+    provider: str,
+    scale: figures.UnitScale,
+    interval: Sequence[figures.Number | None],
+) -> dict[str, Any]:
+    """A bar of the page's script; `interval` is value, low and high end in the metric's unit."""
+    value, low, high = (rounded(scale.shown(one)) for one in interval)
     return {
-        "offer": row.offer_id,
-        "label": row_label(row),
-        "provider": row.provider,
-        "providerName": words.provider(row.provider),
-        "value": _rounded(scale.shown(getattr(row, column))),
-        "low": _rounded(scale.shown(getattr(row, f"{column}_ci95_low"))),
-        "high": _rounded(scale.shown(getattr(row, f"{column}_ci95_high"))),
+        "offer": offer,
+        "label": label,
+        "provider": provider,
+        "providerName": words.provider(provider),
+        "value": value,
+        "low": low,
+        "high": high,
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """With the digits that a chart can show."""
     return None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
 
@@ -76,10 +85,13 @@ def _mode(
     is_best_high: bool,
 ) -> dict[str, Any]:
     of_row = attrgetter(column)
+    interval = attrgetter(column, f"{column}_ci95_low", f"{column}_ci95_high")
     known = [row for row in rows if of_row(row) is not None]
     best_of = nlargest if is_best_high else nsmallest
     best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
-    bars = distinct_labels([_bar(row, scale, column) for row in best])
+    bars = distinct_labels(
+        [bar(row.offer_id, row_label(row), row.provider, scale, interval(row)) for row in best]
+    )
     middle = scale.shown(median(map(of_row, known))) if known else None
     return {
         "title": title,
@@ -97,7 +109,7 @@ def ranking_chart(
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
     rows = [row for row in ranking.rows if UNFIT.isdisjoint(row.flags.split())]
-    value = figures.value_scale(scale, metric, cost)
+    value = figures.value_scale(scale, metric.better, cost)
     modes = {
         "value": _mode(
             rows, "value_per_cost", f"{metric.label}: value per cost", value, is_best_high=True

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, log10
 
-from backend.domain.metrics import Metric
-
 Number = Decimal | float | int
 
 # Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
@@ -43,9 +41,10 @@ def scale(unit: str, values: Iterable[Number]) -> UnitScale:
     return UnitScale(1, unit)
 
 
-def value_scale(score: UnitScale, metric: Metric, cost: str) -> UnitScale:
-    """Scale of value per cost where scores are shown in `score` and costs in `cost`."""
-    if metric.is_higher_better:
+def value_scale(score: UnitScale, better: str, cost: str) -> UnitScale:
+    """Scale of value per cost where scores are shown in `score`, `better` higher or lower, and
+    costs in `cost`."""
+    if better == "higher":
         return UnitScale(score.factor, f"{score.unit} per {cost}")
     return UnitScale(1 / score.factor, f"1 / ({score.unit} × {cost})")
 
@@ -76,6 +75,18 @@ def plain(value: Number | None) -> str:
         return ""
     text = format(value, "f") if isinstance(value, Decimal) else repr(value)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def percent(ratio: float, digits: int = 1) -> str:
+    """A ratio in percent."""
+    return f"{ratio:.{digits}%}".replace("%", " %")
+
+
+def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
+    """An interval in the scale's unit; empty where an end is not known."""
+    if low is None or high is None:
+        return ""
+    return f"{figure(scale.shown(low))} – {figure(scale.shown(high))}"
 
 
 def quantity(value: Number | None) -> str:

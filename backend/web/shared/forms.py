@@ -1,13 +1,16 @@
 """What the forms that write share: plain labels, and the services' refusals beside their fields."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.core.validators import MaxValueValidator
+from django.http import HttpRequest
 
-from backend.domain.errors import InvalidValue
+from backend.domain.errors import DomainError, InvalidValue
 
 
 class WriteForm(forms.Form):
@@ -17,6 +20,14 @@ class WriteForm(forms.Form):
 
     def __init__(self, data: Any = None, files: Any = None, **given: Any) -> None:
         super().__init__(data, files, auto_id="%s", label_suffix="", **given)
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Puts a refusal of the services called within beside its field, and goes on after it."""
+        try:
+            yield
+        except InvalidValue as error:
+            self.refuse(error)
 
     def refuse(self, error: InvalidValue) -> None:
         """Puts a refusal beside the field that it names, else above the form."""
@@ -28,6 +39,16 @@ class WriteForm(forms.Form):
                 self.add_error(field, error.detail)
                 return
         self.add_error(None, str(error).removeprefix("/"))
+
+
+@contextmanager
+def refusals_said(request: HttpRequest) -> Iterator[None]:
+    """Says on the next page why the services called within refused; for buttons without a form."""
+    try:
+        yield
+    except DomainError as error:
+        detail = error.detail if isinstance(error, InvalidValue) else error
+        messages.error(request, f"Not done: {detail}.")
 
 
 class Day(forms.DateField):
@@ -46,6 +67,17 @@ class SecretText(forms.Textarea):
 
     def format_value(self, value: Any) -> None:
         return None
+
+
+def currency(*, required: bool = False, initial: str | None = "USD") -> forms.RegexField:
+    """A code of three letters; the forms give it to the services in capitals."""
+    return forms.RegexField(
+        r"^[A-Za-z]{3}\Z",
+        label="Currency",
+        initial=initial,
+        required=required,
+        widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),
+    )
 
 
 def text(label: str, *, required: bool = True, help_text: str = "", **attributes: Any) -> Any:

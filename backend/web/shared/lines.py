@@ -188,7 +188,7 @@ def _text(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         if name.endswith(("_ratio", "_share")):
-            return f"{value:.1%}".replace("%", " %")
+            return figures.percent(value)
         if name.endswith("_bytes"):
             return f"{value / 2**30:.2f} GiB" if value >= 2**28 else figures.size(int(value))
         if name.endswith("_s"):

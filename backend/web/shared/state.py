@@ -1,6 +1,6 @@
 """The state of the ranking page is its URL: links that change one thing and keep the rest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -108,6 +108,11 @@ def encoded(params: Params) -> str:
 def query(params: Params, **changes: str | None) -> str:
     """Query string (with its `?`) after the changes; None takes a parameter out."""
     return encoded(changed(params, **changes))
+
+
+def pairs(names: Container[str], params: Params) -> list[tuple[str, str]]:
+    """Name and value of each hidden input that a form needs to pass on the named parameters."""
+    return [(name, value) for name in params if name in names for value in params[name]]
 
 
 def value(params: Params, name: str) -> str:
@@ -300,8 +305,3 @@ def _key(name: str, *, is_descending: bool) -> str:
 def chips(params: Params, path: str) -> list[Chip]:
     """The filters in force on a page that no view was opened on."""
     return Address(path, params).chips()
-
-
-def without_filters(params: Params, path: str) -> str:
-    """URL that keeps the selectors and the order, and nothing that has a chip."""
-    return Address(path, params).without_filters()

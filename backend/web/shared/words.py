@@ -38,15 +38,6 @@ FLAGS = {
     "imported": ("imported", "", "The result was measured elsewhere and imported."),
     "conditions_unknown": ("conditions unknown", "warn", "How it was measured is not known."),
 }
-CELLS = {
-    "waiting": "waiting",
-    "running": "running",
-    "done": "done",
-    "failed": "failed",
-    "not_available": "not available",
-    "disturbed": "disturbed",
-    "cancelled": "cancelled",
-}
 RUN_PARAMETERS = {
     "directory": "Directory of the disk tests",
     "directories": "Directories measured at the same time",

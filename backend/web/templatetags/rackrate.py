@@ -56,7 +56,7 @@ def spaced(code: str) -> str:
 @register.filter
 def percent(ratio: Any) -> str:
     """Ratio 0 to 1 as percent with one decimal; empty for what is no number."""
-    return f"{ratio:.1%}".replace("%", " %") if isinstance(ratio, int | float) else ""
+    return figures.percent(ratio) if isinstance(ratio, int | float) else ""
 
 
 @register.filter

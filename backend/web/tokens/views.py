@@ -15,7 +15,6 @@ from backend.accounts.models import ApiToken, Scope
 from backend.accounts.services.tokens import token_create, token_revoke
 from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
-from backend.domain.errors import InvalidValue
 from backend.web.saved_views.forms import TokenForm
 from backend.web.shared.access import demand, readable
 
@@ -29,11 +28,8 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     made: dict[str, Any] = {}
     form = TokenForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with form.refusals():
             token, text = _created(form, request.user.get_username())
-        except InvalidValue as error:
-            form.refuse(error)
-        else:
             made = {"made": token, "text": text}
             form = TokenForm()
     now = clock.now()
