@@ -61,6 +61,7 @@ from backend.rentals.api.cloud_accounts import (
     CloudAccountView,
 )
 from backend.rentals.api.resources import ResourcesView
+from backend.scenarios.api.arrays import ArrayView
 from backend.scenarios.api.contention import ContentionView
 from backend.scenarios.api.scenarios import (
     ScenarioDuplicateView,
@@ -166,6 +167,7 @@ plain = [
     path("requirements/solve", RequirementSolveView.as_view(), name="requirement-solve"),
     path("views/<slug:slug>", ViewView.as_view(), name="view"),
     path("feed-keys/<uuid:key_id>", FeedKeyView.as_view(), name="feed-key"),
+    path("arrays", ArrayView.as_view(), name="arrays"),
     path("contention", ContentionView.as_view(), name="contention"),
     path("scenarios/simulate", ScenarioSimulateView.as_view(), name="scenario-simulate"),
     path("scenarios/<slug:slug>", ScenarioView.as_view(), name="scenario"),

@@ -39,6 +39,12 @@ HARDWARE = {
     "items": [{"name": "board", "count": 2, "unit_price": "900.10", "watts": "80"}],
 }
 SCENARIO = dict(TEMPLATES["content"].document)
+ARRAY = {
+    "schema": 1,
+    "level": "raid5",
+    "disks": 4,
+    "disk": {"bytes": 4_000_000_000_000, "read_bytes_per_s": 160_000_000},
+}
 LINKS = {
     "schema": 1,
     "links": [{"name": "nas", "capacity_bytes_per_s": 100}],
@@ -242,6 +248,7 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /runs": Call({"host": host, "profile": "quick"}),
         "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
         "POST /samples/{sample_id}/exclude": Call({"reason": "a fan failed"}),
+        "POST /arrays": Call(ARRAY),
         "POST /contention": Call(LINKS),
         "POST /scenarios": Call(SCENARIO | {"name": "Another"}),
         "POST /scenarios/simulate": Call(SCENARIO),

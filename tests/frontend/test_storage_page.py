@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from backend.web.shared.figures import figure
 from backend.web.storage.examples import EXAMPLES
 from tests.frontend.spacing import shown
 
@@ -212,6 +213,18 @@ def test_array_lists_what_a_file_system_leaves(client: Client) -> None:
     assert table(html, "Where the bytes go")[-1] == [
         "Left by ext4 on all of it", "55.7 TB = 50.68 TiB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("example", range(len(EXAMPLES["arrays"])))
+def test_document_of_an_array_gives_the_same_over_the_api(client: Client, example: int) -> None:
+    html = page(client, **EXAMPLES["arrays"][example][1])
+    document = re.search(r'aria-label="Document of the array"><code>(.*?)</code>', html, re.DOTALL)
+    assert document
+    answer = client.post("/api/v1/arrays", document[1], content_type="application/json")
+    assert answer.status_code == 200
+    space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
+    usable = answer.json()["capacity"]["usable_bytes"]
+    assert space["Usable"] == f"{usable / 1e12:.1f} TB = {figure(usable / 2**40)} TiB"
 
 
 def test_kind_of_disk_states_its_writes(client: Client) -> None:

@@ -124,9 +124,40 @@ class ContentionResult(serializers.Serializer[Any]):
     links = LinkResult(many=True)
 
 
+class CapacityResult(serializers.Serializer[Any]):
+    """Where the raw bytes of an array go."""
+
+    raw_bytes = serializers.IntegerField()
+    usable_bytes = serializers.IntegerField()
+    redundancy_bytes = serializers.IntegerField()
+    padding_bytes = serializers.IntegerField()
+    spare_bytes = serializers.IntegerField()
+    reserved_bytes = serializers.IntegerField(help_text="what ZFS keeps for itself")
+    reported_bytes = serializers.IntegerField(allow_null=True, help_text="by zfs list")
+
+
+class ThroughputResult(serializers.Serializer[Any]):
+    """Expected of all disks together; null where the disk's own figure is not known."""
+
+    read_bytes_per_s = serializers.FloatField()
+    write_bytes_per_s = serializers.FloatField()
+    read_iops = serializers.FloatField(allow_null=True)
+    write_iops = serializers.FloatField(allow_null=True)
+
+
+class ArrayResult(serializers.Serializer[Any]):
+    """What an array of disks holds and does."""
+
+    capacity = CapacityResult()
+    throughput = ThroughputResult()
+    survived_failures = serializers.IntegerField(help_text="disks that may fail at once")
+    rebuild_s = serializers.FloatField(allow_null=True, help_text="the shortest; null: none")
+
+
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "scenario-change": ScenarioChange,
     "scenario-detail": ScenarioDetail,
     "scenario-result": ScenarioResult,
     "contention-result": ContentionResult,
+    "array-result": ArrayResult,
 }

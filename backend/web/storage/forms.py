@@ -130,9 +130,14 @@ class ArrayForm(WriteForm):
         return 1.0 if full is None else float(full / 100)
 
     @property
+    def generation(self) -> str:
+        """The versions of ZFS that are asked for, a key of GENERATIONS."""
+        return str(self.cleaned_data["zfs"] or CURRENT)
+
+    @property
     def rules(self) -> PoolRules:
-        """How the versions of ZFS that are asked for take space."""
-        return GENERATIONS[self.cleaned_data["zfs"] or CURRENT].rules
+        """How these versions take space."""
+        return GENERATIONS[self.generation].rules
 
     def measured(self, name: str) -> float | None:
         """Bytes per second that were measured."""

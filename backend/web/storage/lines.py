@@ -121,6 +121,11 @@ def chain_document(chain: Chain, transfer_bytes: int | None) -> dict[str, Any]:
 # --- arrays -------------------------------------------------------------------------------------
 
 
+def array_document(array: Array, used_ratio: float, zfs: str) -> dict[str, Any]:
+    """The document by which the API gives the same estimate."""
+    return {"schema": 1, **asdict(array), "used_ratio": used_ratio, "zfs": zfs}
+
+
 @dataclass(frozen=True)
 class LevelShown:
     """The same disks at one level; without an estimate `reason` says what is in the way."""

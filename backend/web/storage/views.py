@@ -15,6 +15,7 @@ from backend.web.storage.examples import EXAMPLES, Params
 from backend.web.storage.fields import Given
 from backend.web.storage.forms import ArrayForm, MemoryForm
 from backend.web.storage.lines import (
+    array_document,
     chain_document,
     flow_lines,
     level_lines,
@@ -127,6 +128,7 @@ def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any
             estimate, form.measured("seen_read"), form.measured("seen_write")
         ),
         "levels": levels,
+        "document": json.dumps(array_document(array, form.used_ratio, form.generation), indent=1),
         "plots": level_plots(levels),
     }
 

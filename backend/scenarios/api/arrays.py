@@ -1,0 +1,28 @@
+"""Arrays of disks over the API."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import READ
+from backend.common.rest.views import View
+from backend.domain.storage.document import ArrayDocument, array_estimate
+from backend.scenarios.api.documents import ArrayResult
+
+
+class ArrayView(View):
+    """What equal disks hold and do as an array."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    parser_classes = (ExactJSONParser,)
+
+    @extend_schema(
+        operation_id="array_estimate", request=ArrayDocument, responses={200: ArrayResult}
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """Capacity, throughput and the shortest rebuild."""
+        return Response(array_estimate(request.data))
