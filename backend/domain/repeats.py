@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from backend.domain.cmips import is_disturbed
@@ -64,21 +64,37 @@ class Repeat:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other work took CPU from the repeat (backend.domain.cmips.is_disturbed).
-
-        Disks and networks are judged by foreign user time: the kernel's share is their own work.
-        """
+        """Whether other work took CPU from the repeat; unknown counts as not."""
         if self.conditions is None:
             return False
-        shares = [sample.parameters.get("cpu_share") for sample in self.samples]
-        share = next((share for share in shares if isinstance(share, float)), None)
-        foreign, user = self.conditions.foreign_cpu_ratio, self.conditions.foreign_user_ratio
-        is_io = self.probe in PROBES and bool(PROBES[self.probe].io)
-        return is_disturbed(share, user if is_io and user is not None else foreign)
+        return was_disturbed(
+            self.probe, self.conditions, [sample.parameters for sample in self.samples]
+        )
 
     def flags(self, sample: ParsedSample) -> list[str]:
         """Why a figure is not to be trusted: what its tool says, and what was seen around it."""
         return [*sample.flags, *([DISTURBED] if self.is_disturbed else [])]
+
+
+def was_disturbed(
+    probe: str, conditions: Conditions, parameters: Iterable[Mapping[str, object]]
+) -> bool:
+    """Whether other work took CPU from a repeat (backend.domain.cmips.is_disturbed), from what was
+    seen around it and the parameters of its samples."""
+    share, steal = None, None
+    for known in parameters:
+        cpu_share, threads = known.get("cpu_share"), known.get("threads")
+        if isinstance(cpu_share, float) and isinstance(threads, int):
+            # The share is of the probe's own threads, the steal of all usable CPUs.
+            share, steal = cpu_share, conditions.steal_ratio * conditions.usable_cpus / threads
+            break
+    # The kernel works for disks and networks in threads and interrupts that belong to nobody, so
+    # only the user time of others disturbs those. Older records have no user time.
+    is_io = probe in PROBES and bool(PROBES[probe].io)
+    user = conditions.foreign_user_ratio
+    return is_disturbed(
+        share, user if is_io and user is not None else conditions.foreign_cpu_ratio, steal
+    )
 
 
 def repeat_of(raw: RawResult, damage: str = "") -> Repeat:
@@ -149,3 +165,25 @@ def reparse(probe: str, variant: str, stored: str) -> list[ParsedSample]:
         raise ProbeError(probe, "this version does not know the probe")
     parsed = PROBES[probe].parse(output_of(stored), variant)
     return [] if isinstance(parsed, HostFacts) else list(parsed)
+
+
+def stored_flags(
+    probe: str,
+    samples: Iterable[ParsedSample],
+    conditions: Mapping[str, object],
+    stated: Collection[str] = (),
+) -> Mapping[tuple[str, str], list[str]]:
+    """(metric, variant) of each sample of one stored repeat → the flags that today's rules give.
+
+    `conditions` are as they were stored; where they do not say enough, the flag "disturbed" is
+    taken over from those `stated`.
+    """
+    samples = list(samples)
+    seen = observe.stored(conditions)
+    parameters = [sample.parameters for sample in samples]
+    is_disturbed = was_disturbed(probe, seen, parameters) if seen else DISTURBED in stated
+    later = [DISTURBED] if is_disturbed else []
+    return {
+        (sample.metric, sample.variant): list(dict.fromkeys([*sample.flags, *later]))
+        for sample in samples
+    }

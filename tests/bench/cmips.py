@@ -50,7 +50,8 @@ def observed(
     conditions = observe.parse(record.read_text())
     share = line["cpu_s"] / (line["seconds"] * line["threads"])
     value = score(line["iterations"], line["seconds"])
-    return value, is_disturbed(share, conditions.foreign_cpu_ratio), line
+    steal = conditions.steal_ratio * conditions.usable_cpus / line["threads"]
+    return value, is_disturbed(share, conditions.foreign_cpu_ratio, steal), line
 
 
 def repeats(program: Path, folder: Path, threads: str) -> dict[str, Any]:

@@ -122,16 +122,26 @@ def test_cpu_share_refuses_negative_seconds():
 
 
 @pytest.mark.parametrize(
-    ("share", "foreign", "expected"),
+    ("share", "foreign", "steal", "expected"),
     [
-        (0.95, 0.05, False),
-        (0.9499, 0.0, True),
-        (1.0, 0.0501, True),
-        (None, None, False),
-        (None, 0.2, True),
-        (0.5, None, True),
-        (0.99, None, False),
+        (0.95, 0.05, 0.0, False),
+        (0.9499, 0.0, 0.0, True),
+        (0.9499, 0.0, None, True),
+        (1.0, 0.0501, 0.0, True),
+        (None, None, None, False),
+        (None, 0.2, 0.3, True),
+        (None, 0.0, 0.3, False),
+        (0.5, None, None, True),
+        (0.99, None, None, False),
     ],
 )
-def test_is_disturbed_at_its_bounds(share, foreign, expected):
-    assert cmips.is_disturbed(share, foreign) is expected
+def test_is_disturbed_at_its_bounds(share, foreign, steal, expected):
+    assert cmips.is_disturbed(share, foreign, steal) is expected
+
+
+@pytest.mark.parametrize("steal", [0.0, 0.049, 0.05, 0.1, 0.2, 0.65])
+def test_stolen_time_disturbs_on_no_kind_of_kernel(steal):
+    """W1: a kernel takes stolen time off the process or leaves it there; neither disturbs."""
+    assert not cmips.is_disturbed(1 - steal, 0.0, steal)
+    assert not cmips.is_disturbed(1.0, 0.0, steal)
+    assert cmips.is_disturbed(1 - steal - 0.06, 0.0, steal)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing.record import MAX_NUMBER, read_record
+from backend.domain.parsing.record import MAX_NUMBER, ProbeRecord, read_record
 
 TOOL = "observe"
 COLUMNS = (
@@ -64,7 +64,19 @@ class Conditions:
 
 def parse(text: str) -> Conditions:
     """The conditions in one record. Raises ProbeError."""
-    record = read_record(TOOL, text)
+    return _conditions(read_record(TOOL, text))
+
+
+def stored(fields: Mapping[str, object]) -> Conditions | None:
+    """The conditions as they were stored; None where a version stored less, or there were none."""
+    renamed = {name: fields.get(f"is_{name}") for name in ("timed_out", "cancelled")}
+    try:
+        return _conditions(ProbeRecord(TOOL, {**fields, **renamed}))
+    except ProbeError:
+        return None
+
+
+def _conditions(record: ProbeRecord) -> Conditions:
     exit_code = None if record.is_null("exit_code") else record.count("exit_code")
     signal = None if record.is_null("signal") else record.count("signal", minimum=1)
     if (exit_code is None) == (signal is None):

@@ -2,12 +2,20 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 
 import pytest
 
 from backend.domain.errors import ProbeError, Reason
 from backend.domain.parsing import ParsedSample
-from backend.domain.repeats import STDERR_MARK, RawResult, output_of, reparse, repeat_of
+from backend.domain.repeats import (
+    STDERR_MARK,
+    RawResult,
+    output_of,
+    reparse,
+    repeat_of,
+    stored_flags,
+)
 
 CMIPS = "cmips-all-x86_64"
 
@@ -101,6 +109,39 @@ def test_repeat_is_disturbed_by_other_work(made, name, record, is_disturbed):
     assert repeat.is_disturbed is is_disturbed
     sample = ParsedSample(metric="any", variant="", unit="1", value=1.0, flags=("cached",))
     assert repeat.flags(sample) == ["cached", *(["disturbed"] if is_disturbed else [])]
+
+
+@pytest.mark.parametrize(
+    ("threads", "steal_ratio", "is_disturbed"),
+    [
+        (2, 0.2, False),  # 20 % of both CPUs stolen from two threads
+        (2, 0.0, True),
+        (1, 0.1, False),  # 20 % of one CPU, which is 10 % of both
+        (1, 0.05, True),
+    ],
+)
+def test_stolen_time_disturbs_no_repeat(made, recorded, threads, steal_ratio, is_disturbed):
+    """W1: every repeat of a host that steals counts, whatever thread the time is taken from."""
+    line = {**json.loads(recorded(CMIPS)), "threads": threads, "cpu_s": 0.8 * threads}
+    name = "cmips-single-0" if threads == 1 else "cmips-all-0"
+    repeat = made(name, json.dumps(line) + "\n", steal_ratio=steal_ratio)
+    assert repeat.samples
+    assert repeat.is_disturbed is is_disturbed
+
+
+def test_stored_conditions_give_the_flags_anew(made, recorded):
+    """W1: what was stored as disturbed by steal alone counts, by its own evidence."""
+    line = {**json.loads(recorded(CMIPS)), "cpu_s": 1.6}
+    repeat = made("cmips-all-0", json.dumps(line) + "\n", steal_ratio=0.2)
+    stored = asdict(repeat.conditions)
+    key = ("cmips_score", "all")
+    assert stored_flags("cmips", repeat.samples, stored, ["disturbed"])[key] == []
+    foreign = {**stored, "foreign_cpu_ratio": 0.06}
+    assert stored_flags("cmips", repeat.samples, foreign)[key] == ["disturbed"]
+    for unknown in ({}, {"wall_s": 2.5}, {**stored, "steal_ratio": "much"}):
+        assert stored_flags("cmips", repeat.samples, unknown)[key] == []
+        flags = stored_flags("cmips", repeat.samples, unknown, ["disturbed"])
+        assert flags[key] == ["disturbed"]
 
 
 def test_hashes_are_those_of_the_four_files():
