@@ -47,6 +47,17 @@ def is_public(ip_address: str) -> bool:
     return address.is_global and not address.is_multicast and address not in _IETF
 
 
+def is_loopback(address: str) -> bool:
+    """Whether an IP literal, with its zone or mapped into IPv6, or a name means this machine."""
+    try:
+        literal = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.lower().rstrip(".").rpartition(".")[2] == "localhost"
+    if isinstance(literal, ipaddress.IPv6Address) and literal.ipv4_mapped is not None:
+        literal = literal.ipv4_mapped  # older Pythons do not look through the mapping
+    return literal.is_loopback
+
+
 def key_fingerprint(key_line: str) -> str:
     """`SHA256:…` of a public key in OpenSSH form (`type base64 [comment]`), as ssh shows it.
 

@@ -35,7 +35,11 @@ LOWER_BOUND = "lower_bound"
 """Flag of a figure of which is only known that the true one is larger."""
 ABORTED = "aborted"
 """Flag of a job that was stopped: its time is that until then."""
-UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED})
+CONDITIONS_UNKNOWN = "conditions_unknown"
+"""Flag of a figure of which nobody says how it was made."""
+ZEROS = "zeros"
+"""Flag of a copy of nothing but zeros, which disks that compress never store."""
+UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS})
 
 Draws = NDArray[np.float64]
 Repeat = TypeVar("Repeat")

@@ -19,6 +19,7 @@ from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Evidence, Sample
 from backend.benchmarks.services import imports
 from backend.benchmarks.services.imports import AlreadyImported, result_import, sample_exclude
+from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
@@ -223,7 +224,8 @@ def test_api_import_answers_samples_and_warnings(
 def test_api_import_takes_every_tool(
     caller: Callable[..., Client], offer: Offer, tool: str, name: str
 ) -> None:
-    response = post(caller("write"), tool=tool, text=recorded(name))
+    parameters = {"loopback": True} if tool == "iperf3" else None
+    response = post(caller("write"), tool=tool, text=recorded(name), parameters=parameters)
     assert response.status_code == 201, response.content
     assert response.json()["samples"]
     assert Sample.objects.filter(source="imported").count() == len(response.json()["samples"])
@@ -340,11 +342,36 @@ def test_command_imports_a_file(offer: Offer, tmp_path: Path) -> None:
     said = run_command(
         *(str(file), "--tool", "dd", "--offer", "aws-m5-large"),
         *("--param", "direction=write", "--param", "conditions=fdatasync"),
-        *("--param", f"ram_bytes={GIB}"),
+        *("--param", f"ram_bytes={GIB}", "--param", "source=random"),
     )
     assert "disk_write_bytes_per_s dd_fdatasync: 2.14748e+09 bytes/s (cached)" in said
     assert "warning: the file is smaller" in said
     assert Evidence.objects.get().conditions["ram_bytes"] == GIB
+
+
+def test_command_keeps_the_prompt_line_and_a_test_of_one_machine(
+    offer: Offer, tmp_path: Path
+) -> None:
+    """W4: refused as the offer's network; with loopback=true kept, flagged cached, unranked."""
+    file = tmp_path / "iperf3.txt"
+    file.write_text(f"ann@web:~$ iperf3 -c localhost -J\n{recorded('iperf3-3.12-tcp-4-streams')}")
+    words = (str(file), "--tool", "iperf3", "--offer", "aws-m5-large")
+    with pytest.raises(CommandError, match="both ends are one machine"):
+        run_command(*words)
+    assert "bits/s (cached)" in run_command(*words, "--param", "loopback=true")
+    assert Evidence.objects.get().command == "iperf3 -c localhost -J"
+    assert [score.is_unfit for score in scores(METRICS["net_tcp_bits_per_s"]).values()] == [True]
+
+
+def test_import_is_compared_with_the_memory_measured_on_the_offer(offer: Offer) -> None:
+    """S16: the bound of a read called direct is this machine's own memory."""
+    memory = {"metric": "memory_bandwidth_bytes_per_s", "unit": "bytes/s"}
+    factories.sample(offer, 4e9, **memory)
+    summaries_refresh()
+    stated = {"direction": "read", "conditions": "direct", "source": "random"}
+    (sample,) = imported(offer, **stated).samples
+    assert sample.flags == ["cached"]
+    assert Evidence.objects.get().conditions["memory_bytes_per_s"] == 4e9
 
 
 def test_command_reads_standard_input_and_prints_json(

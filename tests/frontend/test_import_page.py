@@ -98,6 +98,7 @@ def test_dd_with_its_conditions_is_read_as_disk_speed(analyst, offer):
         text=fixture("dd-gnu-9.1-progress.txt"),
         direction="write",
         conditions="direct",
+        source="random",
         ram_gib="8",
         preview="1",
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import runner_status
+from backend.domain.parsing import dd, runner_status
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
 
@@ -245,3 +245,52 @@ def test_fio_ends_and_its_file_goes_when_cancelled(run_directory, shell, target)
     running.communicate(timeout=20)
     assert runner_status.parse(run_directory.status()).state == "cancelled"
     assert os.listdir(target) == []
+
+
+def _mounted_as(run_directory, programs, mounts: str) -> None:
+    """The mount table is a stand-in; df is asked for the mount point only."""
+    table = programs.directory / "mounts"
+    table.write_text(mounts)
+    common = run_directory.path / "common.sh"
+    common.write_text(common.read_text().replace("/proc/mounts", str(table)))
+    programs.put(
+        "df",
+        '#!/bin/sh\ncase $3 in /var/tmp*) p=/var/tmp ;; *) p=/tmp ;; esac\nprintf "F\\nx 9 1 8 1%% $p\\n"\n',
+    )
+
+
+@pytest.mark.parametrize(("c_max_mib", "conditions"), [(8, "fdatasync"), (9, "cached")])
+def test_read_on_zfs_is_cached_below_twice_the_arc(
+    run_directory, programs, target, c_max_mib, conditions
+):
+    """3.1: the page cache may be dropped, the ARC stays, and it holds what was just written."""
+    _mounted_as(run_directory, programs, "tank /var/tmp zfs rw 0 0\n")
+    arcstats = programs.directory / "arcstats"
+    arcstats.write_text(f"13 1 0x01 123 33456 1 2\nc 4 1048576\nc_max    4    {c_max_mib * MIB}\n")
+    script = run_directory.path / "disk.sh"
+    script.write_text(script.read_text().replace("/proc/spl/kstat/zfs/arcstats", str(arcstats)))
+    run_directory.plan(f"step dd read 0 60 disk.sh dd_read '{target}' {16 * MIB} 5")
+    run_directory.run(["sh"], path=programs.path)
+    text = run_directory.result("001-dd-read-0.out")
+    (sample,) = dd.parse(text)
+    assert sample.variant == f"dd_{conditions}"
+    assert sample.flags == (("cached",) if conditions == "cached" else ())
+    assert f"cache_bytes {c_max_mib * MIB}" in text
+    assert "drop_caches no: ZFS keeps a cache of its own" in text
+
+
+@pytest.mark.parametrize("is_everywhere", [False, True])
+def test_run_directory_in_memory_sends_the_files_to_a_disk(run_directory, programs, is_everywhere):
+    """3.6: where /tmp is a tmpfs the disk is measured all the same, or said to be missing."""
+    kind = "tmpfs" if is_everywhere else "ext4"
+    mounts = f"tmpfs /tmp tmpfs rw 0 0\n/dev/vda /var/tmp {kind} rw 0 0\n"
+    _mounted_as(run_directory, programs, mounts)
+    run_directory.plan(f"step dd write 0 60 disk.sh dd_write {run_directory.path} {16 * MIB} 5")
+    run_directory.run(["sh"], path=programs.path)
+    text = run_directory.result("001-dd-write-0.out")
+    if is_everywhere:
+        assert text.startswith("=== failure unavailable: ")
+        assert "/var/tmp and the home directory lie in memory" in text
+    else:
+        assert "\ndirectory /var/tmp\nfilesystem ext4\n" in text
+    assert list(Path("/var/tmp").glob(f"{run_directory.path.name}*")) == []

@@ -31,7 +31,7 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.views import View
 from backend.domain.errors import InvalidValue, ProbeError
-from backend.domain.parsing.importing import TOOLS
+from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
 MAX_BODY_BYTES = 32 * 2**20
 """A text of 8 MiB with its escapes; the service holds the text itself to its limit."""
@@ -47,7 +47,7 @@ class ImportDocument(Strict):
         required=False,
         allow_null=True,
         default=None,
-        help_text="direction, conditions, file_bytes, ram_bytes: how the text was made",
+        help_text=f"{', '.join(PARAMETERS)}: how the text was made",
     )
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.benchmarks.models import Evidence, Run, Sample, Source
+from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
@@ -25,6 +25,7 @@ from backend.domain.parsing.importing import Imported, imported, takes
 MAX_TEXT_BYTES = 8 * 2**20
 MAX_REASON = 300
 OUTLIER = "outlier"
+MEMORY_BANDWIDTH = "memory_bandwidth_bytes_per_s"
 
 
 class AlreadyImported(DomainError):
@@ -51,13 +52,11 @@ def result_import(
 ) -> Import:
     """Keep the text of a tool as evidence for the offer, with its samples, marked imported.
 
-    Without `ram_bytes` the offer's memory counts, where it is known. Raises InvalidValue with a JSON
-    pointer, ProbeError with the line, AlreadyImported for a text that the offer has.
+    Raises InvalidValue with a JSON pointer, ProbeError with the line, AlreadyImported for a text
+    that the offer has.
     """
     raw = checked_bytes(text)
-    known = dict(parameters or {})
-    if offer.memory_bytes and known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
-        known["ram_bytes"] = offer.memory_bytes
+    known = known_parameters(offer, tool, parameters)
     parsed = imported(tool, text, known)
     with transaction.atomic():
         # Two imports of one text wait for each other here.
@@ -73,6 +72,19 @@ def result_import(
             parsed=parsed,
             actor=actor,
         )
+
+
+def known_parameters(
+    offer: Offer, tool: str, parameters: Mapping[str, object] | None
+) -> dict[str, object]:
+    """What was stated; else the offer's memory and what that was measured to carry, where known."""
+    known = dict(parameters or {})
+    if known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
+        known["ram_bytes"] = offer.memory_bytes
+    if known.get("memory_bytes_per_s") is None and takes(tool, "memory_bytes_per_s"):
+        measured = StoredSummary.objects.filter(offer=offer, metric=MEMORY_BANDWIDTH)
+        known["memory_bytes_per_s"] = measured.values_list("value", flat=True).first()
+    return known
 
 
 def checked_bytes(text: str) -> bytes:
@@ -117,7 +129,7 @@ def _stored(
         defaults={
             "n": 1,
             "probe": tool,
-            "command": "",
+            "command": parsed.command,
             "tool_version": parsed.tool_version[:100],
             "conditions": {key: value for key, value in known.items() if value is not None},
             "raw_gzip": gzip.compress(raw, mtime=0),

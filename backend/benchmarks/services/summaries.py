@@ -21,7 +21,7 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import SUMMARIES, marks_taken
 from backend.domain import stats
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
-from backend.domain.stats import ABORTED, CACHED, DISTURBED, LOWER_BOUND, IntervalBasis, Summary
+from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
 FORMULAS = 1
 """To be counted up with what a summary says of the same samples; older ones are made anew."""
@@ -68,7 +68,7 @@ class Score:
     summary: Summary
     variant: str
     is_unfit: bool
-    """Whether every sample is unfit (disturbed, cached, a bound, aborted); it takes no rank."""
+    """Whether every sample has a flag of stats.UNFIT; such a score takes no place."""
     flags: tuple[str, ...]
     source: str
     measured_at: dt.datetime
@@ -239,13 +239,12 @@ def _score_of(
 
 
 def _flags(summary: Summary, used: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    if any(DISTURBED in s["flags"] for s in used):
+    stated = {flag for s in used for flag in s["flags"]}
+    if DISTURBED in stated:
         yield DISTURBED
     if summary.is_unstable:
         yield "unstable"
-    for flag in (CACHED, LOWER_BOUND, ABORTED):
-        if any(flag in s["flags"] for s in used):
-            yield flag
+    yield from sorted(stats.UNFIT & stated - {DISTURBED})
     if any(s["source"] == Source.IMPORTED for s in used):
         yield "imported"
 

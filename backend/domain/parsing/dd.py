@@ -11,13 +11,17 @@ from dataclasses import dataclass, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.disk_files import IN_MEMORY, OWN_CACHE, is_implausible
 from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import CACHED, CONDITIONS_UNKNOWN, ZEROS
 
 TOOL = "dd"
 DIRECTIONS = ("write", "read")
 CONDITIONS = ("direct", "fdatasync", "cached", "unknown")
 """From the one that measures the disk best to the one that measures it least."""
+SOURCES = ("random", "zero", "unknown")
+"""What was copied, or was written to the file that is read."""
 KEYS = (
     "direction",
     "conditions",
@@ -30,6 +34,7 @@ KEYS = (
     "drop_caches",
     "dd",
 )
+OPTIONAL_KEYS = ("cache_bytes",)
 DEVICE_KEYS = ("position", "device")
 POSITIONS = ("outer", "inner")
 PARALLEL_KEYS = ("directories", "wall_us")
@@ -70,6 +75,14 @@ class DdConditions:
     is_dropped: bool = False
     file_bytes: int | None = None
     """Size of the file copied; without it, what was copied."""
+    source: str = "unknown"
+    filesystem: str = ""
+    cache_bytes: int | None = None
+    """Limit of the file system's own cache, which no other takes the place of (ZFS: the ARC)."""
+    memory_bytes_per_s: float | None = None
+    """What the memory of the machine carries, where that was measured."""
+    is_in_memory: bool = False
+    """Whether the file lay in a file system without a disk."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +104,38 @@ class _Copying:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        if self.conditions.conditions == "unknown":
-            return ("conditions_unknown",)
-        return ("cached",) if self._is_cached else ()
+        known = self.conditions
+        if known.conditions == "unknown":
+            return (CONDITIONS_UNKNOWN,)
+        flags = (CACHED,) if self._is_cached else ()
+        match known.source:
+            case "zero":
+                return (*flags, ZEROS)
+            case "unknown":
+                return (*flags, CONDITIONS_UNKNOWN)
+        return flags
 
     @property
     def _is_cached(self) -> bool:
-        """Whether memory may have stood in for the disk: buffered, the file below twice the RAM."""
-        if self.conditions.conditions == "direct":
-            return False
-        file_bytes = self.conditions.file_bytes or self.bytes
-        ram_bytes = self.conditions.ram_bytes
-        is_small = ram_bytes is None or file_bytes < 2 * ram_bytes
-        return self.conditions.conditions == "cached" or (
-            is_small and not self.conditions.is_dropped
-        )
+        """Whether memory may have stood in for the disk: it held the file, or was passed by in
+        name only."""
+        known = self.conditions
+        if known.is_in_memory or known.conditions == "cached":
+            return True
+        file_bytes = known.file_bytes or self.bytes
+        if known.conditions == "direct":
+            # The runner names a file system, and has tried that O_DIRECT passes the cache there.
+            is_claimed = not known.filesystem and known.direction == "read"
+            return is_claimed and is_implausible(
+                self.bytes / self.seconds,
+                known.memory_bytes_per_s,
+                file_bytes=file_bytes,
+                ram_bytes=known.ram_bytes,
+            )
+        # What empties the page cache leaves the ARC as it is.
+        is_dropped = known.is_dropped and known.filesystem != OWN_CACHE
+        cache_bytes = known.cache_bytes or known.ram_bytes
+        return not is_dropped and (cache_bytes is None or file_bytes < 2 * cache_bytes)
 
 
 def copies(text: str, *, first_line: int = 1) -> list[Copied]:
@@ -162,7 +192,7 @@ def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSampl
     made = tuple(copies(text))
     if conditions is None:
         seconds = math.fsum(copy.seconds for copy in made)
-        flags = ("conditions_unknown",)
+        flags = (CONDITIONS_UNKNOWN,)
         return [_sample("dd_bytes_per_s", "dd", made, seconds=seconds, described={}, flags=flags)]
     _check(conditions)
     if conditions.file_bytes is None:
@@ -177,6 +207,8 @@ def _check(conditions: DdConditions) -> None:
         raise ProbeError(TOOL, f"direction {conditions.direction[:80]!r} is unknown")
     if conditions.conditions not in CONDITIONS:
         raise ProbeError(TOOL, f"conditions {conditions.conditions[:80]!r} are unknown")
+    if conditions.source not in SOURCES:
+        raise ProbeError(TOOL, f"source {conditions.source[:80]!r} is unknown")
 
 
 def _framed(text: str) -> ParsedSample:
@@ -196,12 +228,17 @@ def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
         raise ProbeError(TOOL, f"{name} instead of conditions", line)
     header, *rest = parts
     is_device = any(line.startswith("position ") for line in header.lines)
-    values = key_values(TOOL, header, (*KEYS, *DEVICE_KEYS) if is_device else KEYS)
+    keys = (*KEYS, *DEVICE_KEYS) if is_device else KEYS
+    values = key_values(TOOL, header, keys, OPTIONAL_KEYS)
     conditions = DdConditions(
         direction=values["direction"],
         conditions=values["conditions"],
         ram_bytes=_count(header, "ram_bytes", values["ram_bytes"]) or None,
         is_dropped=values["drop_caches"] == "yes",
+        source="random",  # the runner makes its own, incompressible
+        filesystem=values["filesystem"],
+        cache_bytes=_count(header, "cache_bytes", values.get("cache_bytes", "0")) or None,
+        is_in_memory=values["filesystem"] in IN_MEMORY,
     )
     _check(conditions)
     variant = f"dd_{conditions.conditions}"
@@ -273,7 +310,11 @@ def _conditioned(copying: _Copying) -> ParsedSample:
         copying.variant,
         copying.made,
         seconds=copying.seconds,
-        described={"ram_bytes": copying.conditions.ram_bytes, **copying.described},
+        described={
+            "ram_bytes": copying.conditions.ram_bytes,
+            "source": copying.conditions.source,
+            **copying.described,
+        },
         flags=copying.flags,
     )
 

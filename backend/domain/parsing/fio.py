@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.disk_files import IN_MEMORY, is_implausible, lies_in_memory
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup, setup
 from backend.domain.parsing.frames import key_values, sections
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import CACHED
 
 TOOL = "fio"
 KEYS = (
@@ -57,10 +59,20 @@ class FioReading:
     prefix: str
     ram_bytes: int | None
     warnings: list[str] = field(default_factory=list)
+    memory_bytes_per_s: float | None = None
+    """What the memory of the machine carries, where that was measured."""
+    filesystem: str = ""
+    """Known of our own runs only."""
 
     @property
     def version(self) -> str:
         return self.document.root.text("fio version")
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether the kernel counted operations of a disk beneath the file."""
+        root = self.document.root
+        return root.has("disk_util") and bool(root.nodes("disk_util"))
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,8 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     group = replace(groups[0], setup=_as_requested(groups[0].setup, values, document.root))
     if output.exit_code:
         document.root.fail(f"fio ended with {output.exit_code}")
-    reading = FioReading(document, prefix, _bytes(values, "ram_bytes", conditions.first_line))
+    ram_bytes = _bytes(values, "ram_bytes", conditions.first_line)
+    reading = FioReading(document, prefix, ram_bytes, filesystem=values["filesystem"])
     described = {key: values[key] for key in DESCRIBED}
     return [
         replace(sample, parameters={**sample.parameters, **described})
@@ -121,13 +134,21 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     ]
 
 
-def parse_json(text: str, *, prefix: str = TOOL, ram_bytes: int | None = None) -> ToolResult:
+def parse_json(
+    text: str,
+    *,
+    prefix: str = TOOL,
+    ram_bytes: int | None = None,
+    memory_bytes_per_s: float | None = None,
+) -> ToolResult:
     """All jobs of a bare JSON; lines before it are kept as warnings. Raises ProbeError.
 
-    Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less.
+    Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less;
+    so is what lay in memory, or had no disk beneath it and `memory_bytes_per_s` explains.
     """
     document = read_document(TOOL, text)
-    reading = FioReading(document, prefix, ram_bytes, list(document.notes))
+    notes = list(document.notes)
+    reading = FioReading(document, prefix, ram_bytes, notes, memory_bytes_per_s)
     samples = [sample for group in _groups(document) for sample in _samples(group, reading)]
     return ToolResult(tuple(samples), tuple(reading.warnings), reading.version)
 
@@ -314,12 +335,28 @@ def _is_percent(name: str) -> bool:
     return re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,9}", name, re.ASCII) is not None
 
 
-def _is_cached(made: Made, ram_bytes: int | None) -> bool:
-    """Whether memory may have stood in for the disk: buffered, and the file below twice the RAM."""
-    if made.setup.is_direct or (made.setup.is_flushed and made.direction == WRITE):
-        return False
-    file_bytes = made.setup.file_bytes
-    return file_bytes is None or ram_bytes is None or file_bytes < 2 * ram_bytes
+def _why_cached(made: Made, reading: FioReading) -> str:
+    """Why memory may have stood in for the disk; "" where it cannot have."""
+    asked = made.setup
+    if reading.filesystem in IN_MEMORY or any(map(lies_in_memory, asked.path.split(":"))):
+        return "the file lies in memory"
+    is_buffered = not asked.is_direct and not (asked.is_flushed and made.direction == WRITE)
+    file_bytes, ram_bytes = asked.file_bytes, reading.ram_bytes
+    if is_buffered and (file_bytes is None or ram_bytes is None or file_bytes < 2 * ram_bytes):
+        return "buffered, so memory may stand in for the disk"
+    # fio counts what the disk beneath the file did; NFS and btrfs have none that it could name.
+    if (
+        not reading.filesystem
+        and not reading.has_disk
+        and is_implausible(
+            made.bytes_per_s,
+            reading.memory_bytes_per_s,
+            file_bytes=file_bytes,
+            ram_bytes=ram_bytes,
+        )
+    ):
+        return "fio saw no disk beneath the file, and memory explains the rate"
+    return ""
 
 
 def _directed(
@@ -330,11 +367,10 @@ def _directed(
     jobs = f"_jobs{setup.jobs}" if setup.jobs > 1 or reading.prefix == "matrix" else ""
     mixed = f"_mixed{setup.read_percent}" if setup.is_mixed else ""
     variant = f"{reading.prefix}_{setup.block}_qd{group.depth}{jobs}{mixed}"
-    if _is_cached(made, reading.ram_bytes):
-        flags = ("cached", *flags)
+    if why := _why_cached(made, reading):
+        flags = (CACHED, *flags)
         reading.warnings.append(
-            f"{group.name} {made.direction}: buffered, so memory may stand in for the disk: "
-            "flagged cached, and takes no rank"
+            f"{group.name} {made.direction}: {why}: flagged cached, and takes no rank"
         )
     values = [(f"disk_{made.direction}_bytes_per_s", made.bytes_per_s, "bytes/s")]
     if setup.is_random:

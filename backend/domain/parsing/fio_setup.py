@@ -1,7 +1,7 @@
 """What a fio job was asked to do, from the options that its JSON repeats."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backend.domain.parsing.document import Node
 
@@ -39,6 +39,8 @@ class Setup:
     file_bytes: int | None
     read_percent: int
     """Share of reads in mixed work."""
+    path: str = field(compare=False)
+    """The files, separated by colons, or their directory; "" where fio chose it."""
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -84,6 +86,7 @@ def setup(options: Node) -> Setup:
         is_flushed=any(flush not in {"0", "none"} for flush in flushes),
         file_bytes=size_bytes(_text(options, size_key, "")),
         read_percent=_read_percent(options),
+        path=_text(options, "directory", "") or _text(options, "filename", ""),
     )
 
 

@@ -59,12 +59,14 @@ def sections(tool: str, text: str) -> list[Section]:
     return parts
 
 
-def key_values(tool: str, section: Section, keys: Sequence[str]) -> Mapping[str, str]:
-    """A section of `key value` lines with exactly these keys. Raises ProbeError."""
+def key_values(
+    tool: str, section: Section, keys: Sequence[str], optional: Sequence[str] = ()
+) -> Mapping[str, str]:
+    """A section of `key value` lines with exactly these keys, some optional. Raises ProbeError."""
     values: dict[str, str] = {}
     for number, line in enumerate(section.lines, start=section.first_line):
         key, _, value = line.partition(" ")
-        if key not in keys or key in values:
+        if key not in (*keys, *optional) or key in values:
             raise ProbeError(tool, f"unexpected {line[:80]!r}", number)
         values[key] = value
     missing = [key for key in keys if key not in values]

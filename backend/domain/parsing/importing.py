@@ -1,8 +1,8 @@
 """Results that somebody imports: one text of one tool, and what is known of how it was made."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import (
@@ -18,12 +18,16 @@ from backend.domain.parsing import (
     sysbench,
     yabs,
 )
+from backend.domain.parsing.disk_files import lies_in_memory
 from backend.domain.parsing.texts import checked_text, why_not_kept
-from backend.domain.stats import ABORTED, LOWER_BOUND
+from backend.domain.parsing.transcript import Transcript, transcript
+from backend.domain.stats import ABORTED, CACHED, LOWER_BOUND
 
 MAX_BYTES = 2**50
 MAX_NAME = 40
 ZERO_ALLOWED = frozenset({"net_udp_loss_ratio"})
+DEVICES = {"/dev/zero": "zero", "/dev/urandom": "random", "/dev/random": "random"}
+"""What a device gives to dd (dd.SOURCES)."""
 NO_RAM = (
     "ram_bytes is not given, so memory may stand in for the disk: flagged cached, and takes no rank"
 )
@@ -35,8 +39,13 @@ class Parameters:
 
     direction: str | None = None
     conditions: str | None = None
+    source: str | None = None
     file_bytes: int | None = None
     ram_bytes: int | None = None
+    memory_bytes_per_s: float | None = None
+    """What the machine's memory carries: what is read faster was not read from a disk."""
+    loopback: bool | None = None
+    """Whether a test whose ends are one machine is kept, unranked, instead of refused."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +55,25 @@ class Imported:
     samples: tuple[ParsedSample, ...]
     warnings: tuple[str, ...]
     tool_version: str
+    command: str = ""
+    """What was typed, where the text begins with it."""
 
 
 def checked_parameters(parameters: Mapping[str, object] | None) -> Parameters:
     """Raises InvalidValue with a JSON pointer for an unknown key or value."""
     given = dict(parameters or {})
-    known = Parameters.__dataclass_fields__
     for key in given:
-        if key not in known:
+        if key not in PARAMETERS:
             pointer = str(key).replace("~", "~0").replace("/", "~1")
-            raise InvalidValue(f"/parameters/{pointer}", f"not one of {', '.join(known)}")
+            raise InvalidValue(f"/parameters/{pointer}", f"not one of {', '.join(PARAMETERS)}")
     return Parameters(
         direction=_word(given, "direction", dd.DIRECTIONS),
         conditions=_word(given, "conditions", dd.CONDITIONS),
+        source=_word(given, "source", dd.SOURCES),
         file_bytes=_bytes(given, "file_bytes"),
         ram_bytes=_bytes(given, "ram_bytes"),
+        memory_bytes_per_s=_rate(given, "memory_bytes_per_s"),
+        loopback=_flag(given, "loopback"),
     )
 
 
@@ -79,6 +92,21 @@ def _bytes(given: Mapping[str, object], key: str) -> int | None:
     raise InvalidValue(f"/parameters/{key}", f"{value!r} is not a whole number of bytes")
 
 
+def _rate(given: Mapping[str, object], key: str) -> float | None:
+    value = given.get(key)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is None or (is_number and isinstance(value, int | float) and 0 < value <= MAX_BYTES):
+        return value
+    raise InvalidValue(f"/parameters/{key}", f"{value!r} is not a number of bytes a second")
+
+
+def _flag(given: Mapping[str, object], key: str) -> bool | None:
+    value = given.get(key)
+    if value is None or isinstance(value, bool):
+        return value
+    raise InvalidValue(f"/parameters/{key}", f"{value!r} is not true or false")
+
+
 def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> Imported:
     """The samples of one text, with what its reader should know.
 
@@ -89,14 +117,15 @@ def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> I
         raise InvalidValue("/tool", f"{tool!r} is not one of {', '.join(TOOLS)}")
     known = checked_parameters(parameters)
     reader, used = _READERS[tool]
-    made = reader(checked_text(tool, text), known)
+    pasted = transcript(tool, checked_text(tool, text))
+    made = reader(pasted, known)
     unused = [
         f"{key} is not used for {tool}"
-        for key in Parameters.__dataclass_fields__
+        for key in PARAMETERS
         if getattr(known, key) is not None and key not in used
     ]
     _check(tool, made)
-    return Imported(made.samples, (*made.warnings, *unused), made.tool_version)
+    return replace(made, warnings=(*made.warnings, *unused), command=pasted.command)
 
 
 def takes(tool: str, parameter: str) -> bool:
@@ -121,9 +150,11 @@ def _check(tool: str, made: Imported) -> None:
         raise ProbeError(tool, why)
 
 
-def _dd(text: str, known: Parameters) -> Imported:
+def _dd(pasted: Transcript, known: Parameters) -> Imported:
+    text = pasted.output
     if text.startswith("=== "):
         return Imported(tuple(dd.parse(text)), (), "")
+    known, path = _of_command(pasted.operands, known)
     if known.direction is None and known.conditions is not None:
         raise InvalidValue("/parameters/direction", "write or read is needed with conditions")
     if known.direction is None:
@@ -137,26 +168,80 @@ def _dd(text: str, known: Parameters) -> Imported:
         conditions=known.conditions or "unknown",
         ram_bytes=known.ram_bytes,
         file_bytes=known.file_bytes,
+        source=known.source or "unknown",
+        memory_bytes_per_s=known.memory_bytes_per_s,
+        is_in_memory=lies_in_memory(path),
     )
     samples = tuple(dd.parse(text, conditions))
-    warnings = {
-        "unknown": "the conditions are unknown: kept, and takes no rank",
-        "fdatasync": NO_RAM if known.ram_bytes is None else _cached(samples),
-        "cached": "buffered copies measure memory: flagged cached, and takes no rank",
-        "direct": "",
-    }
-    return Imported(samples, tuple(filter(None, [warnings[conditions.conditions]])), "")
+    return Imported(samples, tuple(_dd_warnings(conditions, samples)), "")
 
 
-def _cached(samples: tuple[ParsedSample, ...]) -> str:
-    if any("cached" in sample.flags for sample in samples):
+def _dd_warnings(made: dd.DdConditions, samples: Sequence[ParsedSample]) -> Iterator[str]:
+    is_cached = any(CACHED in sample.flags for sample in samples)
+    if made.conditions == "unknown":
+        yield "the conditions are unknown: kept, and takes no rank"
+        return
+    if made.is_in_memory:
+        yield "the file lies in memory: flagged cached, and takes no rank"
+    elif made.conditions == "cached":
+        yield "buffered copies measure memory: flagged cached, and takes no rank"
+    elif made.conditions == "fdatasync":
+        yield from filter(None, [NO_RAM if made.ram_bytes is None else _cached(samples)])
+    elif is_cached:
+        yield (
+            "read faster than memory can be copied or one drive carries: flagged cached, and takes "
+            "no rank; a file of twice the memory would settle it"
+        )
+    if made.source == "zero":
+        yield "only zeros were copied, which many disks never store: takes no rank"
+    elif made.source == "unknown":
+        yield "source is not given, random or zero: kept, and takes no rank"
+
+
+def _of_command(operands: Mapping[str, str], known: Parameters) -> tuple[Parameters, str]:
+    """What was stated with what the command of dd says, and the file that was written or read.
+
+    Raises InvalidValue for a parameter that the command contradicts.
+    """
+    if not {"if", "of"} <= operands.keys():
+        return known, ""
+    made: dict[str, str] = {}
+    source = DEVICES.get(operands["if"])
+    if operands["of"] == "/dev/null":
+        made["direction"] = "read"
+    elif source is not None:
+        made["direction"], made["source"] = "write", source
+    else:  # from one file to another both disks are measured
+        return known, ""
+    side = "iflag" if made.get("direction") == "read" else "oflag"
+    flags = {*operands.get(side, "").split(","), *operands.get("conv", "").split(",")}
+    is_direct = "direct" in flags
+    for key, value in made.items():
+        _agree(key, getattr(known, key), value)
+    if known.conditions == "direct" and not is_direct:
+        raise InvalidValue(
+            "/parameters/conditions", f"direct, and the command has no {side}=direct"
+        )
+    if known.conditions is None:
+        is_flushed = not flags.isdisjoint(("fdatasync", "fsync", "dsync", "sync"))
+        made["conditions"] = "direct" if is_direct else "fdatasync" if is_flushed else "cached"
+    return replace(known, **made), operands["if" if side == "iflag" else "of"]  # type: ignore[arg-type]
+
+
+def _agree(key: str, stated: str | None, value: str) -> None:
+    if stated not in {None, value}:
+        raise InvalidValue(f"/parameters/{key}", f"{stated}, and the command says {value}")
+
+
+def _cached(samples: Sequence[ParsedSample]) -> str:
+    if any(CACHED in sample.flags for sample in samples):
         return "the file is smaller than twice the memory: flagged cached, and takes no rank"
     return ""
 
 
-def _bonnie(text: str, known: Parameters) -> Imported:
-    lines = bonnie.lines(text)
-    samples = tuple(bonnie.parse(text, ram_bytes=known.ram_bytes))
+def _bonnie(pasted: Transcript, known: Parameters) -> Imported:
+    lines = bonnie.lines(pasted.output)
+    samples = tuple(bonnie.parse(pasted.output, ram_bytes=known.ram_bytes))
     warnings = [NO_RAM if known.ram_bytes is None else _cached(samples)]
     too_fast = sorted({name for line in lines for name in line.too_fast})
     if too_fast:
@@ -164,43 +249,47 @@ def _bonnie(text: str, known: Parameters) -> Imported:
     return Imported(samples, tuple(filter(None, warnings)), f"bonnie++ {lines[0].version}")
 
 
-def _sysbench(text: str, _known: Parameters) -> Imported:
-    return Imported(tuple(sysbench.parse(text)), (), f"sysbench {sysbench.version(text)}")
+def _sysbench(pasted: Transcript, _known: Parameters) -> Imported:
+    return Imported(
+        tuple(sysbench.parse(pasted.output)), (), f"sysbench {sysbench.version(pasted.output)}"
+    )
 
 
-def _cmips(text: str, _known: Parameters) -> Imported:
-    samples = tuple(cmips_program.parse(text))
-    version = f"CMIPS {cmips_program.version(text)}"
-    return Imported(samples, cmips_program.warnings(text), version)
+def _cmips(pasted: Transcript, _known: Parameters) -> Imported:
+    samples = tuple(cmips_program.parse(pasted.output))
+    version = f"CMIPS {cmips_program.version(pasted.output)}"
+    return Imported(samples, cmips_program.warnings(pasted.output), version)
 
 
-def _coremark(text: str, _known: Parameters) -> Imported:
-    samples = tuple(coremark.parse(text))
+def _coremark(pasted: Transcript, _known: Parameters) -> Imported:
+    samples = tuple(coremark.parse(pasted.output))
     warning = "a run of one context is kept as variant single, and takes no rank"
     return Imported(samples, (warning,) if samples[0].variant == "single" else (), "CoreMark 1.0")
 
 
-def _passmark(text: str, _known: Parameters) -> Imported:
-    return Imported(tuple(passmark.parse(text)), (), "")
+def _passmark(pasted: Transcript, _known: Parameters) -> Imported:
+    return Imported(tuple(passmark.parse(pasted.output)), (), "")
 
 
-def _fio(text: str, known: Parameters) -> Imported:
-    made = fio.parse_json(text, ram_bytes=known.ram_bytes)
+def _fio(pasted: Transcript, known: Parameters) -> Imported:
+    made = fio.parse_json(
+        pasted.output, ram_bytes=known.ram_bytes, memory_bytes_per_s=known.memory_bytes_per_s
+    )
     return Imported(made.samples, made.warnings, made.version)
 
 
-def _iperf3(text: str, _known: Parameters) -> Imported:
-    made = iperf3.parse_json(text)
+def _iperf3(pasted: Transcript, known: Parameters) -> Imported:
+    made = iperf3.parse_json(pasted.output, takes_loopback=bool(known.loopback))
     return Imported(made.samples, made.warnings, made.version)
 
 
-def _yabs(text: str, _known: Parameters) -> Imported:
-    made = yabs.parse(text)
+def _yabs(pasted: Transcript, _known: Parameters) -> Imported:
+    made = yabs.parse(pasted.output)
     return Imported(made.samples, made.warnings, made.version)
 
 
-def _stated(text: str, _known: Parameters) -> Imported:
-    samples = tuple(stated.parse(text))
+def _stated(pasted: Transcript, _known: Parameters) -> Imported:
+    samples = tuple(stated.parse(pasted.output))
     warnings = {
         LOWER_BOUND: "a bound says that the true figure is larger: kept, and takes no rank",
         ABORTED: "an aborted job has no time of its own: kept, and takes no rank",
@@ -209,11 +298,14 @@ def _stated(text: str, _known: Parameters) -> Imported:
     return Imported(samples, tuple(warnings[flag] for flag in warnings if flag in seen), "")
 
 
-Reader = Callable[[str, Parameters], Imported]
+Reader = Callable[[Transcript, Parameters], Imported]
 _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
-    "dd": (_dd, ("direction", "conditions", "file_bytes", "ram_bytes")),
-    "fio": (_fio, ("ram_bytes",)),
-    "iperf3": (_iperf3, ()),
+    "dd": (
+        _dd,
+        ("direction", "conditions", "source", "file_bytes", "ram_bytes", "memory_bytes_per_s"),
+    ),
+    "fio": (_fio, ("ram_bytes", "memory_bytes_per_s")),
+    "iperf3": (_iperf3, ("loopback",)),
     "bonnie": (_bonnie, ("ram_bytes",)),
     "sysbench": (_sysbench, ()),
     "cmips": (_cmips, ()),
@@ -223,3 +315,4 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "stated": (_stated, ()),
 }
 TOOLS = tuple(_READERS)
+PARAMETERS = tuple(Parameters.__dataclass_fields__)

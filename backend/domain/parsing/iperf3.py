@@ -7,12 +7,14 @@ error, and bytes that arrived. Rates are the receiver's, the figure of end.sum_r
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from backend.domain.addresses import is_loopback
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import CACHED
 
 TOOL = "iperf3"
 VERSION = re.compile(r"iperf 3\.([0-9]{1,3})\b.*")
@@ -46,6 +48,21 @@ class Test:
     """What was asked for; 0 = a number of bytes or blocks was."""
 
     @property
+    def is_loopback(self) -> bool:
+        """Whether both ends are one machine: its memory was measured, and no network."""
+        start = self.root.node("start")
+        streams = start.nodes("connected") if start.has("connected") else []
+        ends = [
+            [stream.text(key) for key in ("local_host", "remote_host") if stream.has(key)]
+            for stream in streams
+        ]
+        if start.has("connecting_to"):
+            ends.append([start.node("connecting_to").text("host")])
+        return any(
+            (len(pair) > 1 and pair[0] == pair[1]) or any(map(is_loopback, pair)) for pair in ends
+        )
+
+    @property
     def variants(self) -> tuple[tuple[str, str], ...]:
         """(variant, ending of the keys) of each way that was measured."""
         if self.protocol == "UDP":
@@ -58,8 +75,10 @@ class Test:
         return ((reverse if self.is_reverse else name, FORWARD),)
 
 
-def parse_json(text: str) -> ToolResult:
+def parse_json(text: str, *, takes_loopback: bool = False) -> ToolResult:
     """The samples of one test; lines before the JSON are kept as warnings. Raises ProbeError.
+
+    A test that never left its machine is refused, or flagged "cached" for `takes_loopback`.
 
     TCP gives net_tcp_bits_per_s (bits/s), UDP net_udp_jitter_ns (ns) and net_udp_loss_ratio, which
     is the one metric that may be 0.
@@ -67,7 +86,13 @@ def parse_json(text: str) -> ToolResult:
     document = read(text)
     warnings = list(document.notes)
     test = finished(document.root)
+    if test.is_loopback and not takes_loopback:
+        document.root.fail(
+            "both ends are one machine, so no network was measured; loopback: true keeps it unranked"
+        )
     samples = tuple(measured(test, warnings))
+    if test.is_loopback:
+        warnings.append("both ends are one machine: flagged cached, and takes no rank")
     return ToolResult(samples, tuple(warnings), document.root.node("start").text("version"))
 
 
@@ -108,14 +133,16 @@ def finished(root: Node) -> Test:
 
 def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
     """Samples of each way; what is doubtful about them is added to `warnings`."""
+    flags = (CACHED,) if test.is_loopback else ()
     for variant, ending in test.variants:
         received = test.root.node("end").node(f"sum_received{ending}")
         _check_received(test, received)
         if test.protocol == "UDP":
-            yield from _udp(test, variant, received)
+            samples = _udp(test, variant, received)
         else:
             intervals = _intervals(test, ending, received, warnings)
-            yield _tcp(test, variant, ending, received, intervals)
+            samples = iter([_tcp(test, variant, ending, received, intervals)])
+        yield from (replace(sample, flags=(*flags, *sample.flags)) for sample in samples)
 
 
 def _check_received(test: Test, received: Node) -> None:

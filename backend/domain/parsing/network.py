@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from backend.domain.addresses import is_loopback
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, iperf3, ping
 from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import CACHED
 
 TOOL = "network"
 KEYS = (
@@ -39,7 +41,7 @@ def parse(text: str) -> list[ParsedSample]:
     tool = ping.TOOL if values["protocol"] == "ping" else iperf3.TOOL
     if output.name != tool:
         raise ProbeError(TOOL, f"{output.name} instead of {tool}", output.first_line)
-    samples = [_rtt(output)] if tool == ping.TOOL else _iperf3(output, values)
+    samples = [_rtt(output, values["peer"])] if tool == ping.TOOL else _iperf3(output, values)
     mtu = int(values["mtu"]) if MTU.fullmatch(values["mtu"]) else None
     described = {"peer": values["peer"], "mtu": mtu, "tool": values["tool"]}
     congestion = {"congestion": values["congestion"]}
@@ -73,8 +75,9 @@ def _iperf3(output: Section, values: Mapping[str, str]) -> list[ParsedSample]:
     return samples
 
 
-def _rtt(output: Section) -> ParsedSample:
+def _rtt(output: Section, peer: str) -> ParsedSample:
     trips = ping.round_trips(output.text, first_line=output.first_line)
     if output.exit_code not in {0, NOT_ANSWERED}:
         raise ProbeError(TOOL, f"ping ended with {output.exit_code}", output.first_line)
-    return ParsedSample("net_rtt_ns", "standard", trips.median_ns, "ns", trips.parameters)
+    flags = (CACHED,) if is_loopback(peer) else ()
+    return ParsedSample("net_rtt_ns", "standard", trips.median_ns, "ns", trips.parameters, flags)

@@ -1,11 +1,12 @@
 """Output of the native small_files probe: one JSON line per repeat."""
 
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.disk_files import IN_MEMORY
 from backend.domain.parsing.record import ProbeRecord, read_record
+from backend.domain.stats import CACHED
 
 TOOL = "small_files"
 VARIANT = "standard"
-CACHED = "cached"
 # Numbers of the kernel's linux/magic.h, by the names that mount tables use.
 FILESYSTEMS = {
     0xEF53: "ext",
@@ -24,7 +25,6 @@ FILESYSTEMS = {
     0x01021994: "tmpfs",
     0x858458F6: "ramfs",
 }
-IN_MEMORY = ("tmpfs", "ramfs")
 MIN_FILE_BYTES, MAX_FILE_BYTES = 1024, 65536
 ROUNDING_S = 1e-6
 

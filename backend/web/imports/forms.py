@@ -30,13 +30,19 @@ CONDITION_WORDS = {
     "cached": "buffered (memory may have helped)",
     "unknown": "unknown",
 }
+SOURCE_WORDS = {
+    "": "not known",
+    "random": "random, or other real data",
+    "zero": "zeros (/dev/zero)",
+    "unknown": "unknown",
+}
 MIB = 2**20
 GIB = 2**30
 MOST_BYTES = 4 * MAX_CHARACTERS
 
 
 class ImportForm(WriteForm):
-    """Tool, offer, text or file, and what is known of how dd or bonnie++ was run."""
+    """Tool, offer, text or file, and what is known of how the tool was run."""
 
     tool = forms.ChoiceField(
         label="Tool", choices=[(tool, TOOL_WORDS.get(tool, tool)) for tool in TOOLS]
@@ -62,6 +68,12 @@ class ImportForm(WriteForm):
     conditions = forms.ChoiceField(
         label="Conditions", required=False, choices=list(CONDITION_WORDS.items())
     )
+    source = forms.ChoiceField(
+        label="Source of the data", required=False, choices=list(SOURCE_WORDS.items())
+    )
+    loopback = forms.BooleanField(
+        label="Keep a test from a machine to itself, unranked", required=False
+    )
     file_mib = forms.FloatField(
         label="File size, MiB",
         required=False,
@@ -80,6 +92,8 @@ class ImportForm(WriteForm):
         "/parameters/ram_bytes": "ram_gib",
         "/parameters/direction": "direction",
         "/parameters/conditions": "conditions",
+        "/parameters/source": "source",
+        "/parameters/loopback": "loopback",
     }
 
     def clean(self) -> dict[str, Any]:
@@ -111,6 +125,8 @@ class ImportForm(WriteForm):
         stated = {
             "direction": data["direction"] or None,
             "conditions": data["conditions"] or None,
+            "source": data["source"] or None,
+            "loopback": data["loopback"],
             "file_bytes": data["file_mib"] and round(data["file_mib"] * MIB),
             "ram_bytes": data["ram_gib"] and round(data["ram_gib"] * GIB),
         }

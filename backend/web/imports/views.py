@@ -13,21 +13,20 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.services.archive_import import run_import
-from backend.benchmarks.services.imports import result_import
+from backend.benchmarks.services.imports import known_parameters, result_import
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.bodies import takes_files
 from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.importing import Imported, imported, takes
+from backend.domain.parsing.importing import Imported, imported
 from backend.domain.stats import UNFIT
 from backend.web.imports.forms import ArchiveForm, ImportForm
 from backend.web.shared import figures, lines
 from backend.web.shared.access import demand, may, readable
 
 MOST_OFFERS = 30
-UNRANKED = UNFIT | {"conditions_unknown"}
 MOST_KEPT = 2_000_000
 """Characters that go back into the page; a larger file is chosen again."""
 
@@ -107,20 +106,14 @@ def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
     if offer is None:
         form.add_error("offer", f"No offer is called {data['offer']!r}.")
     try:
-        return offer, imported(data["tool"], data["text"], _parameters(form, offer))
+        stated = form.parameters()
+        known = known_parameters(offer, data["tool"], stated) if offer else stated
+        return offer, imported(data["tool"], data["text"], known)
     except ProbeError as error:
         form.add_error("text", str(error))
     except InvalidValue as error:
         form.refuse(error)
     return offer, None
-
-
-def _parameters(form: ImportForm, offer: Offer | None) -> dict[str, object]:
-    """What was stated; the offer's memory where none was, as when it is stored."""
-    known = form.parameters() or {}
-    if offer and offer.memory_bytes and takes(form.cleaned_data["tool"], "ram_bytes"):
-        known.setdefault("ram_bytes", offer.memory_bytes)
-    return known
 
 
 def _stored(form: ImportForm, offer: Offer, actor: str) -> Evidence | None:
@@ -162,7 +155,7 @@ def _line(sample: ParsedSample) -> dict[str, Any]:
         "unit": scale.unit,
         "flags": list(sample.flags),
         "is_ranking": bool(metric and sample.variant in metric.ranking_variants)
-        and UNRANKED.isdisjoint(sample.flags),
+        and UNFIT.isdisjoint(sample.flags),
     }
 
 

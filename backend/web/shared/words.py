@@ -27,7 +27,7 @@ TERMS = {
 FLAGS = {
     "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
     "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
-    "cached": ("cached", "bad", "Memory may have stood in for the disk; not ranked."),
+    "cached": ("cached", "bad", "Memory may have stood in for the disk or network; not ranked."),
     "lower_bound": ("at least", "warn", "A bound: the true figure is larger; not ranked."),
     "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
@@ -36,7 +36,12 @@ FLAGS = {
     "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
     "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
     "imported": ("imported", "", "The result was measured elsewhere and imported."),
-    "conditions_unknown": ("conditions unknown", "warn", "How it was measured is not known."),
+    "conditions_unknown": (
+        "conditions unknown",
+        "bad",
+        "How it was made is not known; not ranked.",
+    ),
+    "zeros": ("zeros", "bad", "Only zeros were copied, which many disks never store; not ranked."),
 }
 RUN_PARAMETERS = {
     "directory": "Directory of the disk tests",

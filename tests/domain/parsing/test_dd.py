@@ -1,5 +1,6 @@
 """Copies and their conditions in what dd and the runner print."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,13 +107,32 @@ def test_dd_has_no_direction_without_conditions():
     ],
 )
 def test_dd_is_flagged_when_memory_may_stand_in_for_the_disk(conditions, variant, flags):
-    (sample,) = dd.parse(GNU, conditions)
+    (sample,) = dd.parse(GNU, replace(conditions, source="random"))
     assert (sample.variant, sample.flags) == (variant, flags)
 
 
 @pytest.mark.parametrize(
+    ("conditions", "flags"),
+    [
+        (DdConditions("read", "fdatasync", ram_bytes=GIB, is_dropped=True), ("cached",)),
+        (DdConditions("read", "fdatasync", ram_bytes=GIB, cache_bytes=GIB // 2), ()),
+        (DdConditions("read", "fdatasync", ram_bytes=GIB, cache_bytes=GIB // 2 + 1), ("cached",)),
+        (DdConditions("read", "fdatasync", ram_bytes=GIB // 2), ()),
+    ],
+)
+def test_dd_on_zfs_is_cached_unless_its_file_is_twice_the_arc(conditions, flags):
+    """3.1: dropping the page cache leaves the ARC, which holds what was just written."""
+    (sample,) = dd.parse(GNU, replace(conditions, source="random", filesystem="zfs"))
+    assert sample.flags == flags
+
+
+@pytest.mark.parametrize(
     ("conditions", "detail"),
-    [(DdConditions("up", "direct"), "direction"), (DdConditions("read", "fast"), "conditions")],
+    [
+        (DdConditions("up", "direct"), "direction"),
+        (DdConditions("read", "fast"), "conditions"),
+        (DdConditions("read", "direct", source="disk"), "source"),
+    ],
 )
 def test_dd_is_refused_when_the_conditions_are_unknown(conditions, detail):
     with pytest.raises(ProbeError, match=detail):
@@ -273,10 +293,10 @@ def test_dd_is_refused_when_the_offset_on_the_device_is_unknown():
 
 def test_dd_takes_one_file_when_a_pasted_text_has_repeats():
     # Two copies of one GiB, 0.75 GiB of memory: together they are above twice that, one is not.
-    conditions = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4)
+    conditions = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4, source="random")
     assert dd.parse(GNU + GNU, conditions)[0].flags == ("cached",)
-    told = DdConditions("write", "fdatasync", ram_bytes=3 * GIB // 4, file_bytes=2 * GIB)
-    assert dd.parse(GNU, told)[0].flags == ()
+    stated = replace(conditions, file_bytes=2 * GIB)
+    assert dd.parse(GNU, stated)[0].flags == ()
 
 
 @pytest.mark.parametrize("locale", ["de_DE", "fr_FR", "es_ES"])

@@ -1,10 +1,13 @@
 """Texts that somebody brings along, by tool and parameters."""
 
+import re
+
 import pytest
 
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, passmark
 from backend.domain.parsing.importing import TOOLS, imported, takes
+from backend.domain.stats import UNFIT
 
 GIB = 1024**3
 DD = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n"
@@ -21,18 +24,20 @@ KNOWN = {
     "passmark": "passmark-summary-synthetic",
     "stated": "stated-tar-nfs",
 }
+STATED = {"iperf3": {"loopback": True}}  # recorded from a machine to itself
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_has_a_text_that_can_be_imported(recorded, tool):
-    found = imported(tool, recorded(KNOWN[tool]), None)
+    found = imported(tool, recorded(KNOWN[tool]), STATED.get(tool))
     assert found.samples
     assert all(sample.value > 0 for sample in found.samples)
 
 
 def test_tool_versions_are_those_of_the_texts(recorded):
     versions = {
-        tool: imported(tool, recorded(name), None).tool_version for tool, name in KNOWN.items()
+        tool: imported(tool, recorded(name), STATED.get(tool)).tool_version
+        for tool, name in KNOWN.items()
     }
     assert versions["bonnie"] == "bonnie++ 2.00a"
     assert versions["sysbench"] == "sysbench 1.0.20"
@@ -72,12 +77,164 @@ def test_dd_has_no_ranked_metric_without_conditions(parameters):
     ],
 )
 def test_dd_is_a_disk_metric_when_its_direction_is_given(parameters, variant, flags, warning):
-    found = imported("dd", DD, {"direction": "read", **parameters})
+    found = imported("dd", DD, {"direction": "read", "source": "random", **parameters})
     (sample,) = found.samples
     assert (sample.metric, sample.variant) == ("disk_read_bytes_per_s", variant)
     assert sample.flags == flags
     assert bool(found.warnings) == bool(warning)
     assert warning in "".join(found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "warning"),
+    [
+        ({}, ("conditions_unknown",), "source is not given"),
+        ({"source": "unknown"}, ("conditions_unknown",), "source is not given"),
+        ({"source": "zero"}, ("zeros",), "only zeros"),
+        ({"source": "random"}, (), ""),
+    ],
+)
+@pytest.mark.parametrize("direction", ["read", "write"])
+def test_dd_takes_no_rank_unless_its_source_is_random(direction, source, flags, warning):
+    """S16: zeros, and what nobody names the source of, never rank."""
+    made = imported("dd", DD, {"direction": direction, "conditions": "direct", **source})
+    assert made.samples[0].flags == flags
+    assert bool(flags) is not UNFIT.isdisjoint(flags)
+    assert warning in "".join(made.warnings)
+
+
+@pytest.mark.parametrize(
+    ("known", "flags"),
+    [
+        ({}, ("cached",)),
+        ({"ram_bytes": GIB}, ("cached",)),
+        ({"ram_bytes": GIB // 2}, ()),
+        ({"direction": "write"}, ()),
+    ],
+)
+def test_dd_read_called_direct_is_cached_where_memory_explains_it(known, flags):
+    """S16: 4.03 GB/s from the page cache, which a person called direct."""
+    stated = {"direction": "read", "conditions": "direct", "source": "random", **known}
+    made = imported("dd", DD.replace("0.5 s", "0.2664 s"), stated)
+    assert made.samples[0].flags == flags
+    assert bool(flags) is ("faster than memory" in "".join(made.warnings))
+
+
+def test_dd_read_is_compared_with_the_memory_of_its_machine():
+    """S16: the memory that was measured on the machine is the bound, not that of another."""
+    stated = {"direction": "read", "conditions": "direct", "source": "random"}
+    (sample,) = imported("dd", DD, {**stated, "memory_bytes_per_s": 4e9}).samples
+    assert sample.flags == ("cached",)
+    (sample,) = imported("dd", DD, {**stated, "memory_bytes_per_s": 5e9}).samples
+    assert sample.flags == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "metric", "variant", "flags"),
+    [
+        ("dd if=/dev/urandom of=x bs=1M oflag=direct", "disk_write", "dd_direct", ()),
+        ("dd if=/dev/zero of=x bs=1M oflag=direct", "disk_write", "dd_direct", ("zeros",)),
+        ("dd if=/dev/zero of=x conv=fdatasync", "disk_write", "dd_fdatasync", ("cached", "zeros")),
+        ("dd if=/dev/urandom of=x", "disk_write", "dd_cached", ("cached",)),
+        (
+            "dd if=/dev/urandom of=/dev/shm/x oflag=direct",
+            "disk_write",
+            "dd_direct",
+            ("cached",),
+        ),
+        ("dd if=x of=/dev/null iflag=direct", "disk_read", "dd_direct", ("conditions_unknown",)),
+        ("dd if=x of=y", "dd", "dd", ("conditions_unknown",)),
+    ],
+)
+def test_pasted_command_says_how_dd_was_run(command, metric, variant, flags):
+    """W5, S16: the prompt and the command are skipped, kept, and say what nobody need state."""
+    made = imported("dd", f"root@web:~# {command}\n{DD}root@web:~# \n", None)
+    (sample,) = made.samples
+    assert made.command == command
+    assert (sample.metric, sample.variant, sample.flags) == (
+        f"{metric}_bytes_per_s",
+        variant,
+        flags,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "stated", "field"),
+    [
+        ("dd if=/dev/zero of=x oflag=direct", {"source": "random"}, "source"),
+        ("dd if=/dev/zero of=x oflag=direct", {"direction": "read"}, "direction"),
+        ("dd if=/dev/zero of=x", {"direction": "write", "conditions": "direct"}, "conditions"),
+    ],
+)
+def test_parameter_that_the_pasted_command_contradicts_is_refused(command, stated, field):
+    with pytest.raises(InvalidValue) as refused:
+        imported("dd", f"$ {command}\n{DD}", stated)
+    assert refused.value.field == f"/parameters/{field}"
+
+
+@pytest.mark.parametrize("tool", ["fio", "iperf3", "sysbench", "coremark", "bonnie", "cmips"])
+def test_pasted_transcript_reads_as_the_output_alone(recorded, tool):
+    text = recorded(KNOWN[tool])
+    pasted = imported(tool, f"[ann@web ~]$ ./{tool} --all\n{text}\n[ann@web ~]$", STATED.get(tool))
+    assert pasted.samples == imported(tool, text, STATED.get(tool)).samples
+    assert pasted.command == f"./{tool} --all"
+
+
+@pytest.mark.parametrize(
+    ("remote", "local"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.53", "10.0.0.9"),
+        ("::1", "::1"),
+        ("::ffff:127.0.0.1", "::ffff:10.0.0.9"),
+        ("10.0.0.9", "10.0.0.9"),
+    ],
+)
+def test_iperf3_from_a_machine_to_itself_is_no_network(recorded, remote, local):
+    """W4: refused by name; kept on request, flagged, and without a rank."""
+    text = _between(recorded(KNOWN["iperf3"]), local, remote)
+    with pytest.raises(ProbeError, match="both ends are one machine"):
+        imported("iperf3", text, None)
+    kept = imported("iperf3", text, {"loopback": True})
+    assert {sample.flags[0] for sample in kept.samples} == {"cached"}
+    assert "no rank" in "".join(kept.warnings)
+
+
+def test_iperf3_between_two_machines_is_no_loopback(recorded):
+    text = _between(recorded(KNOWN["iperf3"]), "10.0.0.1", "10.0.0.2")
+    for parameters in (None, {"loopback": True}):
+        assert "cached" not in imported("iperf3", text, parameters).samples[0].flags, parameters
+
+
+def _between(text, local, remote):
+    ends = {"local_host": local, "remote_host": remote, "host": remote}
+    for key, address in ends.items():
+        text = re.sub(rf'("{key}":\s*)"127.0.0.1"', rf'\1"{address}"', text)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("path", "flags"),
+    [
+        ("/srv/data/fio.tmp", ()),
+        ("/dev/shm/fio.tmp", ("cached",)),
+        ("/srv/data/a:/run/b", ("cached",)),
+    ],
+)
+def test_fio_on_a_file_in_memory_is_flagged_cached(recorded, path, flags):
+    """W5: /dev/shm is no disk, however deep its queue."""
+    text = recorded(KNOWN["fio"]).replace("/srv/data/fio.tmp", path)
+    made = imported("fio", text, None)
+    assert {sample.flags for sample in made.samples} == {flags}
+    assert bool(flags) is ("lies in memory" in "".join(made.warnings))
+
+
+def test_fio_without_a_disk_is_cached_where_memory_explains_it(recorded):
+    """W5: no disk beneath the file, and a rate that this memory can copy."""
+    text = recorded(KNOWN["fio"]).replace('"disk_util"', '"elsewhere"')
+    rate = imported("fio", text, None).samples[0].parameters["bytes_per_s"]
+    assert imported("fio", text, {"memory_bytes_per_s": 2.1 * rate}).samples[0].flags == ()
+    assert imported("fio", text, {"memory_bytes_per_s": 1.9 * rate}).samples[0].flags == ("cached",)
 
 
 def test_bonnie_warns_of_memory_and_of_tests_too_fast(recorded):
@@ -120,6 +277,9 @@ def test_parameters_that_mean_nothing_for_the_tool_are_warned_of():
         ("dd", {"ram_bytes": "64"}, "/parameters/ram_bytes"),
         ("dd", {"file_bytes": 1.5}, "/parameters/file_bytes"),
         ("dd", {"file_bytes": 2**60}, "/parameters/file_bytes"),
+        ("dd", {"source": "disk"}, "/parameters/source"),
+        ("dd", {"memory_bytes_per_s": 0}, "/parameters/memory_bytes_per_s"),
+        ("iperf3", {"loopback": "yes"}, "/parameters/loopback"),
     ],
 )
 def test_import_is_refused_when_a_field_is_unknown_or_has_no_meaning(tool, parameters, field):

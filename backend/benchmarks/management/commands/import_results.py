@@ -11,9 +11,10 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError
-from backend.domain.parsing.importing import TOOLS
+from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
 STDIN = "-"
+WORDS = {"true": True, "false": False}
 
 
 class Command(BaseCommand):
@@ -28,7 +29,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="how it was made: direction, conditions, file_bytes, ram_bytes",
+            help=f"how it was made: {', '.join(PARAMETERS)}",
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -91,5 +92,5 @@ def _parameters(given: list[str]) -> dict[str, object]:
         if not equals or name in parameters:
             raise CommandError(f"--param {one}: NAME=VALUE is needed, each name once")
         is_number = value.isascii() and value.isdigit() and len(value) < 20
-        parameters[name] = int(value) if is_number else value
+        parameters[name] = int(value) if is_number else WORDS.get(value, value)
     return parameters

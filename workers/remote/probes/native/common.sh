@@ -52,6 +52,23 @@ look_up_mount() {
     done < /proc/mounts
 }
 
+lies_in_memory() {
+    look_up_mount "$1"
+    case $filesystem in tmpfs | ramfs) ;; *) return 1 ;; esac
+}
+
+# Sets directory to the one given; but where that is the run's own and /tmp is kept in memory, as many distributions do
+# now, to one that the file hierarchy standard puts on a disk. Fails when there is none.
+look_up_disk_directory() {
+    directory=$1
+    if [ "$(cd "$1" 2> /dev/null && pwd -P)" != "$RUN_DIR" ] || ! lies_in_memory "$1"; then return 0; fi
+    for directory in /var/tmp "${HOME:-/}"; do
+        if [ -d "$directory" ] && [ -w "$directory" ] && ! lies_in_memory "$directory"; then return 0; fi
+    done
+    directory=$1
+    return 1
+}
+
 # Sets free_mib and size_mib of the file system that holds a directory.
 look_up_space() {
     read -r blocks total size << END

@@ -13,13 +13,17 @@
 # shellcheck source=fio.sh
 . "$RUN_DIR/fio.sh"
 
+ARCSTATS=/proc/spl/kstat/zfs/arcstats
 # Reading a device may need it; test files never do.
 as_root=
 offset_mib=0
+# Limit of ZFS's own cache, the ARC; empty on other file systems.
+cache_mib=
 
 # Sets directory, or exits when we may not write to it.
 choose_directory() {
-    directory=$1
+    look_up_disk_directory "$1" ||
+        unavailable "$1, /var/tmp and the home directory lie in memory: name a directory on a disk"
     case $directory in
     *"
 "*)
@@ -104,8 +108,9 @@ copy_chunks() {
 # earlier test file is removed or, for reading, kept. Exits when it cannot be done.
 prepare_dd() {
     choose_directory "$1"
-    target=$1/$RUN_NAME.dd wanted_mib=$(($2 / MIB)) source_mib=0
+    target=$directory/$RUN_NAME.dd wanted_mib=$(($2 / MIB)) source_mib=0
     look_up_mount "$directory"
+    look_up_own_cache
     [ "$3" = keep ] || rm -f -- "$target"
     if [ -s "$target" ]; then
         look_up_direct if="$target" of=/dev/null iflag=direct
@@ -136,6 +141,7 @@ print_conditions() {
     echo "filesystem $filesystem"
     echo "mount_options $mount_options"
     echo "drop_caches $3"
+    if [ -n "$cache_mib" ]; then echo "cache_bytes $((cache_mib * MIB))"; fi
     echo "dd $(dd --version 2>&1 | sed -n '/[Cc]oreutils\|[Bb]usy[Bb]ox/{p;q;}')"
     if [ -n "${4:-}" ]; then printf 'position %s\ndevice %s\n' "$4" "$target"; fi
     echo "=== end conditions rc=0"
@@ -153,7 +159,8 @@ prepare_copy() {
         wanted_mib=$(($(stat -c %s -- "$target") / MIB))
         drop_caches
         conditions=${direct:-cached}
-        if [ -z "$direct" ] && { [ "$dropped" = yes ] || [ "$wanted_mib" -ge $((2 * $(meminfo_mib MemTotal))) ]; }; then
+        if [ -z "$direct" ] &&
+            { [ "$dropped" = yes ] || [ "$wanted_mib" -ge $((2 * ${cache_mib:-$(meminfo_mib MemTotal)})) ]; }; then
             conditions=fdatasync
         fi
     fi
@@ -165,10 +172,22 @@ copy() {
     if [ "$1" = write ]; then copy_chunks write "$source_mib" "$2"; else copy_chunks read 256 "$2"; fi
 }
 
+# Sets cache_mib of the file system that look_up_mount saw. The ARC may grow to c_max, by default half of the memory or
+# nearly all of it; primarycache=metadata is not trusted to keep data out of it.
+look_up_own_cache() {
+    cache_mib=
+    [ "$filesystem" = zfs ] || return 0
+    cache_mib=$(sed -n 's/^c_max  *[0-9]*  *\([0-9]*\)$/\1/p' "$ARCSTATS" 2> /dev/null)
+    cache_mib=$((${cache_mib:-0} / MIB))
+    [ "$cache_mib" -gt 0 ] || cache_mib=$(meminfo_mib MemTotal)
+}
+
 # Sets dropped to "yes", or to "no: " and the reason. Only the page cache goes; dentries and inodes stay.
 drop_caches() {
     case $filesystem in
     tmpfs | ramfs) dropped="no: the file system is in memory" && return ;;
+    # It neither empties the ARC nor shrinks it (openzfs/zfs#12810), and other programs would pay for it.
+    zfs) dropped="no: ZFS keeps a cache of its own" && return ;;
     esac
     if [ -n "$direct" ]; then
         dropped="no: O_DIRECT does not use the cache"

@@ -126,6 +126,7 @@ inventory() {
     section fio fio --version
     section iperf3 iperf3 --version
     for directory in "$@"; do
+        look_up_disk_directory "$directory" || :
         section "df $directory" df -Pk -- "$directory"
         look_up_mount "$directory"
         section "mount $directory" echo "$mount_point $filesystem $mount_options"
