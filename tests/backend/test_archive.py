@@ -31,7 +31,7 @@ from backend.benchmarks.services.runs import run_create
 from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
-from backend.domain.parsing import inventory
+from backend.domain.parsing import inventory, observe
 from backend.domain.repeats import STDERR_MARK, reparse
 from backend.rankings.selectors.scores import scores
 from tests import factories
@@ -333,7 +333,6 @@ def sample_change(metric: str, **values: Any) -> Callable[[dict[str, Any]], None
         (sample_change("cmips_score", variant="single"), "not in run.json"),
         (sample_change("cmips_score", repeat=1), "not in run.json"),
         (sample_change("cmips_score", evidence=3), "belongs to evidence 2"),
-        (sample_change("disk_write_bytes_per_s", flags=[]), "other flags .* cached"),
         (sample_change("cmips_score", flags=["a" * 21]), "flags is missing, or no list"),
         (sample_change("cmips_score", measured_at="yesterday"), "not a time"),
         (sample_change("cmips_score", measured_at="2026-11-01"), "no zone"),
@@ -379,6 +378,20 @@ def test_changed_evidence_is_refused_although_its_checksums_are_right(
     content: bytes, target: Offer, change: Callable[[dict[str, Any]], None], detail: str
 ) -> None:
     refused(changed(content, "evidence/002-cmips-all-0.json", change), target, detail)
+
+
+def test_flags_are_what_the_evidence_gives_today(content: bytes, target: Offer) -> None:
+    """W1: an archive of a version that took stolen time for a disturbance, or missed a cache."""
+    record = json.loads(recorded("observe-clocks"))
+    seen = {**record, "foreign_cpu_ratio": 0.01, "steal_ratio": 0.45}
+    conditions = asdict(observe.parse(json.dumps(seen) + "\n"))
+    older = changed(content, RUN, sample_change("disk_write_bytes_per_s", flags=["outlier"]))
+    older = changed(
+        older, "evidence/002-cmips-all-0.json", lambda told: told.update(conditions=conditions)
+    )
+    flags = dict(take(older, target).samples.values_list("metric", "flags"))
+    assert flags["cmips_score"] == []
+    assert flags["disk_write_bytes_per_s"] == ["cached", "outlier"]
 
 
 def test_changed_output_is_refused_by_its_checksum(content: bytes, target: Offer) -> None:

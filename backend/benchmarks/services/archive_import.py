@@ -14,7 +14,6 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
 from backend.benchmarks.services.archive_members import ArchiveRefused
 from backend.benchmarks.services.archive_reading import (
-    LATER_FLAGS,
     ArchivedEvidence,
     Key,
     Taken,
@@ -27,14 +26,14 @@ from backend.benchmarks.services.archive_reading import (
     words,
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
-from backend.benchmarks.services.imports import AlreadyImported
+from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, inventory
 from backend.domain.parsing.document import Node
-from backend.domain.repeats import output_of
+from backend.domain.repeats import output_of, stored_flags
 
 INVENTORY = "inventory"
 MAX_EVENTS = 10_000
@@ -165,7 +164,7 @@ def _store_item(run: Run, item: ArchivedEvidence, sample_nodes: Mapping[Key, Nod
     )
     Sample.objects.bulk_create(
         [
-            _sample(run, evidence, sample, sample_nodes[key])
+            _sample(run, evidence, item, sample, sample_nodes[key])
             for sample in item.samples
             if (key := (sample.metric, sample.variant, item.repeat)) in sample_nodes
         ],
@@ -173,8 +172,12 @@ def _store_item(run: Run, item: ArchivedEvidence, sample_nodes: Mapping[Key, Nod
     )
 
 
-def _sample(run: Run, evidence: Evidence, sample: ParsedSample, node: Node) -> Sample:
-    later = [flag for flag in words(node, "flags") if flag in LATER_FLAGS]
+def _sample(
+    run: Run, evidence: Evidence, item: ArchivedEvidence, sample: ParsedSample, node: Node
+) -> Sample:
+    """Its flags are what the evidence gives today: the archive may be of an older version."""
+    stated = words(node, "flags")
+    flags = stored_flags(evidence.probe, item.samples, evidence.conditions, stated)
     return Sample(
         offer=run.offer,
         host=run.host,
@@ -186,7 +189,10 @@ def _sample(run: Run, evidence: Evidence, sample: ParsedSample, node: Node) -> S
         value=sample.value,
         unit=sample.unit,
         parameters=dict(sample.parameters),
-        flags=[*sample.flags, *later],
+        flags=[
+            *flags[sample.metric, sample.variant],
+            *(flag for flag in stated if flag == OUTLIER),
+        ],
         source=Source.IMPORTED,
         method_version=short(node, "method_version", 80),
         measured_at=moment_of(node, "measured_at"),

@@ -12,7 +12,6 @@ from uuid import UUID
 from backend.benchmarks.models import TERMINAL_STATES
 from backend.benchmarks.selectors.archive import RUN, SCHEMA
 from backend.benchmarks.services.archive_members import ArchiveRefused, members
-from backend.benchmarks.services.imports import OUTLIER
 from backend.common import clock
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
@@ -20,9 +19,6 @@ from backend.domain.parsing.document import Node, read_document
 from backend.domain.parsing.texts import why_not_kept
 from backend.domain.repeats import reparse
 
-DISTURBED = "disturbed"
-# What is decided after parsing, so that reading the text again cannot say it.
-LATER_FLAGS = (DISTURBED, OUTLIER)
 SAME = 1e-9
 MAX_OBJECT = 100_000
 MAX_NUMBER = 2**31 - 1
@@ -165,10 +161,6 @@ def _compare_one(key: Key, item: ArchivedEvidence, sample: ParsedSample, node: N
             f"{_shown(key)} is {value!r} {node.text('unit')}, "
             f"and the raw output says {sample.value!r} {sample.unit}"
         )
-    stated_flags = set(words(node, "flags")) - set(LATER_FLAGS)
-    if stated_flags != set(sample.flags):
-        says = " ".join(sample.flags) or "none"
-        node.fail(f"{_shown(key)} has other flags than the raw output gives: {says}")
 
 
 def _shown(key: Key) -> str:
