@@ -74,7 +74,7 @@ def test_only_what_changed_is_appended() -> None:
     assert data_version() == version + 1
     changed = PriceObservation.objects.filter(offer__name="m5.0").order_by("observed_at")
     assert [row.amount for row in changed] == [Decimal("0.1"), Decimal("0.11")]
-    assert best_prices(PriceBasis())[changed[0].offer_id].amount == Decimal("0.11")
+    assert best_prices(PriceBasis())[changed[0].offer_id].charge.amount == Decimal("0.11")
 
 
 def test_what_is_included_is_part_of_a_price() -> None:
@@ -90,7 +90,7 @@ def test_rule_19_a_vanished_price_is_stale_and_in_force_until_it_is_back() -> No
     gone = PriceObservation.objects.get(offer__name="m5.0")
     assert gone.missing_since == factories.AT + DAY
     choice = best_prices(PriceBasis())[gone.offer_id]
-    assert (choice.amount, choice.is_missing) == (Decimal("0.1"), True)
+    assert (choice.charge.amount, choice.is_missing) == (Decimal("0.1"), True)
     assert record(many()[1:], day=2).missing == 0
     gone.refresh_from_db()
     assert gone.missing_since == factories.AT + DAY
@@ -111,10 +111,10 @@ def test_rule_27_nothing_new_counts_while_much_is_missing() -> None:
     assert (again.incomplete, again.quarantined, again.is_changed) == (["eu-west-1"], 1, False)
     assert everything() == before
     held = PriceObservation.objects.get(offer__name="m5.0", is_published=True)
-    assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.1")
+    assert best_prices(PriceBasis())[held.offer_id].charge.amount == Decimal("0.1")
     whole = record([price("0.11", "m5.0"), *many()[1:]], day=3)
     assert (whole.incomplete, whole.published, whole.returned) == ([], 1, 10)
-    assert best_prices(PriceBasis())[held.offer_id].amount == Decimal("0.11")
+    assert best_prices(PriceBasis())[held.offer_id].charge.amount == Decimal("0.11")
     # The row that waited is the one that is published.
     assert PriceObservation.objects.count() == 31
 
@@ -143,7 +143,7 @@ def test_what_is_read_later_supersedes_when_the_clock_went_back() -> None:
         changed[0] = price(str(amount), "m5.0")
         assert record(changed, day=day).published == 1
         newest = PriceObservation.objects.get(offer__name="m5.0", amount=amount)
-        assert best_prices(PriceBasis())[newest.offer_id].amount == amount
+        assert best_prices(PriceBasis())[newest.offer_id].charge.amount == amount
     assert record(changed, day=6).unchanged == 30
     assert PriceFeed.objects.get().checked_at == newest.observed_at + MOMENT
 
@@ -155,7 +155,7 @@ def test_older_file_does_not_replace_a_newer_price() -> None:
     assert (report.published, report.quarantined) == (0, 1)
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.anomaly == "from 2026-01-01, while the price in force is from 2026-07-01"
-    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.11")
+    assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.11")
     assert record([price("0.11", effective_from=new)], day=2).unchanged == 1
 
 
@@ -167,7 +167,7 @@ def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:
         assert (report.published, report.quarantined, report.incomplete) == (0, 1, [])
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.anomaly == "0.1 USD before, 10 EUR now"
-    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
+    assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.1")
     price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
     assert best_prices(PriceBasis())[waiting.offer_id].currency == "EUR"
     assert record(changed, day=3).unchanged == 30
@@ -193,7 +193,7 @@ def test_rule_27_an_implausible_price_waits_and_the_old_one_stays_current() -> N
     assert implausible().quarantined == 1
     waiting = PriceObservation.objects.get(is_published=False)
     assert (waiting.amount, waiting.anomaly) == (Decimal("0.2"), "0.1 before, 0.2 now")
-    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.1")
+    assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.1")
     before = everything()
     assert (implausible(day=2).quarantined, everything()) == (1, before)
 
@@ -219,7 +219,7 @@ def test_accepted_price_is_published_and_audited() -> None:
     implausible()
     waiting, version = PriceObservation.objects.get(is_published=False), data_version()
     price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
-    assert best_prices(PriceBasis())[waiting.offer_id].amount == Decimal("0.2")
+    assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.2")
     assert data_version() == version + 1
     entry = AuditEntry.objects.get(action="price_accept")
     assert (entry.actor, entry.object_id) == ("anna", str(waiting.pk))

@@ -169,7 +169,7 @@ def test_price_that_is_still_in_its_list_is_preferred(offer: Offer) -> None:
     factories.price(offer, "0.03", zone="az1", missing_since=TODAY, **common)
     factories.price(offer, "0.05", zone="az2", **common)
     chosen = best_prices(PriceBasis(term="spot"))[offer.pk]
-    assert (chosen.amount, chosen.zone, chosen.is_missing) == (Decimal("0.05"), "az2", False)
+    assert (chosen.charge.amount, chosen.zone, chosen.is_missing) == (Decimal("0.05"), "az2", False)
 
 
 def test_price_is_no_newer_by_a_list_with_a_different_price(offer: Offer) -> None:
@@ -177,7 +177,7 @@ def test_price_is_no_newer_by_a_list_with_a_different_price(offer: Offer) -> Non
     factories.price(offer, "0.1", observed_at=factories.AT, feed=feed)
     waiting = factories.price(offer, "0.2", observed_at=TODAY, feed=feed, is_published=False)
     chosen = best_prices(PriceBasis())[offer.pk]
-    assert (chosen.amount, chosen.observed_on) == (Decimal("0.1"), factories.AT.date())
+    assert (chosen.charge.amount, chosen.observed_on) == (Decimal("0.1"), factories.AT.date())
     before = best_prices(PriceBasis(as_of=dt.date(2026, 11, 19)))[offer.pk]
     assert before.observed_on == dt.date(2026, 11, 19)
     waiting.reviewed_at = TODAY
@@ -192,9 +192,9 @@ def test_stated_price_in_another_currency_lasts_until_a_list_changes(
     factories.price(offer, "0.1", observed_at=factories.AT, feed=feed)
     factories.price(offer, "0.05", currency="EUR", observed_at=factories.AT + hour)
     chosen = best_prices(PriceBasis(currency="USD"))[offer.pk]
-    assert (chosen.amount, chosen.currency) == (Decimal("0.05"), "EUR")
+    assert (chosen.charge.amount, chosen.currency) == (Decimal("0.05"), "EUR")
     factories.price(offer, "0.11", observed_at=factories.AT + 2 * hour, feed=feed)
-    assert best_prices(PriceBasis())[offer.pk].amount == Decimal("0.11")
+    assert best_prices(PriceBasis())[offer.pk].charge.amount == Decimal("0.11")
 
 
 def test_last_word_of_a_person_counts_whatever_the_currency(offer: Offer) -> None:
@@ -203,7 +203,7 @@ def test_last_word_of_a_person_counts_whatever_the_currency(offer: Offer) -> Non
     factories.price(offer, "0.2", currency="EUR", observed_at=factories.AT + minute)
     factories.price(offer, "0.01", purchase_model="spot", observed_at=factories.AT + 2 * minute)
     chosen = best_prices(PriceBasis(currency="USD"))[offer.pk]
-    assert (chosen.amount, chosen.currency) == (Decimal("0.2"), "EUR")
+    assert (chosen.charge.amount, chosen.currency) == (Decimal("0.2"), "EUR")
 
 
 def test_a_list_read_again_makes_its_prices_no_older_than_that(offer: Offer) -> None:

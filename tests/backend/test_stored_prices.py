@@ -17,6 +17,7 @@ from backend.catalog.selectors.current_prices import (
     IDENTITY,
     TERMS,
     PriceBasis,
+    PriceChoice,
     best_prices,
     chosen_prices,
     newest_prices,
@@ -48,8 +49,8 @@ KINDS = (
 )
 
 
-def by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: str(row["id"]))
+def by_id(choices: list[PriceChoice]) -> list[PriceChoice]:
+    return sorted(choices, key=lambda choice: str(choice.observation_id))
 
 
 def in_step() -> bool:

@@ -156,7 +156,7 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
     spot = _spot_prices(ids) if is_spot else {}
     prices = {}
     for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
-        most = _hourly(choice.amount, choice.currency, choice.unit)
+        most = _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
         observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
         if hourly.currency != most.currency:
             observation_id, hourly = choice.observation_id, most
@@ -286,7 +286,7 @@ class _Bill:
         currency = campaign.budget_currency or DEFAULT_CURRENCY
         chosen = best_prices(PriceBasis(currency=currency), offer_ids) if offer_ids else {}
         prices = {
-            offer_id: _hourly(choice.amount, choice.currency, choice.unit)
+            offer_id: _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
             for offer_id, choice in chosen.items()
         }
         return cls(currency, prices, rate_table())

@@ -1,14 +1,14 @@
-"""Reads of the catalog: data version, exchange rates, and one price per offer under a basis."""
+"""One current price per offer under a basis."""
 
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
@@ -90,28 +90,50 @@ class PriceBasis:
         return self.basis == SUSTAINED_USE and self.period != "hour"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PriceChoice:
-    """The observation that prices an offer, as quoted but for tax at a known rate."""
+    """One observation that may price an offer, as quoted but for tax at a known rate."""
 
     offer_id: UUID
     observation_id: UUID
-    amount: Decimal
+    purchase_model: str
+    upfront: str
+    plan: str
+    basis: str
+    """As quoted: machine or sustained_use, and whatever else it includes."""
     currency: str
-    unit: str
-    price_term: str
-    price_basis: str
-    observed_on: dt.date
-    """Day on which it was read, or found unchanged, last."""
     charge: Charge
+    observed_at: dt.datetime
+    observed_on: dt.date
+    """Day on which it was read, or seen unchanged, last."""
+    is_listed: bool
+    """Whether a list states it, and not a person."""
     zone: str = ""
     """Of a spot price: where it is the lowest."""
     is_missing: bool = False
     """Whether its list does not contain it any more, or its quote has expired."""
     is_gross: bool = False
-    """Whether it holds tax at a rate that is not known, which cannot be taken off."""
-    included: Mapping[str, Any] = field(default_factory=dict)
-    """What it says that it holds beside the machine, such as traffic_bytes."""
+    """Whether it includes tax at a rate that is not known, which cannot be taken off."""
+    included_json: str = "{}"
+
+    @property
+    def price_term(self) -> str:
+        """How it is bought, as a ranking asks for it."""
+        term = self.charge.term
+        return f"{self.purchase_model}_{term}" if term else self.purchase_model
+
+    @property
+    def included(self) -> dict[str, Any]:
+        """What it says that it includes beside the machine, such as traffic_bytes."""
+        # Read when it is needed: of thousands of rows nearly all say nothing, and few are chosen.
+        stated: dict[str, Any] = (
+            {} if self.included_json == "{}" else json.loads(self.included_json)
+        )
+        return stated
+
+    def price_basis(self, *, is_sustained: bool) -> str:
+        """What the amount includes where the discount for sustained use counts, or does not."""
+        return SUSTAINED_USE if is_sustained and self.charge.sustained_use else self.basis
 
 
 def best_prices(
@@ -121,25 +143,22 @@ def best_prices(
 
     Only published ones of Linux with shared tenancy; what a person states is superseded by nothing
     older, be it in another currency. In order of preference: the purchase model
-    (on demand, else monthly without a commitment), those that their list still tells, the basis,
+    (on demand, else monthly without a commitment), those that their list still states, the basis,
     no upfront payment, the newest day on which they were read, the reader's currency, the lowest
     (of zones and plans), the newest observation.
     """
     return chosen_prices(newest_prices(basis, offer_ids), basis)
 
 
-CHARGE = ("amount", "unit", "term", "setup_amount", "monthly_cap", "sustained_use")
-TAX = ("tax_basis", "tax_rate")
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
-PRICE_COLUMNS = (*KIND, *CHARGE, *TAX, "observed_at", "valid_until", "missing_since")
-PRICE_COLUMNS += ("feed", "feed__checked_at")
-# As text: of thousands of rows nearly all say nothing, and few are chosen.
-INCLUDED = {"included_json": Cast("included", TextField())}
+PRICE_COLUMNS = (
+    *KIND,
+    *("amount", "unit", "setup_amount", "monthly_cap", "sustained_use", "tax_basis", "tax_rate"),
+    *("observed_at", "valid_until", "missing_since", "feed", "feed__checked_at"),
+)
 
 
-def newest_prices(
-    basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
-) -> list[dict[str, Any]]:
+def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) -> list[PriceChoice]:
     """The newest observation of each kind that may price an offer, whatever the currency."""
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
     if offer_ids is not None:
@@ -147,15 +166,20 @@ def newest_prices(
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
-    newest = newest.annotate(is_questioned=_is_questioned(basis.as_of))
-    return list(newest.values(*dict.fromkeys(PRICE_COLUMNS), "id", "is_questioned", **INCLUDED))
+    return _choices(newest.annotate(is_questioned=_is_questioned(basis.as_of)), "id", basis.as_of)
 
 
-def stored_prices(basis: PriceBasis) -> list[dict[str, Any]]:
-    """The same of every offer and of this day, as catalog.stored keeps it; `as_of` is not asked."""
+def stored_prices(basis: PriceBasis) -> list[PriceChoice]:
+    """The same of every offer and of this day, from CurrentPrice; `as_of` is not asked."""
     rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
-    observed = {"id": F("observation_id"), **INCLUDED}
-    return list(rows.values(*dict.fromkeys(PRICE_COLUMNS), "is_questioned", **observed))
+    return _choices(rows, "observation_id", None)
+
+
+def prices_by_id(ids: Iterable[UUID], workspace_slug: str) -> dict[UUID, PriceChoice]:
+    """Published prices of any kind and age, by the id of their observation."""
+    rows = prices_visible(workspace_slug).filter(pk__in=list(ids), is_published=True)
+    choices = _choices(rows.annotate(is_questioned=Value(value=False)), "id", None)
+    return {choice.observation_id: choice for choice in choices}
 
 
 def _of_term(basis: PriceBasis) -> Q:
@@ -166,7 +190,7 @@ def _of_term(basis: PriceBasis) -> Q:
 
 
 def _is_questioned(as_of: dt.date | None) -> Exists:
-    """Whether the list of a price tells another one, which waits for a person."""
+    """Whether the list of a price states another one, which waits for a person."""
     same = {name: OuterRef(name) for name in IDENTITY}
     rows = PriceObservation.objects.filter(
         is_published=False, reviewed_at=None, missing_since=None, **same
@@ -174,101 +198,43 @@ def _is_questioned(as_of: dt.date | None) -> Exists:
     return Exists(rows if as_of is None else rows.filter(observed_at__lt=end_of(as_of)))
 
 
-def chosen_prices(rows: Iterable[Mapping[str, Any]], basis: PriceBasis) -> dict[UUID, PriceChoice]:
-    """The preferred one of each offer's newest observations; see best_prices."""
-    allowed = BASES if basis.is_sustained else (MACHINE,)
-    offers: dict[UUID, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["basis"] in allowed:
-            offers.setdefault(row["offer_id"], []).append(row)
-    return {
-        offer_id: _choice(
-            _preferred(offer_rows, basis) if len(offer_rows) > 1 else offer_rows[0], basis
-        )
-        for offer_id, offer_rows in offers.items()
-    }
+def _choices(rows: QuerySet[Any], observation: str, as_of: dt.date | None) -> list[PriceChoice]:
+    """Rows of prices on the day, the present one for None; `observation` is the id's column."""
+    columns = (*PRICE_COLUMNS, observation, "is_questioned")
+    # As text: parsing the JSON of thousands of rows would take longer than all the rest.
+    read = rows.values(*columns, included_json=Cast("included", TextField()))
+    today = as_of or clock.now().date()
+    return [_choice(row, row[observation], as_of, today) for row in read]
 
 
-def _preferred(rows: list[Mapping[str, Any]], basis: PriceBasis) -> Mapping[str, Any]:
-    return min((row for row in rows if not _is_overruled(row, rows)), key=_preference(basis))
-
-
-ALIKE = ("purchase_model", "zone", "term", "upfront", "plan", "basis")
-
-
-def _is_overruled(row: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a person has stated the price in another currency since."""
-    return any(
-        other["feed"] is None
-        and other["observed_at"] > row["observed_at"]
-        and all(other[name] == row[name] for name in ALIKE)
-        for other in rows
-    )
-
-
-LAST = ("zone", "term", "upfront", "basis", "plan")
-"""What tells two prices apart that are alike otherwise: the choice never depends on their order."""
-
-
-def _preference(basis: PriceBasis) -> Callable[[Mapping[str, Any]], tuple[object, ...]]:
-    order = {model: index for index, (model, _) in enumerate(TERMS[basis.term])}
-
-    def preference(row: Mapping[str, Any]) -> tuple[object, ...]:
-        is_missing, charge = _is_missing(row, basis), _charge(row)
-        return (
-            order[row["purchase_model"]],
-            is_missing,
-            _price_basis(row, basis) != basis.basis,
-            row["upfront"] not in {"", "none"},
-            -_read_on(row, basis, is_missing=is_missing).toordinal(),
-            row["currency"] != basis.currency,
-            row["currency"],
-            price_over(charge, "hour", SIDE_BY_SIDE) or charge.amount,
-            -row["observed_at"].timestamp(),
-            *(row[name] for name in LAST),
-        )
-
-    return preference
-
-
-def _is_missing(row: Mapping[str, Any], basis: PriceBasis) -> bool:
+def _choice(
+    row: Mapping[str, Any], observation_id: UUID, as_of: dt.date | None, today: dt.date
+) -> PriceChoice:
     missing, until = row["missing_since"], row["valid_until"]
-    if missing is not None and (basis.as_of is None or missing < end_of(basis.as_of)):
-        return True
-    return until is not None and until < (basis.as_of or clock.now().date())
-
-
-def _read_on(row: Mapping[str, Any], basis: PriceBasis, *, is_missing: bool) -> dt.date:
+    is_missing = (missing is not None and (as_of is None or missing < end_of(as_of))) or (
+        until is not None and until < today
+    )
     read_at = row["observed_at"]
     if not (is_missing or row["is_questioned"]):
-        # A list that was read and told nothing new appended no row.
+        # A list that was read and states nothing new appended no row.
         read_at = max(read_at, row["feed__checked_at"] or read_at)
-    read_on: dt.date = read_at.astimezone(dt.UTC).date()
-    return read_on if basis.as_of is None else min(read_on, basis.as_of)
-
-
-def _price_basis(row: Mapping[str, Any], basis: PriceBasis) -> str:
-    is_discounted = basis.is_sustained and bool(row["sustained_use"])
-    return SUSTAINED_USE if is_discounted else str(row["basis"])
-
-
-def _choice(row: Mapping[str, Any], basis: PriceBasis) -> PriceChoice:
-    term = f"{row['purchase_model']}_{row['term']}" if row["term"] else row["purchase_model"]
-    is_missing, charge = _is_missing(row, basis), _charge(row)
+    read_on = read_at.astimezone(dt.UTC).date()
     return PriceChoice(
         offer_id=row["offer_id"],
-        observation_id=row["id"],
-        amount=charge.amount,
+        observation_id=observation_id,
+        purchase_model=row["purchase_model"],
+        upfront=row["upfront"],
+        plan=row["plan"],
+        basis=row["basis"],
         currency=row["currency"],
-        unit=charge.unit,
-        price_term=term,
-        price_basis=_price_basis(row, basis),
-        observed_on=_read_on(row, basis, is_missing=is_missing),
-        charge=charge,
+        charge=_charge(row),
+        observed_at=row["observed_at"],
+        observed_on=read_on if as_of is None else min(read_on, as_of),
+        is_listed=row["feed"] is not None,
         zone=row["zone"],
         is_missing=is_missing,
         is_gross=row["tax_basis"] == GROSS and row["tax_rate"] is None,
-        included={} if row["included_json"] == "{}" else json.loads(row["included_json"]),
+        included_json=row["included_json"],
     )
 
 
@@ -284,10 +250,69 @@ def _charge(row: Mapping[str, Any]) -> Charge:
 
 
 def _net(row: Mapping[str, Any], value: Decimal) -> Decimal:
-    """An amount without the tax that it holds at a known rate: net is compared with net."""
+    """An amount without the tax that it includes at a known rate: net is compared with net."""
     amount = as_quoted(value)
     without = net(amount, row["tax_basis"], row["tax_rate"])
     return amount if without is None else without
+
+
+def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
+    """The preferred one of each offer's newest observations; see best_prices."""
+    allowed = BASES if basis.is_sustained else (MACHINE,)
+    offers: dict[UUID, list[PriceChoice]] = {}
+    for choice in choices:
+        if choice.basis in allowed:
+            offers.setdefault(choice.offer_id, []).append(choice)
+    preference = _preference(basis)
+    return {
+        offer_id: of[0]
+        if len(of) == 1
+        else min((one for one in of if not _is_overruled(one, of)), key=preference)
+        for offer_id, of in offers.items()
+    }
+
+
+def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:
+    """Whether a person has stated the price in another currency since."""
+    return any(
+        not other.is_listed
+        and other.observed_at > choice.observed_at
+        and _kind(other) == _kind(choice)
+        for other in others
+    )
+
+
+def _kind(choice: PriceChoice) -> tuple[str, ...]:
+    return (
+        choice.purchase_model,
+        choice.zone,
+        choice.charge.term,
+        choice.upfront,
+        choice.basis,
+        choice.plan,
+    )
+
+
+def _preference(basis: PriceBasis) -> Callable[[PriceChoice], tuple[object, ...]]:
+    order = {model: index for index, (model, _) in enumerate(TERMS[basis.term])}
+
+    def preference(choice: PriceChoice) -> tuple[object, ...]:
+        return (
+            order[choice.purchase_model],
+            choice.is_missing,
+            choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
+            choice.upfront not in {"", "none"},
+            -choice.observed_on.toordinal(),
+            choice.currency != basis.currency,
+            choice.currency,
+            price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
+            -choice.observed_at.timestamp(),
+            # What tells two prices apart that are alike otherwise: the choice never depends on
+            # the order of the rows.
+            *_kind(choice),
+        )
+
+    return preference
 
 
 def as_quoted(amount: Decimal) -> Decimal:

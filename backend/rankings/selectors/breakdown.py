@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.pricing.extras import EXTRAS
 from backend.domain.units import EXACT
-from backend.rankings.selectors.prices import Context, priced
+from backend.rankings.selectors.prices import Context, price_cells
 from backend.rankings.selectors.query import RankingQuery
 
 MACHINE_ALONE = "machine"
@@ -44,8 +44,7 @@ def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
 
     None where the machine has no price under the query's term.
     """
-    own = PriceBasis(query.term, query.machine_basis, query.currency, query.period, query.as_of)
-    choice = best_prices(own, [offer.pk]).get(offer.pk)
+    choice = best_prices(query.price_basis, [offer.pk]).get(offer.pk)
     if choice is None:
         return None
     today: dt.date = query.as_of or clock.now().date()
@@ -53,7 +52,9 @@ def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
 
     def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)
-        amount: Decimal | None = priced(offer, choice, replace(shared, query=asked)).cells["price"]
+        amount: Decimal | None = price_cells(offer, choice, replace(shared, query=asked))[0][
+            "price"
+        ]
         return amount
 
     machine = price(())
@@ -64,7 +65,7 @@ def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
     net, total = price(EXTRAS), price(EXTRAS, query.tax_rate)
     if query.tax_rate is not None:
         parts.append(PricePart(TAX, _less(total, net), is_in_basis=True))
-    cells = priced(offer, choice, shared).cells
+    cells, _ = price_cells(offer, choice, shared)
     return PriceBreakdown(parts, total, cells["period"], cells["price_basis"])
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import SUSTAINED_USE, PriceChoice
+from backend.catalog.selectors.current_prices import PriceChoice
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
@@ -40,19 +40,11 @@ class Context:
     """Of extras; read only when the basis holds one."""
 
 
-@dataclass(frozen=True)
-class Priced:
-    """The price of an offer in its cells; None and the names of what is missing where it is not
-    known."""
-
-    cells: Mapping[str, Any]
-    per_hour: Decimal | None
-    flags: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-def priced(offer: Offer, choice: PriceChoice | None, shared: Context) -> Priced:
-    """The price chosen for an offer, with what the basis adds to the machine."""
+def price_cells(
+    offer: Offer, choice: PriceChoice | None, shared: Context
+) -> tuple[dict[str, Any], Decimal | None]:
+    """The cells that state the price of an offer with what the basis adds to the machine, and its
+    price for an hour; None, and named under `missing`, where it is not known."""
     query = shared.query
     cells: dict[str, Any] = {
         "price": None,
@@ -65,14 +57,16 @@ def priced(offer: Offer, choice: PriceChoice | None, shared: Context) -> Priced:
         "price_id": choice and choice.observation_id,
         "fx_rate": None,
         "fx_date": None,
+        "flags": "",
+        "missing": "price",
     }
     if choice is None:
-        return Priced(cells, None, (), ("price",))
-    is_stale = choice.is_missing or shared.today - choice.observed_on > STALE_AFTER
-    flags = ("stale_price",) if is_stale else ()
+        return cells, None
+    if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
+        cells["flags"] = "stale_price"
     extras = _extras(offer, choice, shared)
-    cells["price_basis"] = _basis_words(choice, extras, query.tax_rate)
-    is_purchase = choice.unit == ONCE and choice.charge.term not in TERM_HOURS
+    cells["price_basis"] = _basis_words(choice, extras, query)
+    is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
     if is_purchase:
         cells["period"] = ONCE
     missing = _missing(extras, is_purchase=is_purchase)
@@ -86,18 +80,20 @@ def priced(offer: Offer, choice: PriceChoice | None, shared: Context) -> Priced:
     try:
         rate, day = shared.rates.rate(choice.currency, query.currency)
     except UnknownRate:
-        return Priced(cells, None, flags, ("price", "fx_rate", *missing))
+        cells["missing"] = " ".join(("price", "fx_rate", *missing))
+        return cells, None
     if choice.currency != query.currency:
         cells["fx_rate"], cells["fx_date"] = rate, day
     if missing:
-        return Priced(cells, None, flags, missing)
+        cells["missing"] = " ".join(missing)
+        return cells, None
     per_hour = hourly.get(query.currency)
     is_hourly = query.period == "hour" and not is_purchase
     cells["price"] = (
         per_hour if is_hourly else _amount(choice, extras, shared, query.currency, query.period)
     )
-    missing = () if cells["price"] is not None else ("price", "fx_rate")
-    return Priced(cells, per_hour, flags, missing)
+    cells["missing"] = "" if cells["price"] is not None else "price fx_rate"
+    return cells, per_hour
 
 
 def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
@@ -119,9 +115,10 @@ def _missing(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
     )
 
 
-def _basis_words(choice: PriceChoice, extras: Iterable[Extra], tax_rate: Decimal | None) -> str:
-    parts = [choice.price_basis, *(extra.name for extra in extras)]
-    return "+".join(parts if tax_rate is None else [*parts, "tax"])
+def _basis_words(choice: PriceChoice, extras: Iterable[Extra], query: RankingQuery) -> str:
+    machine = choice.price_basis(is_sustained=query.price_basis.is_sustained)
+    parts = [machine, *(extra.name for extra in extras)]
+    return "+".join(parts if query.tax_rate is None else [*parts, "tax"])
 
 
 def _amount(
@@ -156,7 +153,7 @@ def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -
     if choice.currency != currency:
         charge = charge.times(rate)
     hours = shared.query.hours_per_month
-    price = price_over(charge, period, hours, is_sustained=choice.price_basis == SUSTAINED_USE)
+    price = price_over(charge, period, hours, is_sustained=shared.query.price_basis.is_sustained)
     return charge.amount if price is None else price
 
 

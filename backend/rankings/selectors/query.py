@@ -5,9 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
-from backend.catalog.selectors.current_prices import MACHINE, ON_DEMAND, SUSTAINED_USE
+from backend.catalog.selectors.current_prices import (
+    MACHINE,
+    ON_DEMAND,
+    SUSTAINED_USE,
+    PriceBasis,
+)
 from backend.common.rest.parameters import PER_PAGE
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
@@ -43,7 +49,7 @@ class RankingQuery:
     basis: tuple[str, ...] = (MACHINE,)
     """Of BASIS_PARTS, in their order."""
     basis_disk_gb: Decimal = Decimal(100)
-    """Disk wanted in all; what the machine includes counts."""
+    """Disk requested in all; what the machine includes counts."""
     basis_ipv4: int = 1
     basis_egress_gb: Decimal = Decimal(1000)
     """Traffic to the internet in a month; what the price includes counts."""
@@ -68,9 +74,14 @@ class RankingQuery:
         """How the machine itself is priced: machine or sustained_use."""
         return SUSTAINED_USE if SUSTAINED_USE in self.basis else MACHINE
 
+    @cached_property
+    def price_basis(self) -> PriceBasis:
+        """Under which terms a machine is priced."""
+        return PriceBasis(self.term, self.machine_basis, self.currency, self.period, self.as_of)
+
     @property
     def extra_amounts(self) -> ExtraAmounts:
-        """What is wanted of each extra in the basis, in a month; None = not in the basis."""
+        """What is requested of each extra in the basis, in a month; None = not in the basis."""
         return ExtraAmounts(
             disk_gb=self.basis_disk_gb if DISK in self.basis else None,
             ipv4_count=self.basis_ipv4 if IP in self.basis else None,

@@ -8,12 +8,7 @@ from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import (
-    PriceBasis,
-    chosen_prices,
-    newest_prices,
-    stored_prices,
-)
+from backend.catalog.selectors.current_prices import chosen_prices, newest_prices, stored_prices
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.offers import offers_visible
@@ -29,7 +24,7 @@ from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.parsing import parsed_query
 from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
-from backend.rankings.selectors.rows import OfferCandidate, RankingRow, offer_candidate, ranking_row
+from backend.rankings.selectors.rows import OfferCandidate, RankingRow, offer_candidate
 from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
 
 _cache = StampedCache(48)
@@ -108,16 +103,13 @@ def _candidates(
 ) -> list[OfferCandidate]:
     """Every visible offer with its price under the basis and its score."""
     metric = query.ranked_metric
-    price_basis = PriceBasis(
-        query.term, query.machine_basis, query.currency, query.period, query.as_of
-    )
     newest = _cache.get(
         stamp,
         # A list that was read and is unchanged is no change of the data, but makes prices newer.
         ("prices", query.term, query.as_of, today),
-        lambda: (newest_prices if query.as_of else stored_prices)(price_basis),
+        lambda: (newest_prices if query.as_of else stored_prices)(query.price_basis),
     )
-    prices = chosen_prices(newest, price_basis)
+    prices = chosen_prices(newest, query.price_basis)
     rates = _cache.get(stamp, ("rates", query.as_of), lambda: rate_table(query.as_of))
     extras: Tariffs = {}
     if query.extra_amounts != NOTHING:
@@ -205,7 +197,7 @@ def _ranked(
     unscored: list[RankingRow] = []
     for candidate, standing in ranked(listed, query.ranked_metric):
         list_of = unscored if candidate.score is None else rows
-        list_of.append(ranking_row(candidate, standing))
+        list_of.append(RankingRow(**candidate.cells, **vars(standing)))
     return rows, unscored
 
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
-from backend.domain.ranking import Candidate, Standing, Worth, worth
+from backend.domain.ranking import Candidate, Worth, worth
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
-from backend.rankings.selectors.prices import Context, Priced, priced
+from backend.rankings.selectors.prices import Context, price_cells
 from backend.rankings.selectors.scores import Score
 
 NO_WORTH: Mapping[str, None] = dict.fromkeys(
@@ -78,7 +78,6 @@ class OfferCandidate(Candidate):
     """An offer with its price and score; `cells` are the columns that need no other offer."""
 
     cells: Mapping[str, Any]
-    missing: tuple[str, ...]
     text: str
     """What `q` searches, in lower case."""
 
@@ -99,23 +98,24 @@ def offer_candidate(
 
     `unmeasured` are the metrics of a mix that it lacks.
     """
-    price = priced(offer, choice, shared)
-    amount: Decimal | None = price.cells["price"]
+    price, per_hour = price_cells(offer, choice, shared)
+    amount: Decimal | None = price["price"]
     metric = shared.query.ranked_metric
     region = offer.region.code if offer.region else None
-    flags = (*(score.flags if score else ()), *_offer_flags(offer), *price.flags)
-    its = worth(score.summary, amount, price.per_hour, metric) if score else None
+    its = worth(score.summary, amount, per_hour, metric) if score else None
     if score and score.is_unfit:
         its = None
+    flags = (*(score.flags if score else ()), *_offer_flags(offer), price["flags"])
     cells = {
         **_offer_cells(offer, region),
-        **price.cells,
+        **price,
         "hours_per_month": simple_number(shared.query.hours_per_month),
         "currency": shared.query.currency,
         **_score_cells(score, metric.key),
         **_worth_cells(its),
         "data_version": shared.data_version,
-        "flags": " ".join(flags),
+        "flags": " ".join(filter(None, flags)),
+        "missing": _missing(price, score, unmeasured),
     }
     words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
     return OfferCandidate(
@@ -125,21 +125,17 @@ def offer_candidate(
         is_unfit=bool(score and score.is_unfit),
         worth=its,
         cells=cells,
-        missing=_missing(price, score, unmeasured),
         text=" ".join((*words, offer.cpu_model)).lower(),
     )
 
 
-def ranking_row(candidate: OfferCandidate, standing: Standing) -> RankingRow:
-    return RankingRow(**candidate.cells, **vars(standing), missing=" ".join(candidate.missing))
-
-
-def _missing(price: Priced, score: Score | None, unmeasured: tuple[str, ...]) -> tuple[str, ...]:
+def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
+    names = price["missing"].split()
     if score is None:
-        return (*price.missing, "score", *unmeasured)
-    if price.cells["price"] is None and "price" not in price.missing:
-        return (*price.missing, "price")
-    return price.missing
+        names += ["score", *unmeasured]
+    elif price["price"] is None and "price" not in names:
+        names.append("price")
+    return " ".join(names)
 
 
 def _offer_cells(offer: Offer, region: str | None) -> dict[str, Any]:

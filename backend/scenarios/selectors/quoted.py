@@ -131,11 +131,17 @@ def _by_month(quote: OfferQuote, charge: Charge, amount: Decimal, *, is_own: boo
 def _savings(quote: OfferQuote, charge: Charge, rate: Decimal) -> tuple[Decimal, dict[str, Any]]:
     """The price without a commitment, and what the plan takes off it."""
     listed = quote.listed
-    if listed is None or listed.unit != charge.unit or listed.currency != quote.choice.currency:
+    if (
+        listed is None
+        or listed.charge.unit != charge.unit
+        or listed.currency != quote.choice.currency
+    ):
         detail = f"no on-demand price of {quote.offer.slug} is known that the plan is a discount on"
         raise InvalidValue("term", detail)
-    discount = 1 - DIGITS.divide(charge.amount, listed.amount)
-    return DIGITS.multiply(listed.amount, rate), {"discount": text(max(Decimal(0), discount))}
+    discount = 1 - DIGITS.divide(charge.amount, listed.charge.amount)
+    return DIGITS.multiply(listed.charge.amount, rate), {
+        "discount": text(max(Decimal(0), discount))
+    }
 
 
 def _hardware(quote: OfferQuote) -> dict[str, Any] | None:

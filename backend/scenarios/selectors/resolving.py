@@ -16,15 +16,12 @@ from uuid import UUID
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.current_prices import (
-    INCLUDED,
+    BASES,
     ON_DEMAND,
-    PRICE_COLUMNS,
     TERMS,
     PriceBasis,
-    PriceChoice,
     best_prices,
-    chosen_prices,
-    prices_visible,
+    prices_by_id,
 )
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
@@ -202,27 +199,18 @@ def _by_observation(
 ) -> None:
     if not named:
         return
-    rows = prices_visible(workspace_slug).filter(pk__in=[pk for _, pk in named], is_published=True)
-    prices = {
-        row["id"]: row
-        for row in rows.annotate(**INCLUDED).values(*dict.fromkeys(PRICE_COLUMNS), *INCLUDED, "id")
-    }
+    prices = prices_by_id((pk for _, pk in named), workspace_slug)
     kept = _observations(prices)
     for entry, pk in named:
-        row = prices.get(pk)
-        if row is None:
+        choice = prices.get(pk)
+        if choice is None:
             detail = f"no published price has the id {pk}"
             faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
-        elif (choice := _choice(row)) is None:
-            detail = f"the price includes more than the machine: {row['basis']}"
+        elif choice.basis not in BASES:
+            detail = f"the price includes more than the machine: {choice.basis}"
             faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
         else:
             entry.quote = OfferQuote(kept[pk].offer, choice, kept[pk], None)
-
-
-def _choice(row: Mapping[str, Any]) -> PriceChoice | None:
-    basis = PriceBasis(basis=row["basis"], period="month")
-    return chosen_prices([{**row, "is_questioned": False}], basis).get(row["offer_id"])
 
 
 def _observations(ids: Iterable[UUID]) -> dict[UUID, PriceObservation]:
