@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import Result, Skipped, SkipReason, answers
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.providers.aws.prices import (
     PROVIDER,
@@ -59,10 +58,7 @@ def from_json(stream: Stream, *, source: str = SOURCE) -> Iterator[Result]:
 
     Raises InvalidValue, naming the character, for text that is no such file or ends too early.
     """
-    return unique(_from_json(Scanner(stream, where=FILE), source))
-
-
-def _from_json(scanner: Scanner, source: str) -> Iterator[Result]:
+    scanner = Scanner(stream, where=FILE)
     products: dict[str, Product] | None = None
     rates: list[Rate] = []
     for key in scanner.members():
@@ -103,14 +99,6 @@ def _terms(scanner: Scanner, products: dict[str, Product], rates: list[Rate]) ->
                     rates.append(rate)
 
 
-def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
-    """Prices of an offer file as CSV, from its lines (an open file with newline="").
-
-    Raises InvalidValue, naming the line, for text that is no such file.
-    """
-    return unique(_from_csv(csv.reader(lines, strict=True), source))
-
-
 @dataclass(frozen=True, slots=True)
 class _Columns:
     """Where each column stands; names are plain ones."""
@@ -122,7 +110,12 @@ class _Columns:
         return {name: row[index].strip() for name, index in self.indexes.items()}
 
 
-def _from_csv(rows: "_csv.Reader", source: str) -> Iterator[Result]:
+def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+    """Prices of an offer file as CSV, from its lines (an open file with newline="").
+
+    Raises InvalidValue, naming the line, for text that is no such file.
+    """
+    rows = csv.reader(lines, strict=True)
     products: dict[str, Product] = {}
     rates: list[Rate] = []
     try:

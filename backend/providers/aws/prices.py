@@ -19,7 +19,6 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
@@ -283,10 +282,6 @@ def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
 
     Raises InvalidValue for an answer that is not of this form.
     """
-    return unique(_from_pages(pages, source))
-
-
-def _from_pages(pages: Iterable[str], source: str) -> Iterator[Result]:
     products: dict[str, Product] = {}
     rates: list[Rate] = []
     for number, page in enumerate(pages):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, SkipReason, answers
-from backend.domain.parsing.prices.collected import not_used, unique
+from backend.domain.parsing.prices.collected import not_used
 from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import HOURS, PROVIDER, UPFRONT
@@ -40,12 +40,7 @@ def parse(
     Rates of other SKUs (other systems, tenancies, services) are passed over in silence: they are
     nearly all of the file. Raises InvalidValue, naming the character, for text of another form.
     """
-    return unique(_parsed(Scanner(stream, where=FILE), on_demand, source))
-
-
-def _parsed(
-    scanner: Scanner, on_demand: Mapping[str, ParsedPrice], source: str
-) -> Iterator[Result]:
+    scanner = Scanner(stream, where=FILE)
     products: dict[str, dict[str, Any]] = {}
     plans: list[_Plan] = []
     for key in scanner.members():

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
-from backend.domain.parsing.prices.collected import not_used, unique
+from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "azure"
@@ -26,10 +26,6 @@ def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
 
     Raises InvalidValue for an answer that is not of this form.
     """
-    return unique(_parsed(pages, source))
-
-
-def _parsed(pages: Iterable[str], source: str) -> Iterator[Result]:
     for number, page in enumerate(pages):
         where = f"page {number + 1}"
         answer = answers.document(page, where=where)

@@ -12,7 +12,6 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GIB
 
@@ -31,15 +30,8 @@ def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
 
     Raises InvalidValue for an answer that is not of this form.
     """
-    return unique(_parsed(pages, source))
-
-
-def _parsed(pages: Iterable[str], source: str) -> Iterator[Result]:
-    for number, page in enumerate(pages):
-        where = f"page {number + 1}"
-        answer = answers.mapping(answers.document(page, where=where), where=where)
-        for item in answers.objects(answer.get("sizes"), where=f"{where} sizes"):
-            yield from _priced(item, source)
+    for item in answers.items(pages, "sizes"):
+        yield from _priced(item, source)
 
 
 def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:

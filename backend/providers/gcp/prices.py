@@ -19,7 +19,6 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT, gib
 from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
@@ -158,12 +157,6 @@ def parse(
     A type whose component is not for sale in its region, is listed twice, or is in another currency
     has no price and a reason. Raises InvalidValue for an answer that is not of this form.
     """
-    return unique(_parsed(skus, machine_types, source))
-
-
-def _parsed(
-    skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped], source: str
-) -> Iterator[Result]:
     prices: dict[tuple[str, str, str, PurchaseModel], list[Component]] = {}
     for component in components(skus):
         if isinstance(component, Skipped):

@@ -16,7 +16,6 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
 
@@ -42,10 +41,6 @@ def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) ->
     `pricing` is the JSON text of /v1/pricing: the prices of a server type carry no currency, and
     euros are not taken for granted. Raises InvalidValue for an answer that is not of this form.
     """
-    return unique(_parsed(pricing, server_types, source))
-
-
-def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[Result]:
     answer = answers.mapping(answers.document(pricing, where="pricing"), where="pricing")
     common = answers.mapping(answer.get("pricing"), where="pricing.pricing")
     percent = answers.number(common.get("vat_rate"))
@@ -55,11 +50,8 @@ def _parsed(pricing: str, server_types: Iterable[str], source: str) -> Iterator[
         source=source,
     )
     yield from _addresses(common, basis)
-    for number, page in enumerate(server_types):
-        where = f"page {number + 1}"
-        listed = answers.mapping(answers.document(page, where=where), where=where)
-        for item in answers.objects(listed.get("server_types"), where=f"{where} server_types"):
-            yield from _server_type(item, basis)
+    for item in answers.items(server_types, "server_types"):
+        yield from _server_type(item, basis)
 
 
 def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:

@@ -12,7 +12,6 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.parsing.prices.collected import unique
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB
 
@@ -34,23 +33,14 @@ def parse(
     gets its own row; without, region "" stands for all that do not differ. Raises InvalidValue
     for an answer that is not of this form.
     """
-    return unique(_parsed(pages, regions, source))
-
-
-def _parsed(pages: Iterable[str], regions: Sequence[str], source: str) -> Iterator[Result]:
-    for number, page in enumerate(pages):
-        where = f"page {number + 1}"
-        answer = answers.mapping(answers.document(page, where=where), where=where)
-        for item in answers.objects(answer.get("data"), where=f"{where} data"):
-            own = {
-                answers.word(entry, "id"): entry
-                for entry in item.get("region_prices") or ()
-                if isinstance(entry, dict)
-            }
-            for region in regions or (EVERYWHERE, *own):
-                yield from _priced(
-                    item, region, own.get(region, answers.inner(item, "price")), source
-                )
+    for item in answers.items(pages, "data"):
+        own = {
+            answers.word(entry, "id"): entry
+            for entry in item.get("region_prices") or ()
+            if isinstance(entry, dict)
+        }
+        for region in regions or (EVERYWHERE, *own):
+            yield from _priced(item, region, own.get(region, answers.inner(item, "price")), source)
 
 
 def _priced(

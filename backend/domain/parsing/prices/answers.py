@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import re
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -57,6 +58,14 @@ def objects(value: object, *, where: str) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         raise InvalidValue(where, "is missing, or no list")
     return [mapping(item, where=f"{where}[{index}]") for index, item in enumerate(value)]
+
+
+def items(pages: Iterable[str], key: str) -> Iterator[dict[str, Any]]:
+    """The objects in the list under the key of each page, which is the JSON text of an object."""
+    for number, page in enumerate(pages, start=1):
+        where = f"page {number}"
+        answer = mapping(document(page, where=where), where=where)
+        yield from objects(answer.get(key), where=f"{where} {key}")
 
 
 def inner(item: dict[str, Any], key: str) -> dict[str, Any]:

@@ -173,7 +173,7 @@ class Collected:
     def of(cls, results: Iterable[Result]) -> "Collected":
         """Reads the results to their end; what their parser raises passes."""
         answer, coverage = cls(), Coverage()
-        for result in coverage.seen(map(_checked, results)):
+        for result in coverage.seen(map(_checked, unique(results))):
             if isinstance(result, ParsedPrice):
                 answer.prices.setdefault(result.region, []).append(result)
             elif isinstance(result, ParsedType):
