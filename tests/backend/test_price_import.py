@@ -24,7 +24,8 @@ from backend.catalog.models import (
     PricePayload,
     UnpricedType,
 )
-from backend.catalog.services.price_import import Payload, feed_get, on_demand_prices
+from backend.catalog.selectors.published_prices import on_demand_prices
+from backend.catalog.services.price_import import feed_get
 from backend.catalog.services.price_list_offers import offer_slug
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedPrice, Result, Skipped, SkipReason
@@ -34,6 +35,7 @@ from backend.providers.aws import spot as aws_spot
 from backend.providers.gcp import prices as gcp
 from backend.providers.hetzner import prices as hetzner
 from backend.providers.linode import prices as linode
+from backend.providers.spool import Payload
 from tests import factories
 from tests.backend.conftest import API, rows
 from tests.backend.price_lists import LISTS, answer, machine, price, record

@@ -16,6 +16,7 @@ from django.db import connection
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import PriceFeed
+from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.feeds import (
     ClaimLost,
     FeedClaim,
@@ -30,11 +31,7 @@ from backend.catalog.services.feeds import (
     payload_keep,
     payloads_tidy,
 )
-from backend.catalog.services.price_import import (
-    ImportReport,
-    on_demand_prices,
-    prices_record,
-)
+from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
 from backend.domain.errors import DomainError, DriverError, InvalidValue
@@ -139,9 +136,9 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     """Read the list; None where it is as before. Raises FetchError once that is on the feed."""
     feed, secret, after_s = claim.feed, dict[str, str](), 0.0
     try:
-        access = _access(feed)
-        secret = dict(access.secret) if access else {}
-        report = _recorded(claim, _request(feed, access, patience, is_conditional))
+        request = _request(feed, patience, is_conditional)
+        secret = dict(request.access.secret) if request.access else {}
+        report = _recorded(claim, request)
     except NotModified:
         with feed_fenced(claim) as locked:
             feed_unchanged(feed=locked)
@@ -166,12 +163,12 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     raise FetchError(detail)
 
 
-def _request(
-    feed: PriceFeed, access: Access | None, patience: Patience, is_conditional: bool
-) -> FetchRequest:
+def _request(feed: PriceFeed, patience: Patience, is_conditional: bool) -> FetchRequest:
     provider = feed.provider.slug
-    is_joined = feed_kind(provider, feed.kind).needs_on_demand
+    kind = feed_kind(provider, feed.kind)
+    access = _access(provider) if kind.needs_account else None
     known = Validators(feed.etag, feed.last_modified) if is_conditional else Validators()
+    is_joined = kind.needs_on_demand
     return FetchRequest(
         patience=patience,
         region=feed.region,
@@ -185,28 +182,34 @@ def _request(
 def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
     """Fetch, store and record; all of it or nothing."""
     provider, kind = claim.feed.provider.slug, claim.feed.kind
-    if feed_kind(provider, kind).are_rates:
-        return _recorded_rates(claim, request)
-    source = fetcher(provider, kind)
+    are_rates = feed_kind(provider, kind).are_rates
+    source = (rates_fetcher if are_rates else fetcher)(provider, kind)
     with Spool() as spool:
         validators = source.fetch(request, spool)
         observed_at = clock.now()
         payload = spool.payload()
         # Read to the end before anything is locked: that may take a minute.
-        results = Collected.of(source.read(request, spool))
+        results = source.read(request, spool)
+        results = results if are_rates else Collected.of(results)
     with feed_fenced(claim) as feed:
-        report = prices_record(
-            provider=feed.provider.slug,
-            feed_kind=feed.kind,
-            region=feed.region,
-            results=results,
-            observed_at=observed_at,
-            payload=payload,
-        )
+        report: Report
+        if are_rates:
+            report = rates_record(rates=results)
+            payload_keep(feed=feed, payload=payload, fetched_at=observed_at)
+            rates_noted(feed=feed, report=report)
+        else:
+            report = prices_record(
+                provider=feed.provider.slug,
+                feed_kind=feed.kind,
+                region=feed.region,
+                results=results,
+                observed_at=observed_at,
+                payload=payload,
+            )
+            if report.quarantined:
+                _notify(feed, report.quarantined, payload.sha256)
         payloads_tidy(feed=feed, sha256=payload.sha256)
         feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
-        if report.quarantined:
-            _notify(feed, report.quarantined, payload.sha256)
     return report
 
 
@@ -224,28 +227,11 @@ def _notify(feed: PriceFeed, count: int, sha256: str) -> None:
     )
 
 
-def _recorded_rates(claim: FeedClaim, request: FetchRequest) -> RatesReport:
-    source = rates_fetcher(claim.feed.provider.slug, claim.feed.kind)
-    with Spool() as spool:
-        validators = source.fetch(request, spool)
-        payload, results = spool.payload(), source.read(request, spool)
-    with feed_fenced(claim) as feed:
-        report = rates_record(rates=results)
-        payload_keep(feed=feed, **asdict(payload))
-        payloads_tidy(feed=feed, sha256=payload.sha256)
-        rates_noted(feed=feed, report=report)
-        feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
-    return report
-
-
 # --- with whose rights, and where -----------------------------------------------------------------------
 
 
-def _access(feed: PriceFeed) -> Access | None:
+def _access(provider: str) -> Access:
     """That of an account at the provider, for lists that are sent to nobody else."""
-    provider = feed.provider.slug
-    if not feed_kind(provider, feed.kind).needs_account:
-        return None
     account = _account(provider)
     if account is None:
         raise FetchError(f"there is no enabled account at {provider}")

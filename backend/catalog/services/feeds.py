@@ -24,6 +24,7 @@ from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.price_feeds import FeedKind, backoff_s, next_due
 from backend.providers.registry import feed_kind
+from backend.providers.spool import Payload
 
 LEASE = dt.timedelta(minutes=30)
 """Longer than a fetch may take (workers.pricelists.fetching)."""
@@ -236,12 +237,18 @@ def _share() -> float:
 # --- answers as they came --------------------------------------------------------------------------
 
 
-def payload_keep(*, feed: PriceFeed, sha256: str, size_bytes: int, raw_gzip: bytes) -> None:
-    """Keep an answer, once however often it comes."""
+def payload_keep(*, feed: PriceFeed, payload: Payload, fetched_at: dt.datetime) -> None:
+    """Keep an answer, once however often it comes; one that is too large is not kept."""
+    if payload.raw_gzip is None:
+        return
     PricePayload.objects.get_or_create(
         feed=feed,
-        sha256=sha256,
-        defaults={"size_bytes": size_bytes, "raw_gzip": raw_gzip, "fetched_at": clock.now()},
+        sha256=payload.sha256,
+        defaults={
+            "size_bytes": payload.size_bytes,
+            "raw_gzip": payload.raw_gzip,
+            "fetched_at": fetched_at,
+        },
     )
 
 

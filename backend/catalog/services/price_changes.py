@@ -50,7 +50,7 @@ def price_changes(
     takes beside the prices.
     """
     keys = {price.key for price in prices}
-    check = PriceCheck(prices, _comparable(published, keys, incomplete_since), **known)
+    check = PriceCheck[StoredPrice](prices, _comparable(published, keys, incomplete_since), **known)
     changes = PriceChanges(is_incomplete=check.is_incomplete)
     for price in prices:
         rows = unpublished.get(price.key, [])
@@ -58,8 +58,7 @@ def price_changes(
     for key, rows in unpublished.items():
         if key not in keys:
             changes.withdrawn.extend(_waiting(rows))
-    vanished = (published[price.key] for price in check.missing)
-    changes.missing.extend(row.pk for row in vanished if row.missing_since is None)
+    changes.missing.extend(price.pk for price in check.missing if price.missing_since is None)
     return changes
 
 
@@ -67,7 +66,7 @@ def _comparable(
     published: Mapping[Key, StoredPrice],
     keys: Collection[Key],
     incomplete_since: dt.datetime | None,
-) -> list[ParsedPrice]:
+) -> list[StoredPrice]:
     """The published prices that a list with these keys is compared with.
 
     One that was stale before is not missing once more, unless it vanished with an incomplete list,
@@ -75,7 +74,7 @@ def _comparable(
     """
     new = {but_currency(key) for key in keys if key not in published}
     return [
-        row.price
+        row
         for key, row in published.items()
         if row.missing_since is None
         or key in keys
@@ -95,7 +94,7 @@ def _add(
     rows: list[StoredPrice],
     check: PriceCheck,
 ) -> None:
-    same = [row for row in rows if row.price.terms == price.terms]
+    same = [row for row in rows if row.terms == price.terms]
     waiting = _waiting(same)
     changes.withdrawn.extend(pk for pk in _waiting(rows) if pk not in waiting)
     if check.is_unchanged(price):

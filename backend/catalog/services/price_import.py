@@ -2,11 +2,13 @@
 plausible waits for a person. The same list again changes nothing."""
 
 import datetime as dt
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -17,14 +19,13 @@ from backend.catalog.models import (
     Offer,
     PriceFeed,
     PriceObservation,
-    PricePayload,
     Provider,
     Region,
     UnpricedType,
 )
 from backend.catalog.selectors.published_prices import (
-    listed_on_demand,
-    observation,
+    PRICE_COLUMNS,
+    StoredPrice,
     on_demand,
     published,
     unpublished,
@@ -32,12 +33,14 @@ from backend.catalog.selectors.published_prices import (
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import listed_extras_record
+from backend.catalog.services.feeds import payload_keep
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.price_changes import PriceChanges, price_changes
 from backend.catalog.services.price_list_offers import ListedOffers, offers_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Result
+from backend.domain.parsing.prices.answers import shown
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.parsing.prices.quarantine import LIMITS
 from backend.domain.pricing.purchase import PurchaseModel
@@ -139,8 +142,8 @@ def prices_record(
             own = answer if region is not None else _part(answer, feed, is_first=feed is feeds[0])
             at = _after_all_before(feed, observed_at)
             report.add(_List(feed, own, at, payload, is_shrinking_ok).record())
-        if payload is not None and payload.raw_gzip is not None:
-            _keep(feeds[0], payload, observed_at)
+        if payload is not None:
+            payload_keep(feed=feeds[0], payload=payload, fetched_at=observed_at)
         if report.is_changed:
             prices_refresh()
             data_version_bump()
@@ -169,18 +172,6 @@ def _part(answer: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
         extras=[extra for extra in answer.extras if is_own(extra.region)],
         skipped=answer.skipped if is_first else Counter(),
         unpriced=[row for row in answer.unpriced if is_own(row.region)],
-    )
-
-
-def _keep(feed: PriceFeed, payload: Payload, fetched_at: dt.datetime) -> None:
-    PricePayload.objects.get_or_create(
-        feed=feed,
-        sha256=payload.sha256,
-        defaults={
-            "size_bytes": payload.size_bytes,
-            "raw_gzip": payload.raw_gzip,
-            "fetched_at": fetched_at,
-        },
     )
 
 
@@ -260,7 +251,7 @@ class _List:
             stated_on=self.at.date(),
         )
 
-    def _beside(self, prices: Sequence[ParsedPrice], region: Region | None) -> list[ParsedPrice]:
+    def _beside(self, prices: Sequence[ParsedPrice], region: Region | None) -> list[StoredPrice]:
         if all(price.purchase_model is PurchaseModel.ON_DEMAND for price in prices):
             return []
         return on_demand(self.feed.provider, region, but=self.feed)
@@ -336,6 +327,26 @@ class _List:
         PriceFeed.objects.filter(pk=self.feed.pk).update(summary=summary, **stamps)
 
 
+def observation(
+    price: ParsedPrice, anomaly: str, offer: Offer, stamp: Mapping[str, Any]
+) -> PriceObservation:
+    """A new row for the price, unpublished when there is an anomaly; `stamp` are the columns that
+    all rows of one reading share."""
+    columns = {name: getattr(price, name) for name in PRICE_COLUMNS}
+    columns["raw_id"] = shown(price.raw_id)
+    # Amounts within are decimals; JSON columns know none.
+    columns["included"] = json.loads(json.dumps(dict(price.included), default=str))
+    return PriceObservation(
+        offer=offer,
+        purchase_model=price.purchase_model,
+        unit=price.unit,
+        is_published=not anomaly,
+        anomaly=anomaly,
+        **columns,
+        **stamp,
+    )
+
+
 def _extra(extra: ParsedExtra) -> dict[str, str | None]:
     return {
         "region": extra.region,
@@ -376,9 +387,3 @@ def price_review(
     )
     data_version_bump()
     return row
-
-
-def on_demand_prices(*, provider: str, region: str) -> list[ParsedPrice]:
-    """The published on-demand prices of a region, on which savings plans are joined."""
-    known = Region.objects.filter(provider__slug=provider, code=region).first()
-    return [] if known is None else list(listed_on_demand(known.provider, known))

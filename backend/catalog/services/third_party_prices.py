@@ -13,10 +13,10 @@ from django.db import transaction
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
-from backend.catalog.selectors.published_prices import observation, published
+from backend.catalog.selectors.published_prices import published
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
-from backend.catalog.services.price_import import feed_get
+from backend.catalog.services.price_import import feed_get, observation
 from backend.catalog.services.price_list_offers import BATCH, offers_record
 from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedType

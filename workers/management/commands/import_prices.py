@@ -10,11 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from backend.catalog.services.price_import import (
-    ImportReport,
-    on_demand_prices,
-    prices_record,
-)
+from backend.catalog.selectors.published_prices import on_demand_prices
+from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.common import clock
 from backend.domain.errors import DomainError
 from backend.domain.parsing.prices import ParsedPrice

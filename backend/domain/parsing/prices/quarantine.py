@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from statistics import median
 from types import MappingProxyType
+from typing import Generic, TypeVar
 
 from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
 from backend.domain.pricing.effective import Charge, price_over
@@ -48,11 +49,12 @@ class Limits:
 LIMITS = Limits()
 
 
+Known = TypeVar("Known", bound=ParsedPrice)
 Machine = tuple[str, str, str]
 """(provider, region, type)."""
 
 
-class PriceCheck:
+class PriceCheck(Generic[Known]):
     """The new prices of one provider and region beside those published last.
 
     Each key occurs once in both. `beside` are published on-demand prices of other lists, with which
@@ -65,7 +67,7 @@ class PriceCheck:
     def __init__(
         self,
         prices: Sequence[ParsedPrice],
-        previous: Iterable[ParsedPrice] = (),
+        previous: Iterable[Known] = (),
         *,
         beside: Iterable[ParsedPrice] = (),
         vcpus: Mapping[Machine, Decimal | None] = MappingProxyType({}),
