@@ -13,18 +13,16 @@ from backend.accounts.models import AuditEntry, Scope, Workspace
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import SavedView
-from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
-from backend.rankings.services.views import (
+from backend.rankings.selectors.views import (
     kept_params,
     merged,
     modified,
-    opened,
+    open_view,
     shortened,
-    view_create,
-    view_delete,
     view_get,
-    view_update,
 )
+from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
+from backend.rankings.services.views import view_create, view_delete, view_update
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -150,19 +148,19 @@ def test_view_is_refused_to_others_when_the_view_is_private() -> None:
 @pytest.mark.parametrize("slug", ["nothing", "a\0b", "x" * 300, "../etc", "É"])
 def test_view_is_an_error_of_its_parameter_when_there_is_none(slug: str) -> None:
     with pytest.raises(InvalidParameters) as refused:
-        opened({"view": [slug]}, workspace_slug="default", reader="ada")
+        open_view({"view": [slug]}, workspace_slug="default", reader="ada")
     assert [field for field, _ in refused.value.errors] == ["view"]
 
 
 def test_view_loses_to_the_url_and_to_an_empty_value_when_opened() -> None:
     view = saved()
     given = {"view": ["", "small-aws"], "sort": ["score"], "provider": [""], "q": ["x"]}
-    found = opened(given, workspace_slug="default", reader="")
+    found = open_view(given, workspace_slug="default", reader="")
     assert found.view == view
     assert found.kept == PARAMS
     assert found.params == {"vcpu__gte": ["4"], "sort": ["score"], "q": ["x"]}
     assert modified(found.params, found.kept) == ["provider", "q", "sort"]
-    assert opened({"view": [" "], "q": ["x"]}, workspace_slug="default", reader="").view is None
+    assert open_view({"view": [" "], "q": ["x"]}, workspace_slug="default", reader="").view is None
 
 
 def test_view_is_unmodified_by_its_page_or_the_spelling_of_a_list() -> None:

@@ -25,7 +25,7 @@ Tiers = tuple[tuple[Decimal | None, Decimal], ...]
 
 @dataclass(frozen=True, slots=True)
 class ExtraAmounts:
-    """What is wanted in one month, None = not asked for: GB of disk in all, public IPv4 addresses,
+    """What is requested for one month, None = not asked for: GB of disk in all, public IPv4 addresses,
     GB of traffic to the internet in all."""
 
     disk_gb: Decimal | None = None

@@ -17,8 +17,8 @@ from backend.common.rest.table import Table
 from backend.common.rest.views import DIALECT, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
+from backend.rankings.selectors.views import OpenedView, kept_params
 from backend.rankings.services.feeds import feed_key_match, feed_key_used
-from backend.rankings.services.views import Opened, kept_params
 
 UNDERSTOOD = frozenset({*PAGING, *DIALECT})
 CHALLENGE = 'Bearer realm="rackrate feed"'
@@ -71,9 +71,9 @@ class FeedView(RankingsView):
         feed_key_used(key=_key(request))
 
     @cached_property
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedView:
         view = _key(self.request).view
-        return Opened({**kept_params(view), **dict(self.request.query_params.lists())}, view)
+        return OpenedView({**kept_params(view), **dict(self.request.query_params.lists())}, view)
 
     @property
     def workspace(self) -> str:

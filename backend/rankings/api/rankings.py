@@ -29,8 +29,8 @@ from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.scores import Score
+from backend.rankings.selectors.views import OpenedView, open_view
 from backend.rankings.services.current_data import current_stamp
-from backend.rankings.services.views import Opened, opened
 
 EXPORT_PARAMETERS = frozenset({"dialect"})
 LONGEST_VALUE = 64
@@ -67,23 +67,15 @@ _SUMMARY_COLUMNS = (
 )
 
 
-def _asked(
+def _query(
     request: Request, also_known: frozenset[str] = EXPORT_PARAMETERS
 ) -> tuple[RankingQuery, list[str]]:
     return query_from(opened_by(request).params, also_known=also_known)
 
 
-class CurrentView(View):
-    """Whatever reads a ranking: what is stored for it is made anew first."""
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        current_stamp()
-
-
-def opened_by(request: Request) -> Opened:
+def opened_by(request: Request) -> OpenedView:
     """The parameters of the request with those of the view that it names."""
-    return opened(
+    return open_view(
         dict(request.query_params.lists()),
         workspace_slug=workspace_slug(request),
         reader=reader(request),
@@ -105,7 +97,7 @@ class RankingsView(DataListView):
         return current_stamp()
 
     @cached_property
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedView:
         """What the request asks for, with its view if there is one."""
         return opened_by(self.request)
 
@@ -173,7 +165,7 @@ def _offer_schema() -> dict[str, Any]:
 OFFER_SCHEMA = _offer_schema()
 
 
-class OfferView(CurrentView):
+class OfferView(View):
     """One offer: its place among all, its prices, and every metric known of it."""
 
     @extend_schema(
@@ -182,13 +174,16 @@ class OfferView(CurrentView):
         responses={200: OFFER_SCHEMA},
     )
     def get(self, request: Request, slug: str, **_: Any) -> Response:
-        query, warnings = _asked(request)
-        return Response(_offer_document(_detail(request, slug, query)) | {"warnings": warnings})
+        stamp = current_stamp()
+        query, warnings = _query(request)
+        return Response(
+            _offer_document(_detail(request, slug, query, stamp)) | {"warnings": warnings}
+        )
 
 
-def _detail(request: Request, slug: str, query: RankingQuery) -> OfferDetail:
+def _detail(request: Request, slug: str, query: RankingQuery, stamp: DataStamp) -> OfferDetail:
     try:
-        return offer_detail(slug, query, workspace_slug=workspace_slug(request))
+        return offer_detail(slug, query, workspace_slug=workspace_slug(request), stamp=stamp)
     except Offer.DoesNotExist:
         raise Http404 from None
 
@@ -240,7 +235,7 @@ def _summary_document(score: Score) -> dict[str, Any]:
     }
 
 
-class ValueView(CurrentView):
+class ValueView(View):
     """One number of one offer's row as text, for a spreadsheet cell."""
 
     renderer_classes = (TextRenderer,)
@@ -252,7 +247,8 @@ class ValueView(CurrentView):
     def get(self, request: Request, **_: Any) -> Response:
         """`offer` and optionally `column` (default score), under the parameters of a ranking."""
         own = frozenset({"offer", "column"})
-        query, _warnings = _asked(request, own)
+        stamp = current_stamp()
+        query, _warnings = _query(request, own)
         slug = request.query_params.get("offer", "")
         column = request.query_params.get("column", "") or "score"
         errors = []
@@ -262,7 +258,7 @@ class ValueView(CurrentView):
             errors.append(("column", f"{column[:60]!r} is not a numeric column"))
         if errors:
             raise InvalidParameters(errors)
-        listed = ranking(query, workspace_slug=workspace_slug(request))
+        listed = ranking(query, workspace_slug=workspace_slug(request), stamp=stamp)
         rows = (*listed.rows, *listed.unscored)
         row = next((row for row in rows if row.offer_id == slug), None)
         value = row and getattr(row, column)

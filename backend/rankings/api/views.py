@@ -23,6 +23,7 @@ from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
+from backend.rankings.selectors.views import is_owner, kept_params, view_get, views_visible
 from backend.rankings.services.feeds import (
     DEFAULT_LIFE,
     LONGEST_LIFE,
@@ -30,16 +31,7 @@ from backend.rankings.services.feeds import (
     feed_key_revoke,
     feed_keys_visible,
 )
-from backend.rankings.services.views import (
-    LONGEST_VALUE,
-    is_owner,
-    kept_params,
-    view_create,
-    view_delete,
-    view_get,
-    view_update,
-    views_visible,
-)
+from backend.rankings.services.views import LONGEST_VALUE, view_create, view_delete, view_update
 
 VIEW_COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),

@@ -178,7 +178,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         "basis_disk_gb",
         _between(Decimal(0), MOST_GB),
         Role.QUESTION,
-        "With disk: GB wanted in all, those included counted "
+        "With disk: GB needed in all, those included counted "
         f"(default {DEFAULTS['basis_disk_gb']})",
         label="Disk (GB)",
         owner="basis",

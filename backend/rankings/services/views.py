@@ -1,16 +1,9 @@
-"""Saved views: the parameters of a ranking under a name, private or shared.
+"""Saved views: the parameters of a ranking under a name, private or shared."""
 
-A view is opened with `view=<slug>`. What else the URL gives wins over it, parameter by parameter;
-an empty value takes a parameter of the view away.
-"""
-
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
@@ -21,108 +14,12 @@ from backend.common.rest.parameters import given as stripped
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.ranking import query_from
+from backend.rankings.selectors.views import NOT_KEPT, SLUG, Params, is_unknown
 from backend.rankings.services.current_data import current_stamp
 
-Params = dict[str, list[str]]
-
-NOT_KEPT = frozenset({"view", "page", "per_page", "dialect", "format"})
-"""Parameters that say how much of a list is shown, not which list."""
 RESERVED = frozenset({"new"})
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}\Z")
 LONGEST_VALUE = 2_000
 MOST_CHARACTERS = 16_000
-
-
-# --- reads ------------------------------------------------------------------------------------
-
-
-def views_visible(workspace_slug: str, reader: str) -> QuerySet[SavedView]:
-    """The shared views of a workspace, and those that the reader owns.
-
-    `reader` is a user name or `token <name>`; empty for a stranger, who owns nothing.
-    """
-    shown = Q(visibility=Visibility.SHARED) | (Q(owner=reader) if reader else Q(pk=None))
-    return SavedView.objects.filter(shown, workspace__slug=workspace_slug)
-
-
-def is_owner(view: SavedView, reader: str) -> bool:
-    """Whether the reader owns the view."""
-    return bool(reader) and view.owner == reader
-
-
-def view_get(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
-    """The view of this slug that the reader may see; raises InvalidParameters for `view`."""
-    view = None
-    if SLUG.match(slug):
-        view = views_visible(workspace_slug, reader).filter(slug=slug).first()
-    if view is None:
-        raise InvalidParameters([("view", f"there is no view {slug[:80]!r}")])
-    return view
-
-
-def kept_params(view: SavedView) -> Params:
-    """The parameters of a view as lists of text, by name: a database keeps no order."""
-    return {name: list(view.params[name]) for name in sorted(view.params)}
-
-
-# --- a view and the URL that opens it ---------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Opened:
-    """What `view=` and the rest of a URL ask for together."""
-
-    params: Params
-    """Those in force, without `view`."""
-    view: SavedView | None = None
-
-    @property
-    def kept(self) -> Params:
-        """Parameters of the view alone; empty without one."""
-        return kept_params(self.view) if self.view else {}
-
-
-def opened(given: Mapping[str, Sequence[str]], *, workspace_slug: str, reader: str) -> Opened:
-    """The parameters with those of the view that they name; raises InvalidParameters for `view`."""
-    slug = next((text.strip() for text in reversed(given.get("view", [])) if text.strip()), "")
-    rest = {name: list(values) for name, values in given.items() if name != "view"}
-    if not slug:
-        return Opened(rest)
-    view = view_get(slug, workspace_slug=workspace_slug, reader=reader)
-    return Opened(merged(rest, kept_params(view)), view)
-
-
-def merged(given: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> Params:
-    """The view's parameters under those given; a name given empty is in neither."""
-    both = {name: list(values) for name, values in {**kept, **given}.items()}
-    return {name: values for name, values in both.items() if any(text.strip() for text in values)}
-
-
-def modified(params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> list[str]:
-    """Names whose values are not those of the view; the caller leaves defaults out of both."""
-    names = (set(params) | set(kept)) - NOT_KEPT
-    return sorted(
-        name for name in names if ",".join(params.get(name, ())) != ",".join(kept.get(name, ()))
-    )
-
-
-def shortened(
-    params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]], slug: str
-) -> Params:
-    """The fewest parameters that, with `view=<slug>`, ask for `params` again."""
-    differing = {name: list(params.get(name, [""])) for name in modified(params, kept)}
-    paging = {name: list(params[name]) for name in params if name in NOT_KEPT - {"view"}}
-    return {"view": [slug], **differing, **paging}
-
-
-def keepable(given: Mapping[str, Sequence[str]]) -> tuple[Params, list[str]]:
-    """The parameters that a view may keep, and the names that mean nothing to a ranking."""
-    said = {name: values for name, values in stripped(given).items() if name not in NOT_KEPT}
-    unknown = [name for name, values in said.items() if _is_unknown(name, values)]
-    return {name: values for name, values in said.items() if name not in unknown}, unknown
-
-
-# --- writes -----------------------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -263,16 +160,9 @@ def _understood(params: Params) -> None:
     except InvalidParameters as error:
         name, detail = error.errors[0]
         raise InvalidValue(_pointer(name), detail) from None
-    unknown = [name for name in params if warnings and _is_unknown(name, params[name])]
+    unknown = [name for name in params if warnings and is_unknown(name, params[name])]
     if unknown:
         raise InvalidValue(_pointer(unknown[0]), "is not a parameter of a ranking")
-
-
-def _is_unknown(name: str, values: Sequence[str]) -> bool:
-    try:
-        return bool(query_from({name: values})[1])
-    except InvalidParameters:
-        return False  # known, but not alone
 
 
 def _pointer(name: str) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.services.views import Opened, shortened
+from backend.rankings.selectors.views import OpenedView, shortened
 from backend.web.data.formulas import LONGEST_ADDRESS, Formula, FormulaSource, formulas
 from backend.web.shared import state
 
@@ -37,7 +37,7 @@ class Printed:
         return len(self.csv_url) > LONGEST_ADDRESS
 
 
-def api_list(request: HttpRequest, asked_view: Opened, query: RankingQuery) -> Printed:
+def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) -> Printed:
     """The list over the API: by the slug of a shared view, else by all its parameters.
 
     A private view has no meaning for a token, which is another reader than its owner.

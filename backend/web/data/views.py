@@ -14,8 +14,8 @@ from backend.common.rest.views import SCHEMA_VERSION
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from
+from backend.rankings.selectors.views import OpenedView, keepable, open_view, views_visible
 from backend.rankings.services.current_data import current_stamp
-from backend.rankings.services.views import Opened, keepable, opened, views_visible
 from backend.web.data.feed_trial import trial
 from backend.web.data.feeds import api_list
 from backend.web.shared import state
@@ -31,9 +31,9 @@ SCHEMA_CHANGES = (
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_page(request: HttpRequest) -> HttpResponse:
     """The page for the ranking that the address asks for; a POST tries an address."""
-    asked_view, query, errors = asked(request)
+    asked_view, query, errors = data_request(request)
     kept, unknown = keepable(asked_view.params)
-    shown = api_list(request, Opened(kept, asked_view.view), query)
+    shown = api_list(request, OpenedView(kept, asked_view.view), query)
     reader = request.user.get_username()
     context = {
         "shown": shown,
@@ -52,24 +52,24 @@ def data_page(request: HttpRequest) -> HttpResponse:
     return render(request, "data/page.html", context)
 
 
-def asked(request: HttpRequest) -> tuple[Opened, RankingQuery, list[tuple[str, str]]]:
+def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[tuple[str, str]]]:
     """What the address asks for, as far as it can be answered, and what is wrong with the rest."""
     current_stamp()
     given = dict(request.GET.lists())
     reader = request.user.get_username()
     errors: list[tuple[str, str]] = []
     try:
-        asked_view = opened(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        asked_view = open_view(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters as error:
         errors += error.errors
-        asked_view = Opened({name: values for name, values in given.items() if name != "view"})
+        asked_view = OpenedView({name: values for name, values in given.items() if name != "view"})
     try:
         return asked_view, query_from(asked_view.params)[0], errors
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in error.errors}
         params = {name: values for name, values in asked_view.params.items() if name not in wrong}
-        return Opened(params, asked_view.view), query_from(params)[0], errors
+        return OpenedView(params, asked_view.view), query_from(params)[0], errors
 
 
 def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:

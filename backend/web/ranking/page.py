@@ -17,7 +17,7 @@ from backend.rankings.selectors.coverage import metrics_scored
 from backend.rankings.selectors.provenance import price_sources
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.rankings.services.views import modified, views_visible
+from backend.rankings.selectors.views import modified, views_visible
 from backend.web.ranking import forms
 from backend.web.ranking.exports import exports
 from backend.web.ranking.remembered import remembered

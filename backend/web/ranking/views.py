@@ -15,8 +15,8 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.views import OpenedView, open_view
 from backend.rankings.services.current_data import current_stamp
-from backend.rankings.services.views import Opened, opened
 from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
@@ -60,10 +60,10 @@ def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
     stamp = current_stamp()
     params, errors = folded(given)
     try:
-        both = opened(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        both = open_view(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters as error:
         errors += error.errors
-        both = Opened({name: values for name, values in params.items() if name != "view"})
+        both = OpenedView({name: values for name, values in params.items() if name != "view"})
     params = state.cleaned(both.params)
     try:
         query, warnings = query_from(params, also_known=frozenset({"o"}))

@@ -19,25 +19,23 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.ranking import query_from
+from backend.rankings.selectors.views import (
+    is_owner,
+    keepable,
+    kept_params,
+    modified,
+    view_get,
+    views_visible,
+)
 from backend.rankings.services.feeds import (
     feed_key_create,
     feed_key_revoke,
     feed_keys_visible,
     is_in_force,
 )
-from backend.rankings.services.views import (
-    is_owner,
-    keepable,
-    kept_params,
-    modified,
-    view_create,
-    view_delete,
-    view_get,
-    view_update,
-    views_visible,
-)
+from backend.rankings.services.views import view_create, view_delete, view_update
 from backend.web.data.feeds import feed_list
-from backend.web.data.views import asked
+from backend.web.data.views import data_request
 from backend.web.saved_views.forms import FeedKeyForm, ViewForm
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, may, readable
@@ -91,7 +89,7 @@ def views_page(request: HttpRequest) -> HttpResponse:
 def view_new(request: HttpRequest) -> HttpResponse:
     """Saves the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
-    opened, _, errors = asked(request)
+    opened, _, errors = data_request(request)
     params, unknown = keepable(opened.params)
     form = ViewForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

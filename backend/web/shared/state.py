@@ -8,7 +8,7 @@ from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.parameters import PARAMETER, PARAMETERS, Role, idle_parameters
 from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
-from backend.rankings.services.views import shortened
+from backend.rankings.selectors.views import shortened
 from backend.web.shared import columns, words
 
 Params = dict[str, list[str]]
