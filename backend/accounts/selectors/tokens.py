@@ -4,8 +4,9 @@ import hashlib
 import hmac
 
 from django.conf import settings
+from django.db.models import QuerySet
 
-from backend.accounts.models import ApiToken
+from backend.accounts.models import ApiToken, Workspace
 from backend.common import clock
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
@@ -16,6 +17,11 @@ def token_digest(plaintext: str) -> bytes:
     """HMAC-SHA256 of the whole token under TOKEN_PEPPER (32 bytes)."""
     # A slow hash is for passwords: a token is random, so nobody guesses it from a digest.
     return hmac.digest(settings.TOKEN_PEPPER.encode(), plaintext.encode(), hashlib.sha256)
+
+
+def tokens_of(workspace: Workspace) -> QuerySet[ApiToken]:
+    """Every token that was ever made there, the newest first."""
+    return ApiToken.objects.filter(workspace=workspace).order_by("-created_at")
 
 
 def token_in_force(plaintext: str) -> ApiToken | None:

@@ -1,11 +1,9 @@
-"""Offers that a workspace may see."""
+"""Providers, and the offers that a workspace may see."""
 
 from django.db.models import Q, QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import (
-    Offer,
-)
+from backend.catalog.models import Offer, Provider
 
 
 def offers_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
@@ -13,3 +11,8 @@ def offers_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
     return Offer.objects.filter(
         Q(workspace=None) | Q(workspace__slug=workspace_slug)
     ).select_related("provider", "region")
+
+
+def providers() -> QuerySet[Provider]:
+    """Every provider of which an offer was ever known."""
+    return Provider.objects.all()

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from backend.accounts.models import CloudAccount, Scope
+from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourcePurchase, Run, Source
 from backend.benchmarks.selectors.costs import rental_life_s
@@ -24,6 +24,7 @@ from backend.domain.money import Money
 from backend.providers.registry import provider
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
+from backend.rentals.selectors.cloud_accounts import accounts_visible
 from backend.web.offers.page import offer_context
 from backend.web.prices.plots import price_plot
 from backend.web.ranking.views import ranking_request
@@ -115,7 +116,7 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
 def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
     """None where no account is at the offer's provider: there is nothing to say."""
     workspace = default_workspace()
-    accounts = CloudAccount.objects.filter(workspace=workspace, is_enabled=True)
+    accounts = accounts_visible(workspace).filter(is_enabled=True)
     if not accounts.filter(provider=offer.provider.slug).exists():
         return None
     on_demand = ResourcePurchase.ON_DEMAND

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from backend.catalog.models import Provider
+from backend.catalog.selectors.offers import providers
 from backend.catalog.selectors.price_list import STATES, PriceFilter
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
@@ -35,7 +35,7 @@ class NarrowForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")
-        known = Provider.objects.values_list("slug", "name")
+        known = providers().values_list("slug", "name")
         self.fields["provider"].choices = [ANY, *known]  # type: ignore[attr-defined]
         self.full_clean()
 

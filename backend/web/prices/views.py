@@ -11,7 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.catalog.models import PriceFeed, PricePayload, UnpricedType
+from backend.catalog.models import PriceFeed, PricePayload
+from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import (
     change_counts,
@@ -97,7 +98,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "lines": [(row, price_state(row)) for row in context["page"].object_list],
         "lists": lists,
         "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
-        "unpriced": UnpricedType.objects.count(),
+        "unpriced": unpriced_types().count(),
         "may_write": may(request, Scope.WRITE),
         "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
     }
@@ -131,7 +132,7 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def unpriced_page(request: HttpRequest) -> HttpResponse:
     """Types that a list names without any price, and why."""
-    rows = UnpricedType.objects.select_related("feed__provider")
+    rows = unpriced_types()
     return render(request, "prices/unpriced.html", paged(request, rows, rows.count()))
 
 
@@ -142,13 +143,10 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
     row = price_visible(price_id)
     if row is None:
         raise Http404("There is no such price.")
-    payload = PricePayload.objects.filter(feed=row.feed, sha256=row.payload_sha256).defer(
-        "raw_gzip"
-    )
     context = {
         "price": row,
         "state": price_state(row),
-        "payload": payload.first() if row.payload_sha256 else None,
+        "payload": payload_of(row),
         "plot": price_plot(history(row.offer)),
         "may_review": may(request, Scope.ADMIN),
     }

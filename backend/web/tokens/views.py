@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.models import ApiToken, Scope
+from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.tokens import token_create, token_revoke
 from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
@@ -33,7 +34,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
             made = {"made": token, "text": text}
             form = TokenForm()
     now = clock.now()
-    tokens = ApiToken.objects.filter(workspace=default_workspace()).order_by("-created_at")
+    tokens = tokens_of(default_workspace())
     lines = [(one, one.revoked_at is None and one.expires_at > now) for one in tokens]
     return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
 
@@ -53,7 +54,7 @@ def _created(form: TokenForm, actor: str) -> tuple[ApiToken, str]:
 def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
     """Ends a token at once."""
     demand(request, Scope.ADMIN)
-    token = get_object_or_404(ApiToken, pk=token_id, workspace=default_workspace())
+    token = get_object_or_404(tokens_of(default_workspace()), pk=token_id)
     token_revoke(token=token, actor=request.user.get_username())
     messages.success(request, f"The token {token.name} is revoked.")
     return HttpResponseRedirect(reverse("tokens"))
