@@ -9,7 +9,7 @@ import pytest
 
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
-from backend.domain.parsing.prices.collected import Coverage
+from backend.domain.parsing.prices.collected import Coverage, unique
 from backend.domain.pricing.purchase import PriceUnit
 from backend.providers.aws import offer_file as aws_bulk
 from backend.providers.aws import prices as aws
@@ -119,7 +119,7 @@ def test_rule_02_every_attribute_decides_when_rows_differ_in_it_alone(attributes
 
 
 def test_rule_02_no_row_is_taken_when_two_right_ones_differ():
-    found = _parsed(_entry("SKU00"), _entry("SKU01", "0.2"))
+    found = list(unique(_parsed(_entry("SKU00"), _entry("SKU01", "0.2"))))
     assert not _prices(found)
     assert set(_reasons(found).values()) == {SkipReason.AMBIGUOUS}
 

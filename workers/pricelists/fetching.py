@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -189,8 +190,9 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
         observed_at = clock.now()
         payload = spool.payload()
         # Read to the end before anything is locked: that may take a minute.
-        results = source.read(request, spool)
-        results = results if are_rates else Collected.of(results)
+        results: Any = source.read(request, spool)
+        if not are_rates:
+            results = Collected.of(results)
     with feed_fenced(claim) as feed:
         report: Report
         if are_rates:

@@ -153,8 +153,18 @@ def best_prices(
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
 PRICE_COLUMNS = (
     *KIND,
-    *("amount", "unit", "setup_amount", "monthly_cap", "sustained_use", "tax_basis", "tax_rate"),
-    *("observed_at", "valid_until", "missing_since", "feed", "feed__checked_at"),
+    "amount",
+    "unit",
+    "setup_amount",
+    "monthly_cap",
+    "sustained_use",
+    "tax_basis",
+    "tax_rate",
+    "observed_at",
+    "valid_until",
+    "missing_since",
+    "feed",
+    "feed__checked_at",
 )
 
 

@@ -92,7 +92,7 @@ def _add(
     price: ParsedPrice,
     old: StoredPrice | None,
     rows: list[StoredPrice],
-    check: PriceCheck,
+    check: PriceCheck[StoredPrice],
 ) -> None:
     same = [row for row in rows if row.terms == price.terms]
     waiting = _waiting(same)
