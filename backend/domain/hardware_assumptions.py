@@ -61,12 +61,12 @@ _TABLE = (
     ),
     HardwareAssumption(
         "rack_units", D(1), "rack units of the whole set", D(0), D(1_000_000),
-        f"{OWN}: one flat server",
+        f"{OWN}: one unit a server",
     ),
     HardwareAssumption(
         "rack_price_per_unit_month", D(30), "currency per rack unit and month",
         D(0), D(1_000_000_000),
-        f"{OWN}: the middle of 500 to 2,000 USD a month asked for cabinets of 42 units",
+        f"{OWN}: the middle of 500 to 2,000 EUR a month asked for cabinets of 42 units",
     ),
     HardwareAssumption(
         "support_ratio_per_year", D("0.05"), "ratio of the purchase price per year", D(0), D(1),
@@ -74,11 +74,11 @@ _TABLE = (
     ),
     HardwareAssumption(
         "staff_hours_per_month", D(2), "hours per month for the whole set", D(0), D(1_000_000),
-        f"{OWN}: time that a rented server would not take",
+        f"{OWN}: two hours a server, which a rented one would not take",
     ),
     HardwareAssumption(
         "staff_price_per_hour", D(60), "currency per hour", D(0), D(1_000_000_000),
-        f"{OWN}: wage with everything that comes on top",
+        f"{OWN}: a wage of 60 EUR with everything that comes on top",
     ),
     HardwareAssumption(
         "network_price_per_month", D(0), "currency per month for the whole set",
@@ -96,6 +96,19 @@ _TABLE = (
 )  # fmt: skip
 
 ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType({one.name: one for one in _TABLE})
+IN_EUROS = ("energy_price_per_kwh", "rack_price_per_unit_month", "staff_price_per_hour")
+"""Amounts whose default is in euros; a document in another currency has it converted."""
+OF_A_SERVER = ("rack_units", "staff_hours_per_month")
+"""Fields of the whole set whose default is that of one server."""
+EURO_RATES: Mapping[str, Decimal] = MappingProxyType(
+    {
+        "EUR": D(1), "USD": D("1.1172"), "GBP": D("0.8338"), "CHF": D("0.9194"),
+        "JPY": D("175.68"), "CNY": D("7.4326"), "SEK": D("10.978"), "PLN": D("4.4038"),
+        "CAD": D("1.5606"), "AUD": D("1.5904"), "INR": D("106.084"), "BRL": D("6.0692"),
+    }
+)  # fmt: skip
+"""Units of a currency for a euro: reference rates of the European Central Bank of 2026-10-30. Fixed,
+so that a document means the same every day; a default is an assumption of that size."""
 
 PUBLISHED = (
     Published("pue", D("1.56"), "ratio", "survey mean 2024 (Uptime Institute)"),

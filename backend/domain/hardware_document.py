@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
-from backend.domain.documents.model import Document
+from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
     MOST_DIGITS,
     PLAIN,
@@ -32,7 +32,7 @@ from backend.domain.hardware import (
     HardwareCost,
     HardwareItem,
 )
-from backend.domain.hardware_assumptions import ASSUMPTIONS
+from backend.domain.hardware_assumptions import ASSUMPTIONS, EURO_RATES, IN_EUROS, OF_A_SERVER
 from backend.domain.pricing.quoted import MOST_DECIMALS
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
@@ -85,7 +85,10 @@ class CurrencyCode(Text):
 
 def _assumed(name: str) -> Amount:
     one = ASSUMPTIONS[name]
-    return Amount(unit=one.unit, source=one.source, low=one.low, high=one.high)
+    is_derived = name in (*IN_EUROS, *OF_A_SERVER)
+    return Amount(
+        unit=one.unit, source=one.source, low=one.low, high=one.high, is_derived=is_derived
+    )
 
 
 def _default(name: str) -> Decimal:
@@ -148,10 +151,26 @@ class HardwareDocument(Document):
     def hardware(self) -> Hardware:
         """What the cost is calculated from."""
         values = {name: getattr(self, name) for name in FIELDS if name != "items"}
+        for name in self._assumed(OF_A_SERVER):
+            values[name] *= self.servers
+        for name in self._assumed(IN_EUROS):
+            values[name] *= EURO_RATES[self.currency]
         items = (
             HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
         )
         return Hardware(**values, items=tuple(items))
+
+    def _assumed(self, names: tuple[str, ...]) -> list[str]:
+        """Those of the fields that the document leaves out."""
+        return [name for name in names if name not in self.model_fields_set]
+
+    def faults(self) -> Faults:
+        if self.currency not in EURO_RATES:
+            for name in self._assumed(IN_EUROS):
+                yield (
+                    name,
+                    f"state it: its default is in euros, and no rate of {self.currency} is known",
+                )
 
 
 class OfferedHardwareDocument(HardwareDocument):

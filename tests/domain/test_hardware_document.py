@@ -1,6 +1,7 @@
 """The document of own hardware: read strictly, every fault by JSON pointer, written back whole."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import Hardware, HardwareItem, monthly_cost
-from backend.domain.hardware_assumptions import ASSUMPTIONS
+from backend.domain.hardware_assumptions import ASSUMPTIONS, EURO_RATES, IN_EUROS
 from backend.domain.hardware_document import (
     FIELDS,
     cost_document,
@@ -36,8 +37,42 @@ def faults(**changes):
 def test_document_is_read_with_defaults_for_what_it_leaves_out():
     read = hardware_from(GOOD | {"pue": None, "discount_rate_per_year": D("0.08")})
     item = HardwareItem("server", 2, D(8000), D(350))
-    assert read == Hardware("rack", "EUR", 2, (item,), discount_rate_per_year=D("0.08"))
+    expected = Hardware("rack", "EUR", 2, (item,), discount_rate_per_year=D("0.08"))
+    # Two servers take twice the space and the work of one.
+    assert read == replace(expected, rack_units=D(2), staff_hours_per_month=D(4))
     assert read.pue == ASSUMPTIONS["pue"].default
+
+
+@pytest.mark.parametrize("currency", ["EUR", "USD", "JPY", "CNY"])
+def test_default_amounts_are_euros_in_any_currency(currency):
+    """W11: 0.20 a kWh, 30 a rack unit and 60 an hour were taken in whatever currency it was."""
+    rate = EURO_RATES[currency]
+    bought = {"name": "server", "count": 2, "unit_price": str(3000 * rate), "watts": "350"}
+    found, euros = (
+        monthly_cost(hardware_from(GOOD | {"currency": each, "items": [item]}))
+        for each, item in ((currency, bought), ("EUR", bought | {"unit_price": "3000"}))
+    )
+    assert found.price_per_month / rate == pytest.approx(euros.price_per_month)
+
+
+def test_server_for_half_a_million_yen_costs_its_euros():
+    """W11: it was 12,360 yen a month, 120 of them for two hours of work."""
+    server = {"name": "server", "count": 1, "unit_price": "527040"}
+    found = monthly_cost(hardware_from(GOOD | {"currency": "JPY", "servers": 1, "items": [server]}))
+    assert found.breakdown.staff == 2 * 60 * D("175.68")
+    assert found.breakdown.space == 30 * D("175.68")
+
+
+def test_currency_without_a_rate_needs_its_amounts_stated():
+    amounts = dict.fromkeys(IN_EUROS, "1")
+    assert set(faults(currency="XAU")) == {f"/{name}" for name in IN_EUROS}
+    assert hardware_from(GOOD | {"currency": "XAU"} | amounts).staff_price_per_hour == 1
+
+
+def test_space_and_work_follow_the_number_of_servers():
+    one, ten = (monthly_cost(hardware_from(GOOD | {"servers": n})) for n in (1, 10))
+    for part in ("space", "staff"):
+        assert getattr(one.breakdown, part) == getattr(ten.breakdown, part)
 
 
 def test_document_takes_strings_and_exact_numbers():
