@@ -68,11 +68,6 @@ REACHED = {
 WAITING = {
     ("backend/*/services/resources.py", "seen_at"): "written, never read: to be shown or dropped",
     ("backend/domain/parsing/prices/*.py", "gpu_count"): "read from lists, has no column yet",
-    (
-        "backend/domain/scenarios/model.py",
-        "interruptions_per_month",
-    ): "accepted, no bill has them yet",
-    ("backend/domain/scenarios/model.py", "notice_days"): "an assumption says that no bill has it",
 }
 """Not reached yet, and what is to become of it. Nothing is added here."""
 

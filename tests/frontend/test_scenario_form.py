@@ -136,7 +136,7 @@ def test_help_has_unit_range_default_and_source() -> None:
     units = form.fields["capacity.units_per_server"]
     assert units.help_text.endswith("unit of the demand; above 0.")
     assert form.fields["options.0.parts.0.price.interruptions_per_month"].help_text.endswith(
-        "from 0"
+        "0 to 100,000"
     )
     rows = {entry.name: (entry.default, bounds) for entry, bounds in form.glossary}
     assert rows["term_months"] == ("12", "1 to 120")

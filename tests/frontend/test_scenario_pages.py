@@ -322,7 +322,7 @@ def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> No
     drawn = plot(text, "plot-pareto")
     assert len(drawn["marks"]) == 6
     assert drawn["x"]["label"] == "cost, USD a month"
-    assert drawn["x"]["values"][0] == pytest.approx(1320 / 720 * 730, abs=1e-6)
+    assert drawn["x"]["values"][0] == pytest.approx(300 + 1020 / 720 * 730, abs=1e-6)
 
 
 def test_comparison_has_limits_and_words_for_nothing(client: Client) -> None:

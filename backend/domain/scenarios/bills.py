@@ -50,6 +50,20 @@ def per_second(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     return _by_slot(lives, lives.at_least(terms.minimum_s).seconds, terms.price / HOUR_S)
 
 
+def spot(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
+    """By the second, and the minimum once more for each server that is expected to start again
+    because the provider took it back."""
+    again = restarts(terms, 1) * terms.minimum_s
+    running = _by_slot(lives, lives.seconds, again * terms.price / HOUR_S)
+    first = per_second(lives, horizon, terms)
+    return [once + more for once, more in zip(first, running, strict=True)]
+
+
+def restarts(terms: Terms, server_s: int) -> Fraction:
+    """Interruptions that are expected while servers run for so many seconds in all."""
+    return terms.interruptions_per_month * server_s / (HOURS_PER_MONTH * HOUR_S)
+
+
 def per_minute(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Minutes begun of each life, at least `minimum_minutes`."""
     minutes = np.maximum(terms.minimum_minutes, _ceiling(lives.seconds, MINUTE_S))
@@ -166,7 +180,7 @@ SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(
         "hour_ceil_cap": hour_ceil_cap,
         "monthly": monthly,
         "sustained_use": sustained_use,
-        "spot": per_second,
+        "spot": spot,
     }
 )
 

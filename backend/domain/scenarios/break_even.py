@@ -1,4 +1,4 @@
-"""Where two options cost the same.
+"""Where two options cost the same, or why they never do.
 
 The cost of an option is linear in any price that it is billed at, so the price at which two
 options meet is exact. Counts that were a question stay as they came out; what is bought at the
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from backend.domain.scenarios.charges import base_cost
-from backend.domain.scenarios.model import OptionPart, ScenarioInput
+from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
+from backend.domain.scenarios.charges import base_cost, cost, whole
+from backend.domain.scenarios.model import OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import option_with_counts, price_key
 
@@ -19,27 +20,31 @@ LINEAR = frozenset(
     {"per_second", "per_minute", "hour_ceil", "sustained_use", "spot", "monthly", "purchase"}
 )
 """Rules whose cost is a multiple of the price: no cap, fee or commitment stands beside it."""
+HOURS_BEGUN = frozenset({"hour_ceil", "hour_ceil_cap"})
+HOURLY = HOURS_BEGUN | {"per_second", "per_minute", "sustained_use", "spot"}
+"""Rules that bill a server by its own time."""
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two options cost the same when the parameter has the value."""
+    """Two options cost the same when the parameter has the value; None with the reason: never."""
 
     option_a: str
     option_b: str
     parameter: str
-    value: Fraction
+    value: Fraction | None
     unit: str
+    reason: str | None = None
 
 
 def meetings(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Meeting]:
-    """Every pair of options that meets at some price, and hours a month at which one server of a
-    monthly price costs what it would by the hour."""
+    """For every pair of options the prices at which they meet, and the hours a month from which
+    on a monthly price costs less than the bill by the hour for the same units."""
     points: list[Meeting] = []
     for a, b in combinations(outcomes, 2):
         scenario.check()
         points += _prices(scenario, a, b)
-        points += _hours(a, b)
+        points += _hours(scenario, a, b)
     return points
 
 
@@ -71,28 +76,68 @@ def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iter
             continue
         # total(f) = total + (f − 1) · paid for each option; equal totals give f.
         factor = 1 - (a.total - b.total) / slope
-        if factor > 0:
-            price = part.price
-            yield Meeting(
-                a.option.name,
-                b.option.name,
-                f"price, {price.billing}, now {float(price.terms.price):g}",
-                factor * price.terms.price,
-                f"{price.currency}/{price.unit}",
-            )
+        price = part.price
+        rests = [
+            (one.total - paid.get(key, 0), paid.get(key, 0))
+            for one, paid in ((a, paid_a), (b, paid_b))
+        ]
+        dearer = a if rests[0] > rests[1] else b
+        yield Meeting(
+            a.option.name,
+            b.option.name,
+            f"price, {price.billing}, now {float(price.terms.price):g}",
+            factor * price.terms.price if factor > 0 else None,
+            f"{price.currency}/{price.unit}",
+            None if factor > 0 else f"never: {dearer.option.name} costs more at any price of it",
+        )
 
 
-def _hours(a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
+def _hours(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
     for one, other in ((a, b), (b, a)):
-        by_hour, by_month = one.option.parts, other.option.parts
-        if len(by_hour) != 1 or len(by_month) != 1:
+        if len(one.option.parts) != 1 or len(other.option.parts) != 1:
             continue
-        hour, month = by_hour[0].price, by_month[0].price
-        if hour.unit == "hour" and month.unit == "month" and hour.billing in LINEAR:
+        hour, month = one.option.parts[0], other.option.parts[0]
+        if (
+            hour.price.unit == "hour"
+            and month.price.unit == "month"
+            and hour.price.billing in HOURLY
+        ):
+            hours = _hours_a_month(scenario, hour, month)
             yield Meeting(
                 one.option.name,
                 other.option.name,
                 "hours a month of one server",
-                month.terms.price / hour.terms.price,
+                hours,
                 "h/month",
+                None if hours is not None else "never: a whole month by the hour costs less",
             )
+
+
+def _hours_a_month(scenario: ScenarioInput, hour: OptionPart, month: OptionPart) -> Fraction | None:
+    """Hours from which on the bill by the hour is the dearer one for the same units; None where
+    even that of a whole month is not."""
+    start_s, end_s = next(months(scenario.steps.horizon, hour.price.terms.month_convention))
+    target = _fee(month.price, end_s - start_s)
+    # A server that carries more does the work of several of the other size.
+    target *= hour.units_per_server / month.units_per_server
+
+    def bill(seconds: int) -> Fraction:
+        until = Horizon(start_s, end_s)
+        return cost(hour.price, whole(1, Horizon(start_s, start_s + seconds)), until)
+
+    low, high = 0, end_s - start_s
+    if bill(high) < target:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bill(middle) >= target else (middle, high)
+    below, above = bill(low) if low else Fraction(0), bill(high)
+    if low % HOUR_S == 0 and hour.price.billing in HOURS_BEGUN:
+        return Fraction(low, HOUR_S)
+    return (low + (target - below) / (above - below)) / HOUR_S
+
+
+def _fee(price: Price, month_s: int) -> Fraction:
+    convention = price.terms.month_convention
+    hours = convention if isinstance(convention, int) else Fraction(month_s, HOUR_S)
+    return price.terms.price * Fraction(month_s, HOUR_S) / hours

@@ -15,6 +15,7 @@ from backend.domain.units import HOURS_PER_MONTH
 
 ZERO = Fraction(0)
 RESERVED, SAVINGS, DEDICATED, PURCHASE = "reserved", "savings", "dedicated", "purchase"
+MONTHLY = "monthly"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Charges:
     """Paid before, for time after the moment: the rest of upfront and purchase money."""
     owed: Fraction = ZERO
     """To be paid after the moment, used or not: the rest of a term."""
+    interruptions: Fraction = ZERO
+    """Times that servers are expected to be taken back; `restarted` is what they add to compute."""
+    restarted: Fraction = ZERO
+    a_month: Fraction = ZERO
+    """`compute` of one month: the fee of prices by the month, of others that of 730 hours."""
     plain: Fraction | None = ZERO
     """The same running seconds at the price of a second; None where a price is not hourly."""
 
@@ -42,6 +48,9 @@ class Charges:
             self.setup + other.setup,
             self.prepaid + other.prepaid,
             self.owed + other.owed,
+            self.interruptions + other.interruptions,
+            self.restarted + other.restarted,
+            self.a_month + other.a_month,
             self.plain + other.plain if is_hourly else None,  # type: ignore[operator]
         )
 
@@ -59,15 +68,26 @@ def option_charges(
     charges = Charges()
     if base is not None:
         charges += _always_on(base.price, count, horizon)
+        charges += _restarts(base.price, count * horizon.seconds)
     if elastic is not None:
         charges += _elastic(elastic.price, lived, horizon)
+        charges += _restarts(elastic.price, int(lived.seconds.sum()))
     return charges
+
+
+def _restarts(price: Price, server_s: int) -> Charges:
+    """What the bill of a spot price contains for servers that start again."""
+    expected = bills.restarts(price.terms, server_s)
+    again_s = expected * price.terms.minimum_s
+    return Charges(interruptions=expected, restarted=again_s * price.terms.price / HOUR_S)
 
 
 def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
     one = whole(1, horizon)
+    compute = base_cost(price, count, horizon)
     charges = Charges(
-        compute=base_cost(price, count, horizon),
+        compute=compute,
+        a_month=_of_a_month(price, compute, horizon),
         setup=count * price.terms.setup,
         plain=_plain(price, count * horizon.seconds),
     )
@@ -79,20 +99,40 @@ def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
 
 
 def _elastic(price: Price, lived: Lives, horizon: Horizon) -> Charges:
+    compute = cost(price, lived, horizon)
     charges = Charges(
-        compute=cost(price, lived, horizon),
+        compute=compute,
+        a_month=_of_a_month(price, compute, horizon),
         setup=lived.slots * price.terms.setup,
         plain=_plain(price, int(lived.seconds.sum())),
     )
     if price.billing == DEDICATED:
         return replace(charges, owed=_contracts(price, lived, horizon)[1] * price.terms.price)
-    return replace(charges, prepaid=_prepaid(price, lived.slots, horizon))
+    prepaid = _prepaid(price, lived.slots, horizon)
+    return replace(charges, prepaid=prepaid, owed=_fee(price, 1, horizon))
+
+
+def _of_a_month(price: Price, compute: Fraction, horizon: Horizon) -> Fraction:
+    """What a month of a bill costs. A fee for months begun is no more for a part of one."""
+    convention = price.terms.month_convention
+    is_by_hours = isinstance(convention, int)
+    if price.billing == DEDICATED or (price.billing == MONTHLY and not is_by_hours):
+        begun = sum(1 for _ in months(horizon, convention))
+        return compute / begun * month_share(convention)
+    return compute * HOURS_PER_MONTH * HOUR_S / horizon.seconds
+
+
+def month_share(convention: str | int) -> Fraction:
+    """Months of a convention in one of 730 hours; calendar and 30-day ones count as one."""
+    return Fraction(HOURS_PER_MONTH, convention) if isinstance(convention, int) else Fraction(1)
 
 
 def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon) -> Charges:
     usage = bills.usage(lived, horizon, base.terms.minimum_s)
+    compute = covered_cost(base, burst, usage, count, horizon)
     return Charges(
-        compute=covered_cost(base, burst, usage, count, horizon),
+        compute=compute,
+        a_month=_of_a_month(burst, compute, horizon),
         prepaid=_prepaid(base, count, horizon),
         owed=_fee(base, count, horizon),
         plain=_plain(burst, int(lived.seconds.sum())),
@@ -167,7 +207,7 @@ def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
     return sum(paid for paid, _ in by_slot), sum(owed for _, owed in by_slot)
 
 
-def _term_left(horizon: Horizon, term_months: int) -> Fraction:
+def term_left(horizon: Horizon, term_months: int) -> Fraction:
     """Share of a term from the horizon's start that lies after its end."""
     return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_MONTH * HOUR_S))
 
@@ -175,14 +215,17 @@ def _term_left(horizon: Horizon, term_months: int) -> Fraction:
 def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
     # Paid upfront and linear over the term: what lies behind the moment is a prepayment.
     amount = {RESERVED: price.terms.upfront, PURCHASE: price.purchase_total}.get(price.billing)
-    return count * amount * _term_left(horizon, price.terms.term_months) if amount else ZERO
+    return count * amount * term_left(horizon, price.terms.term_months) if amount else ZERO
 
 
 def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
-    if price.billing != RESERVED:
+    """What a commitment costs in the hours of its term that lie after the moment."""
+    # A savings plan commits to an amount of money, whatever the number of servers.
+    hourly = {RESERVED: count * price.terms.price, SAVINGS: price.terms.commit_per_hour}
+    if price.billing not in hourly:
         return ZERO
-    term_h = price.terms.term_months * HOURS_PER_MONTH
-    return count * term_h * price.terms.price * _term_left(horizon, price.terms.term_months)
+    left_h = price.terms.term_months * HOURS_PER_MONTH * term_left(horizon, price.terms.term_months)
+    return left_h * hourly[price.billing]
 
 
 # --- beside the servers -------------------------------------------------------------------------
@@ -191,11 +234,20 @@ def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
 def extras_costs(extras: Extras, horizon: Horizon) -> dict[str, Fraction]:
     """Cost over the horizon of everything that is stated by the month."""
     count = months_begun(horizon, extras.month_convention)
+    return {name: count * amount for name, amount in _of_one_month(extras).items()}
+
+
+def extras_a_month(extras: Extras) -> Fraction:
+    """The same of one month."""
+    return sum(_of_one_month(extras).values(), ZERO) * month_share(extras.month_convention)
+
+
+def _of_one_month(extras: Extras) -> dict[str, Fraction]:
     return {
-        "egress": count * _tiered(extras),
-        "storage": count * extras.storage_gb * extras.storage_usd_per_gb_month,
-        "staff": count * extras.staff_hours_per_month * extras.staff_usd_per_hour,
-        "fixed": count * extras.fixed_per_month,
+        "egress": _tiered(extras),
+        "storage": extras.storage_gb * extras.storage_usd_per_gb_month,
+        "staff": extras.staff_hours_per_month * extras.staff_usd_per_hour,
+        "fixed": extras.fixed_per_month,
     }
 
 

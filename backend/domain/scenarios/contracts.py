@@ -1,19 +1,33 @@
-"""What a contract costs a project that may end before it does.
+"""What a project costs that may end before its contracts do.
 
 A project ends in each month with the same probability (the hazard), and at the latest with the
-horizon. A contract of m months is paid for m months whether or not the project still runs; after
-them month by month.
+horizon. What it costs then follows the cash: set-up and purchase are paid at their start; fees of
+contracts until their least term or the notice is over, whichever is later; terms of commitments
+to their end; everything else only while it runs. Own hardware is sold for what it is worth then,
+linear between its purchase price and its residual value.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.charges import base_cost
-from backend.domain.scenarios.model import OptionPart, ScenarioInput
+from backend.domain.pricing.billing.lifetimes import DAY_S, HOUR_S, Horizon, months
+from backend.domain.scenarios.charges import (
+    DEDICATED,
+    MONTHLY,
+    PURCHASE,
+    RESERVED,
+    SAVINGS,
+    ZERO,
+    extras_costs,
+    option_charges,
+    term_left,
+)
+from backend.domain.scenarios.lives import Lives
+from backend.domain.scenarios.model import OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome, money
-from backend.domain.scenarios.uncertainty import option_with_counts
 from backend.domain.units import HOURS_PER_MONTH
 
 MOST_MONTHS = 1200
@@ -31,63 +45,153 @@ class Exposure:
         return self.paid_months / self.active_months
 
 
-def exposure(hazard_per_month: Fraction, horizon_months: int, minimum_months: int) -> Exposure:
-    """Months that the project is expected to run, and months that are paid for it.
+def endings(hazard_per_month: Fraction, horizon_months: int) -> list[Fraction]:
+    """Probability that the project ends with month 1, 2, …; the last one ends it in any case.
 
-    It runs in month t (from 0) with probability (1 − h)^t; what is paid is the larger of that and
-    the contract. Raises InvalidValue for a hazard outside 0 to 1 or months below 1.
+    Raises InvalidValue for a hazard outside 0 to 1 or months outside 1 to MOST_MONTHS.
     """
     if not 0 <= hazard_per_month <= 1:
         raise InvalidValue("/hazard_per_month", f"{float(hazard_per_month)} is not in [0, 1]")
     if not 1 <= horizon_months <= MOST_MONTHS:
         raise InvalidValue("/horizon/months", f"{horizon_months} is not from 1 to {MOST_MONTHS}")
-    if not 0 <= minimum_months <= MOST_MONTHS:
-        detail = f"{minimum_months} is not from 0 to {MOST_MONTHS}"
-        raise InvalidValue("/contract/minimum_months", detail)
-    alive = [(1 - hazard_per_month) ** t for t in range(horizon_months)]
-    bound = min(minimum_months, horizon_months)
-    # What a contract owes after the horizon is owed whether or not the project runs.
-    beyond = max(0, minimum_months - horizon_months)
-    paid = bound + beyond + sum(alive[bound:], Fraction(0))
-    return Exposure(sum(alive, Fraction(0)), paid)
+    alive = [(1 - hazard_per_month) ** month for month in range(horizon_months)]
+    return [*(each * hazard_per_month for each in alive[:-1]), alive[-1]]
+
+
+def exposure(ends: list[Fraction], paid: list[int]) -> Exposure:
+    """What is expected of months run and months paid, by the probabilities of the endings."""
+    return Exposure(
+        sum((chance * month for month, chance in enumerate(ends, 1)), ZERO),
+        sum((chance * each for each, chance in zip(paid, ends, strict=True)), ZERO),
+    )
 
 
 def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any] | None:
     """What an option is expected to cost when the project may end; None without a hazard.
 
-    Servers that are always on under a contract are paid for its months, everything else for the
-    months that the project runs; `cost_if_it_ends_first` is the bill when it ends with its first
-    month.
+    `cost_if_it_ends_first` is the bill when it ends with its first month.
     """
     if not scenario.hazard_per_month:
         return None
-    hours = Fraction(scenario.steps.horizon.seconds, 3600)
-    months = scenario.months or max(1, round(hours / HOURS_PER_MONTH))
-    bound, minimum = Fraction(0), 0
-    for part in option_with_counts(one).parts:
-        if isinstance(part.count, int) and _minimum(scenario, part):
-            bound += base_cost(part.price, part.count, scenario.steps.horizon)
-            minimum = max(minimum, _minimum(scenario, part))
-    expected = exposure(scenario.hazard_per_month, months, minimum)
-    # What no contract binds ends with the project.
-    free = one.total - bound
+    moments = list(_month_ends(scenario))
+    ends = endings(scenario.hazard_per_month, len(moments))
+    expected = exposure(
+        ends, [_paid_months(scenario, one, month, end) for month, end in enumerate(moments, 1)]
+    )
+    cash = [_cash(scenario, one, end) for end in moments]
     return {
-        "minimum_months": minimum,
+        "minimum_months": max(_minimum(scenario, part) for part in _bound(one)),
         "active_months": float(expected.active_months),
         "paid_months": float(expected.paid_months),
         "ratio": float(expected.ratio),
         "expected_cost": money(
-            (bound * expected.paid_months + free * expected.active_months) / months
+            sum((chance * each for chance, each in zip(ends, cash, strict=True)), ZERO)
         ),
-        "cost_if_it_ends_first": money((bound * max(1, minimum) + free) / months),
+        "cost_if_it_ends_first": money(cash[0]),
     }
 
 
-def _minimum(scenario: ScenarioInput, part: OptionPart) -> int:
+def _month_ends(scenario: ScenarioInput) -> Iterator[int]:
+    """Ends of the months in which the project may end, in seconds UTC."""
+    horizon = scenario.steps.horizon
+    if scenario.months:
+        yield from (end_s for _, end_s in months(horizon))
+        return
+    count = max(1, round(Fraction(horizon.seconds, HOURS_PER_MONTH * HOUR_S)))
+    yield from (horizon.start_s + horizon.seconds * n // count for n in range(1, count + 1))
+
+
+def _bound(one: OptionOutcome) -> list[OptionPart | None]:
+    return [one.fleet.fixed_part, one.fleet.elastic_part]
+
+
+def _minimum(scenario: ScenarioInput, part: OptionPart | None) -> int:
     """Months that a part is paid for in any case."""
+    if part is None:
+        return 0
     billing, terms = part.price.billing, part.price.terms
-    if billing in ("reserved", "purchase"):
-        return terms.term_months
-    if billing == "dedicated":
-        return max(terms.minimum_months, scenario.contract_months)
-    return scenario.contract_months if billing == "monthly" else 0
+    least = {
+        RESERVED: terms.term_months,
+        SAVINGS: terms.term_months,
+        DEDICATED: terms.minimum_months,
+    }.get(billing, 0)
+    is_always_on = part.count is not None and billing in (MONTHLY, DEDICATED)
+    return max(least, scenario.contract_months) if is_always_on else least
+
+
+def _paid_months(scenario: ScenarioInput, one: OptionOutcome, month: int, end_s: int) -> int:
+    """Months that the longest contract is paid for when the project ends with this one."""
+    fixed = one.fleet.fixed_part
+    paid = [month, *(_minimum(scenario, part) for part in _bound(one))]
+    if fixed is not None and fixed.price.billing in (MONTHLY, DEDICATED):
+        paid.append(month + _begun(scenario, fixed.price, end_s, scenario.notice_days))
+    return max(paid)
+
+
+def _begun(scenario: ScenarioInput, price: Price, end_s: int, notice_days: int) -> int:
+    """Months of a price that begin after an end and before the notice is over."""
+    convention, start_s = price.terms.month_convention, scenario.steps.start_s
+    until = [Horizon(start_s, end_s + days * DAY_S) for days in (0, notice_days)]
+    before, after = (sum(1 for _ in months(each, convention)) for each in until)
+    return after - before
+
+
+# --- cash ---------------------------------------------------------------------------------------
+
+
+def _cash(scenario: ScenarioInput, one: OptionOutcome, end_s: int) -> Fraction:
+    """Everything that is paid, in the end, when the project ends at a moment."""
+    scenario.check()
+    until = Horizon(scenario.steps.start_s, end_s)
+    fleet = one.fleet
+    lived = fleet.lives.until(end_s)
+    extras = sum(extras_costs(one.option.extras, until).values(), ZERO)
+    fixed, elastic = fleet.fixed_part, fleet.elastic_part
+    if fixed is not None and elastic is not None and fixed.price.billing == RESERVED:
+        charges = fleet.charges_until(until)
+        return extras + charges.compute + charges.setup + charges.committed
+    if fixed is not None:
+        running_s = fleet.always_on * until.seconds
+        extras += _part_cash(fixed, fleet.always_on, lived, until, running_s)
+        extras += _contract_rest(scenario, fixed, fleet.always_on, until)
+    if elastic is not None:
+        extras += _part_cash(elastic, lived.slots, lived, until, int(lived.seconds.sum()))
+    return extras
+
+
+def _part_cash(
+    part: OptionPart, count: int, lived: Lives, until: Horizon, running_s: int
+) -> Fraction:
+    """What a part costs when it ends at a moment: `count` servers, running for so long in all."""
+    price = part.price
+    if price.billing == PURCHASE:
+        lost = price.purchase_total - price.residual_total
+        left = term_left(until, price.terms.term_months)
+        running = price.running_per_month * running_s / (HOURS_PER_MONTH * HOUR_S)
+        return count * lost * (1 - left) + running
+    if part.count is None:
+        charges = option_charges(None, 0, part, lived, until)
+    else:
+        charges = option_charges(part, count, None, lived, until)
+    return charges.compute + charges.setup + charges.committed
+
+
+def _contract_rest(
+    scenario: ScenarioInput, part: OptionPart, count: int, until: Horizon
+) -> Fraction:
+    """Fees of always-on servers after the end: to the end of the least term or of the notice."""
+    price = part.price
+    if price.billing not in (MONTHLY, DEDICATED):
+        return ZERO
+    convention, least = price.terms.month_convention, _minimum(scenario, part)
+    notice_s = scenario.notice_days * DAY_S
+    if price.billing == MONTHLY and isinstance(convention, int):
+        # Billed by the hour of a nominal month, so a part of one is a part of its fee.
+        ran = Fraction(until.seconds, convention * HOUR_S)
+        with_notice = ran + Fraction(notice_s, convention * HOUR_S)
+        return count * price.terms.price * (max(Fraction(least), with_notice) - ran)
+    begun = sum(1 for _ in months(until, convention))
+    due = max(least, begun + _begun(scenario, price, until.end_s, scenario.notice_days))
+    # The least term of the price itself is among what its own bill says is owed.
+    counted = max(begun, price.terms.minimum_months) if price.billing == DEDICATED else begun
+    return count * price.terms.price * (due - counted)

@@ -20,6 +20,7 @@ from backend.domain.documents.values import (
     WholeNumber,
     Word,
 )
+from backend.domain.metrics import CPU_CV
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 from backend.domain.scenarios.demand_document import DemandDocument, HorizonDocument
 from backend.domain.scenarios.document_values import (
@@ -212,8 +213,9 @@ class Uncertainty(Document):
             CV,
             label="Spread of the score",
             high="5",
+            source="what is stated between machines of a type for CPU scores",
         ),
-    ] = 0.0
+    ] = CPU_CV
     price_cv: Annotated[
         float, Float("Of the prices", CV, label="Spread of the price", high="5")
     ] = 0.0
@@ -258,6 +260,22 @@ class ScenarioDocument(Document):
     contract: Annotated[ContractDocument, Object("What binds beyond the need")] = Field(
         default_factory=ContractDocument
     )
+    tolerated_unserved_share: Annotated[
+        Fraction,
+        Ratio(
+            "Of the demand, that an option may leave unserved and still be the cheapest",
+            label="Unserved share that is tolerated",
+            source=f"{OWN}: three nines",
+        ),
+    ] = Fraction(1, 1000)
+    price_per_unserved_unit_hour: Annotated[
+        Fraction | None,
+        AmountNumber(
+            "Instead: what a unit of demand that is not served for an hour costs",
+            "currency/unit of the demand and h",
+            label="or its price",
+        ),
+    ] = None
     uncertainty: Annotated[
         Uncertainty | None,
         Object("Spreads of the inputs; without them no intervals", is_nullable=True),
@@ -272,6 +290,9 @@ class ScenarioDocument(Document):
     def faults(self) -> Faults:
         if self.policy.kind == "step" and self.policy.in_below > self.target:
             yield "policy/in_below", f"{float(self.policy.in_below)} is above target"
+        has_price = self.price_per_unserved_unit_hour is not None
+        if has_price and "tolerated_unserved_share" in self.model_fields_set:
+            yield "tolerated_unserved_share", "either a share that is tolerated, or a price"
         names: set[str] = set()
         currency = _currency(self.options[0].parts[0])
         for n, option in enumerate(self.options):

@@ -37,6 +37,8 @@ def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Sc
         hazard_per_month=read.hazard_per_month,
         contract_months=read.contract.minimum_months,
         notice_days=read.contract.notice_days,
+        tolerated_unserved_share=read.tolerated_unserved_share,
+        price_per_unserved_unit_hour=read.price_per_unserved_unit_hour,
         uncertainty=read.uncertainty,
         assumptions=(*_assumptions(read), *demand.notes),
         document=document if isinstance(document, Mapping) else {},
@@ -80,8 +82,6 @@ def _price(document: ServerPriceDocument) -> Price:
         unit=UNITS_OF_BILLINGS[document.billing],
         currency=document.currency,
         terms=document.terms,
-        interruptions_per_month=document.interruptions_per_month,
-        notice=document.notice,
     )
 
 
@@ -93,8 +93,17 @@ def _purchase(hardware: Hardware) -> Price:
         month_convention=HOURS_PER_MONTH,
         term_months=hardware.life_months,
     )
-    total = Fraction(cost.capital_total) / hardware.servers
-    return Price(PURCHASE, MONTH, hardware.currency, terms, purchase_total=total)
+    one = cost.breakdown
+    return Price(
+        PURCHASE,
+        MONTH,
+        hardware.currency,
+        terms,
+        purchase_total=Fraction(cost.capital_total) / hardware.servers,
+        residual_total=Fraction(cost.residual_total) / hardware.servers,
+        running_per_month=Fraction(cost.price_per_month)
+        - Fraction(one.capital + one.spares + one.residual),
+    )
 
 
 def _sizes(read: ScenarioDocument, scenario: ScenarioInput) -> Iterator[tuple[str, str]]:
@@ -122,7 +131,36 @@ def _assumptions(read: ScenarioDocument) -> list[Assumption]:
         if name not in read.policy.model_fields_set:
             source = "not stated: servers start and are seen at once"
             assumptions.append(Assumption(name, "0", "s", source))
-    if days := read.contract.notice_days:
-        source = "stated and not calculated with: a contract is taken to end with its minimum term"
-        assumptions.append(Assumption("notice_days", str(days), "days", source))
+    if read.uncertainty and "score_cv" not in read.uncertainty.model_fields_set:
+        source = "not stated: what is stated between machines of a type for CPU scores"
+        assumptions.append(Assumption("score_cv", str(read.uncertainty.score_cv), "ratio", source))
+    if not read.hazard_per_month:
+        for name in sorted(read.contract.model_fields_set):
+            source = "without hazard_per_month no project ends early: it changes nothing"
+            value = str(getattr(read.contract, name))
+            assumptions.append(Assumption(f"contract {name}", value, "", source))
+    for option in read.options:
+        for part in option.parts:
+            assumptions += _of_price(option.name, part.price, read)
     return assumptions
+
+
+def _of_price(
+    option: str, price: ServerPriceDocument, read: ScenarioDocument
+) -> Iterator[Assumption]:
+    if price.notice:
+        source = "in words; contract notice_days is what is calculated with"
+        yield Assumption(f"notice, {option}", price.notice, "", source)
+    if price.billing == "spot":
+        source = (
+            "each leaves the demand of one server unserved for warm-up and lag and pays the least "
+            "time once more; the worst step is that of a run without any"
+            if price.interruptions_per_month
+            else "none: a provider that takes servers back costs nothing here"
+        )
+        number = f"{float(price.interruptions_per_month):g}"
+        yield Assumption(f"interruptions, {option}", number, "per server and 730 h", source)
+    if price.hardware is not None and read.hazard_per_month:
+        source = "own hardware is sold when the project ends: linear from its price to this"
+        residual = f"{price.hardware.residual_ratio:f}"
+        yield Assumption(f"residual value, {option}", residual, "ratio", source)

@@ -56,10 +56,12 @@ class Price:
     unit: str
     currency: str
     terms: Terms
-    interruptions_per_month: Fraction = Fraction(0)
-    notice: str = ""
     purchase_total: Fraction = Fraction(0)
     """Own hardware: cash of one server at the start; `terms` then bill it by the month."""
+    residual_total: Fraction = Fraction(0)
+    """What it is sold for at the end of its life."""
+    running_per_month: Fraction = Fraction(0)
+    """Energy, space, support, staff and network of one server in 730 hours."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class ScenarioInput:
     hazard_per_month: Fraction = Fraction(0)
     contract_months: int = 0
     notice_days: int = 0
+    tolerated_unserved_share: Fraction = Fraction(0)
+    price_per_unserved_unit_hour: Fraction | None = None
     uncertainty: Uncertainty | None = None
     assumptions: tuple[Assumption, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict, hash=False)

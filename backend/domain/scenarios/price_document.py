@@ -130,7 +130,7 @@ class ServerPriceDocument(Document):
             "Length of the commitment",
             "months of 730 h",
             label="Term",
-            when=("reserved",),
+            when=("reserved", "savings"),
             low=1,
             high=120,
         ),
@@ -169,6 +169,7 @@ class ServerPriceDocument(Document):
             "Expected of one server",
             "per 730 h",
             label="Interruptions a month",
+            high="100000",
             when=("spot",),
             source=f"{OWN}: none; providers state less than 5 % a month for many types",
         ),
@@ -214,6 +215,7 @@ class ServerPriceDocument(Document):
             discount=self.discount,
             setup=self.setup,
             minimum_months=self.minimum_months,
+            interruptions_per_month=self.interruptions_per_month,
         )
 
     def faults(self) -> Faults:

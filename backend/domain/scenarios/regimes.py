@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from backend.domain.scenarios.choice import cheapest
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Option, OptionPart, ScenarioInput, unlimited
 from backend.domain.scenarios.results import OptionOutcome, outcome
@@ -21,7 +22,7 @@ SHAPES = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 @dataclass(frozen=True)
 class RegimeCell:
-    """The cheapest option in one cell of the map."""
+    """The cheapest option that serves the demand, in one cell of the map."""
 
     option: str
     cost: Fraction
@@ -63,7 +64,13 @@ def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
     outcomes: list[OptionOutcome] = [
         outcome(scenario, _priced(one, factor)) for one in scenario.options
     ]
-    best = min(outcomes, key=lambda one: one.total)
+    best = outcomes[
+        cheapest(
+            scenario,
+            np.array([float(one.total) for one in outcomes]),
+            np.array([one.service.share for one in outcomes]),
+        )
+    ]
     return RegimeCell(best.option.name, best.total, best.service.share)
 
 

@@ -8,12 +8,15 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from backend.domain.pricing.billing.lifetimes import HOUR_S
-from backend.domain.scenarios.charges import extras_costs
+from backend.domain.scenarios.charges import extras_a_month, extras_costs
+from backend.domain.scenarios.choice import serves
 from backend.domain.scenarios.fleet import OptionFleet, option_fleet
+from backend.domain.scenarios.interruptions import interrupted, outages
 from backend.domain.scenarios.model import Option, ScenarioInput
-from backend.domain.scenarios.service import Service
-from backend.domain.units import HOURS_PER_MONTH
+from backend.domain.scenarios.service import Service, Values, unserved
 
 ENGINE_VERSION = "1"
 CENTS = Decimal("0.000001")
@@ -44,7 +47,7 @@ def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
     return OptionOutcome(
         option=option,
         fleet=fleet,
-        service=fleet.run.service,
+        service=_service(scenario, fleet),
         breakdown={
             "compute": fleet.charges.compute,
             **extras_costs(option.extras, steps.horizon),
@@ -52,6 +55,28 @@ def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
         },
         server_s=int(fleet.lives.seconds.sum()) + fleet.always_on * steps.horizon.seconds,
     )
+
+
+def _service(scenario: ScenarioInput, fleet: OptionFleet) -> Service:
+    if not fleet.charges.interruptions:
+        return fleet.run.service
+    expected = outages(scenario, fleet, _uncarried(scenario, fleet))
+    return (
+        fleet.run.service
+        if expected is None
+        else interrupted(scenario, fleet.run.service, expected)
+    )
+
+
+def missing(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
+    """Units of each step that nobody serves, with the expected loss by interruptions."""
+    uncarried = _uncarried(scenario, fleet)
+    expected = outages(scenario, fleet, uncarried)
+    return uncarried if expected is None else uncarried + expected.lost
+
+
+def _uncarried(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
+    return unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
 
 
 # --- the document -------------------------------------------------------------------------------
@@ -88,17 +113,19 @@ def input_sha256(document: Mapping[str, object]) -> str:
 def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
     fleet, service = one.fleet, one.service
     steps = scenario.steps
-    months = scenario.months or Fraction(steps.horizon.seconds, HOURS_PER_MONTH * HOUR_S)
-    plain = fleet.charges.plain
+    plain, restarts = fleet.charges.plain, fleet.charges.interruptions
     served_hours = Fraction(service.served) * steps.step_s / HOUR_S
     return {
         "name": one.option.name,
         "cost_total": money(one.total),
-        "cost_per_month": money(one.total / months),
+        "cost_per_month": money(_a_month(scenario, one)),
+        "cost_one_off": money(fleet.charges.setup),
         "cost_per_demand_unit_hour": money(one.total / served_hours) if served_hours else None,
         "server_hours": one.server_s / HOUR_S,
-        "launches": fleet.lives.count,
+        "launches": fleet.lives.count + (float(restarts) if restarts else 0),
+        "interruptions": float(restarts),
         "peak_servers": int(fleet.running.max()) + fleet.always_on,
+        "may_be_cheapest": bool(serves(scenario, np.array(service.share))),
         "unserved_share": service.share,
         "unserved_minutes": service.minutes,
         "worst_minute_unserved": service.worst,
@@ -112,6 +139,13 @@ def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
         "regret": None,
         "distinguishable": None,
     }
+
+
+def _a_month(scenario: ScenarioInput, one: OptionOutcome) -> Fraction:
+    """Cost of a month without what is paid once; `cost_one_off` has that."""
+    if scenario.months:
+        return (one.total - one.fleet.charges.setup) / scenario.months
+    return one.fleet.charges.a_month + extras_a_month(one.option.extras)
 
 
 def money(amount: Fraction) -> str:

@@ -17,8 +17,7 @@ from backend.domain.scenarios.charges import RESERVED, extras_costs
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.fleet import OptionFleet
 from backend.domain.scenarios.model import Option, ScenarioInput, unlimited
-from backend.domain.scenarios.results import OptionOutcome, money, outcome
-from backend.domain.scenarios.service import unserved
+from backend.domain.scenarios.results import OptionOutcome, missing, money, outcome
 
 MOST_POINTS = 2000
 Values = NDArray[Any]
@@ -36,7 +35,7 @@ def series(
     """
     scenario = scenario_from(document, check)
     outcomes = [outcome(scenario, option) for option in scenario.options]
-    missing = [_missing(scenario, one.fleet) for one in outcomes]
+    losses = [missing(scenario, one.fleet) for one in outcomes]
     steps = scenario.steps
     # Rounded up: there are at most as many points as asked for.
     width = -(-steps.count // max(1, most_points))
@@ -50,11 +49,11 @@ def series(
         "t": [dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in starts],
         "demand": _highest(scenario.demand.values, width),
         "options": [
-            _over_time(one, lost, width) for one, lost in zip(outcomes, missing, strict=True)
+            _over_time(one, lost, width) for one, lost in zip(outcomes, losses, strict=True)
         ],
-        "load_duration": _load_duration(scenario, outcomes, missing, width),
-        "months": _by_month(scenario, outcomes, missing, bills),
-        "cash": _cash(scenario, outcomes, missing, bills),
+        "load_duration": _load_duration(scenario, outcomes, losses, width),
+        "months": _by_month(scenario, outcomes, losses, bills),
+        "cash": _cash(scenario, outcomes, losses, bills),
     }
 
 
@@ -64,11 +63,7 @@ def _highest(values: Values, width: int) -> list[Any]:
     return highest
 
 
-def _missing(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
-    return unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
-
-
-def _over_time(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any]:
+def _over_time(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
     fleet = one.fleet
     serving = fleet.serving.astype(np.int64)
     carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
@@ -77,7 +72,7 @@ def _over_time(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any
         "running": _highest(fleet.running.astype(np.int64) + fleet.always_on, width),
         "serving": _highest(serving + fleet.always_on, width),
         "carried": _highest(carried, width),
-        "unserved": _highest(missing, width),
+        "unserved": _highest(lost, width),
     }
 
 
@@ -85,7 +80,7 @@ def _over_time(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any
 
 
 def _load_duration(
-    scenario: ScenarioInput, outcomes: list[OptionOutcome], missing: list[Values], width: int
+    scenario: ScenarioInput, outcomes: list[OptionOutcome], losses: list[Values], width: int
 ) -> dict[str, Any]:
     """Everything in falling order. At each share of the time the bands of an option, in servers,
     add up to what runs: what the base pays, and what runs beyond it."""
@@ -93,7 +88,7 @@ def _load_duration(
     return {
         "share": (np.arange(0, count, width) / count).tolist(),
         "demand": _falling(scenario.demand.values, width),
-        "options": [_bands(one, lost, width) for one, lost in zip(outcomes, missing, strict=True)],
+        "options": [_bands(one, lost, width) for one, lost in zip(outcomes, losses, strict=True)],
     }
 
 
@@ -102,7 +97,7 @@ def _falling(values: Values, width: int) -> list[Any]:
     return falling
 
 
-def _bands(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any]:
+def _bands(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
     fleet = one.fleet
     running = fleet.running.astype(np.int64) + fleet.always_on
     base = fleet.always_on if fleet.base is None else fleet.base
@@ -111,7 +106,7 @@ def _bands(one: OptionOutcome, missing: Values, width: int) -> dict[str, Any]:
         "base_kind": _base_kind(fleet),
         "base": _falling(np.minimum(running, base), width),
         "burst": _falling(np.maximum(running - base, 0), width),
-        "unserved": _falling(missing, width),
+        "unserved": _falling(lost, width),
     }
 
 
@@ -158,7 +153,7 @@ Bills = list[tuple[dict[str, Fraction], Fraction, Fraction]]
 def _by_month(
     scenario: ScenarioInput,
     outcomes: list[OptionOutcome],
-    missing: list[Values],
+    losses: list[Values],
     bills: list[Bills],
 ) -> list[dict[str, Any]]:
     """What each month adds to the bill; the months add up to the whole."""
@@ -166,7 +161,7 @@ def _by_month(
     before_s = scenario.steps.start_s
     for index, (month, end_s) in enumerate(_ends(scenario)):
         options = []
-        for one, lost, bill in zip(outcomes, missing, bills, strict=True):
+        for one, lost, bill in zip(outcomes, losses, bills, strict=True):
             earlier = bill[index - 1][0] if index else {}
             added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[index][0].items()}
             options.append(
@@ -186,7 +181,7 @@ def _priced(option: Option, amount: Fraction) -> dict[str, Any]:
 def _cash(
     scenario: ScenarioInput,
     outcomes: list[OptionOutcome],
-    missing: list[Values],
+    losses: list[Values],
     bills: list[Bills],
 ) -> list[dict[str, Any]]:
     """What has been paid by the end of each month, and what leaving then still costs."""
@@ -201,16 +196,16 @@ def _cash(
                     "exit": money(bill[index][2]),
                     "unserved_share": _share(scenario, lost, start_s, end_s),
                 }
-                for one, lost, bill in zip(outcomes, missing, bills, strict=True)
+                for one, lost, bill in zip(outcomes, losses, bills, strict=True)
             ],
         }
         for index, (month, end_s) in enumerate(_ends(scenario))
     ]
 
 
-def _share(scenario: ScenarioInput, missing: Values, from_s: int, until_s: int) -> float:
+def _share(scenario: ScenarioInput, lost: Values, from_s: int, until_s: int) -> float:
     """Unserved share of the demand of the steps that start in a time."""
     steps = scenario.steps
     first, last = (-(-(at - steps.start_s) // steps.step_s) for at in (from_s, until_s))
     asked = float(scenario.demand.values[first:last].sum())
-    return float(missing[first:last].sum()) / asked if asked else 0.0
+    return float(lost[first:last].sum()) / asked if asked else 0.0

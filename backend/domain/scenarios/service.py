@@ -28,6 +28,8 @@ class Service:
     served: float
     """Σ of the units served in each step."""
     utilisation: float | None
+    interrupted: float = 0.0
+    """What of the share is an expected loss by interruptions."""
 
 
 def served(

@@ -32,7 +32,7 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
 
 
 def _meeting(one: Meeting) -> dict[str, Any]:
-    return asdict(one) | {"value": money(one.value)}
+    return asdict(one) | {"value": None if one.value is None else money(one.value)}
 
 
 def _bar(one: Bar) -> dict[str, Any]:

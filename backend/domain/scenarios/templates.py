@@ -1,5 +1,6 @@
 """Ready scenarios: each opens with worked figures that everybody may change."""
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -88,11 +89,25 @@ def _template(
     return Template(key, title, sentence, document, facts)
 
 
+def _lessons(weeks: int, classes: int) -> list[list[Any]]:
+    """Weekdays from eight to eight, for so many weeks from the first Monday on."""
+    monday = dt.datetime.fromisoformat(MONDAY)
+    days = [
+        monday + dt.timedelta(weeks=week, days=day) for week in range(weeks) for day in range(5)
+    ]
+    return [
+        [(day + dt.timedelta(hours=hour)).isoformat(), level]
+        for day in days
+        for hour, level in ((8, classes), (20, 0))
+    ]
+
+
 _SERVERS_AND_NAS = {
     "name": "16 servers and a NAS",
     "currency": "EUR",
     "servers": 1,
     "rack_units": "18",
+    "staff_hours_per_month": "2",
     "items": [
         {"name": "NAS", "count": 1, "unit_price": "30000", "watts": "400"},
         {"name": "server", "count": 16, "unit_price": "1875", "watts": "250"},
@@ -103,6 +118,7 @@ _SERVERS_WITH_DISKS = {
     "currency": "EUR",
     "servers": 16,
     "rack_units": "18",
+    "staff_hours_per_month": "2",
     "items": [{"name": "server", "count": 16, "unit_price": "3750", "watts": "275"}],
 }
 _HARDWARE = {
@@ -130,7 +146,6 @@ _ALL_TEMPLATES = (
         ],
         horizon={"start": START, "months": 24, "step_s": 3600},
         hazard_per_month="0.1",
-        contract={"notice_days": 30},
     ),
     _template(
         "startup",
@@ -155,8 +170,8 @@ _ALL_TEMPLATES = (
             _all("cloud, always on", _price("0.4"), count="peak"),
             _all("dedicated, always on", _price("100", "monthly"), count="peak"),
         ],
-        horizon=_days(273, 900, MONDAY),
-        demand=_daily(0, _window("08:00", "20:00", 10, [0, 1, 2, 3, 4]), unit="classes"),
+        horizon={"start": START, "months": 12, "step_s": 3600},
+        demand={"unit": "classes", "kind": "trace", "points": _lessons(39, 10)},
     ),
     _template(
         "events",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from backend.domain.scenarios.choice import cheapest
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
@@ -24,9 +25,11 @@ Z_95 = 1.6448536269514722
 @dataclass(frozen=True)
 class Bar:
     """An input at its 5th and 95th percentile, as factors on what is stated: what the option
-    that is cheapest as stated costs then, and which option would be the cheapest."""
+    that is cheapest as stated costs then, and which would be the cheapest that serves."""
 
     input: str
+    option: str
+    """The cheapest as stated, whose costs these are."""
     low: float
     high: float
     cost_low: float
@@ -39,14 +42,24 @@ def bars(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Bar
     """One bar for each input with a spread, the widest first."""
     if scenario.uncertainty is None:
         return []
-    winner = min(range(len(outcomes)), key=lambda n: outcomes[n].total)
+    winner = cheapest(
+        scenario,
+        np.array([float(one.total) for one in outcomes]),
+        np.array([one.service.share for one in outcomes]),
+    )
     unsorted = []
     for name, ends, moved in _inputs(scenario, scenario.uncertainty):
-        costs = np.stack([spread(scenario, one, moved, points=2).costs for one in outcomes])
-        low, high = (outcomes[int(n)].option.name for n in costs.argmin(axis=0))
+        spreads = [spread(scenario, one, moved) for one in outcomes]
+        costs = np.stack([one.costs for one in spreads])
+        unserved = np.stack([one.unserved for one in spreads])
+        low, high = (
+            outcomes[cheapest(scenario, costs[:, end], unserved[:, end])].option.name
+            for end in (0, 1)
+        )
         unsorted.append(
             Bar(
                 input=name,
+                option=outcomes[winner].option.name,
                 low=float(ends[0]),
                 high=float(ends[1]),
                 cost_low=float(costs[winner, 0]),

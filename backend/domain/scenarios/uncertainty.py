@@ -6,13 +6,16 @@ is the same thing for them: demand and boot time always, a score where servers c
 price where the prices are equal. So a difference between two options is a paired one.
 
 The number of servers that are always on is a decision and stays as it is; elastic ones follow the
-demand. How cost and unserved demand follow it is calculated by the engine itself at GRID ratios of
-demand to capacity and interpolated between them (see `curve`); boot time is looked at alone, as
-what it adds to unserved demand.
+demand. Their number changes at certain ratios of demand to capacity alone, so the engine is asked
+at both ends of every stretch between two of these in which a draw lies: within one the cost stays
+and unserved demand is linear, and the draws are exact. Where demand has so many levels that this
+would take too long, its steps are as many and small, and it is asked at a grid of ratios (see
+`stretches`). Boot time is looked at alone, as what it adds to unserved demand. Interruptions of spot
+servers are drawn as their number in each draw (Poisson).
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.scenarios.charges import base_cost
+from backend.domain.scenarios.choice import judged, serves
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import Demand, Option, OptionPart, ScenarioInput
+from backend.domain.scenarios.policies import REMEMBERING, pace
 from backend.domain.scenarios.results import OptionOutcome, money, outcome
 
 GRID = 9
+FINEST_GRID = 129
+EXACT_WORK = 12_000_000
+"""Steps of all options together that exact draws may take."""
+MOST_RUNS = 900
+"""Of the engine, for all options together: each has a cost beside its steps."""
+MOST_LEVELS = 2000
+"""Of demand: with more, servers start at so many ratios that no draw shares a stretch."""
+MOST_STRETCHES = 200_000
 TAIL = 0.95
 CONFIDENCE = 0.95
 LOW, HIGH = 0.05, 0.95
@@ -39,8 +52,12 @@ class Curve:
     ratio: Draws
     elastic: Draws
     """Cost of the elastic servers."""
-    unserved: Draws
-    """Share of the demand."""
+    missing: Draws
+    """Unserved, in shares of the demand as stated."""
+    interruptions: Draws
+    """Expected number; `restarted` is what they cost, `interrupted` what they leave unserved."""
+    restarted: Draws
+    interrupted: Draws
     base: float
     """Cost of the servers or reservations that are there in any case."""
     other: float
@@ -63,6 +80,8 @@ class Factors:
     boot: Draws
     scores: Mapping[Hashable, Draws]
     prices: Mapping[Hashable, Draws]
+    interruptions: Mapping[Hashable, tuple[int, int]] = field(default_factory=dict)
+    """Seeds of the numbers of interruptions, by price; none where their mean is taken."""
 
 
 def score_key(part: OptionPart) -> Hashable:
@@ -89,6 +108,12 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
         boot=drawn(spreads.boot_cv),
         scores={key: drawn(spreads.score_cv) for key in dict.fromkeys(map(score_key, parts))},
         prices={key: drawn(spreads.price_cv) for key in dict.fromkeys(map(price_key, parts))},
+        # Seeds of their own: options at one spot price see the same interruptions.
+        interruptions={
+            price_key(part): (spreads.seed, n)
+            for n, part in enumerate(parts)
+            if part.price.terms.interruptions_per_month
+        },
     )
 
 
@@ -108,24 +133,94 @@ def option_with_counts(one: OptionOutcome) -> Option:
     return replace(one.option, parts=parts)
 
 
-def curve(
-    scenario: ScenarioInput, one: OptionOutcome, low: float, high: float, points: int = GRID
-) -> Curve:
-    """The option at its own ratio, and at some from low to high, equally far apart in logarithms."""
+def curve(scenario: ScenarioInput, one: OptionOutcome, ratio: Draws) -> Curve:
+    """The option at the ends of the stretches that `stretches` chose for the ratios drawn."""
     option = option_with_counts(one)
-    ratios = np.unique(np.append(np.geomspace(low, high, points), 1.0))
-    outcomes = [
-        one if ratio == 1 else outcome(_scaled(scenario, ratio), option) for ratio in ratios
-    ]
+    at: list[float] = []
+    outcomes: list[OptionOutcome] = []
+
+    def run(end: float) -> OptionOutcome:
+        return one if end == 1 else outcome(_scaled(scenario, end), option)
+
+    # From above: where nothing is unserved at the upper end nothing is at the lower one, either.
+    for low, high in reversed(stretches(scenario, one, ratio)):
+        at.append(high)
+        outcomes.append(run(high))
+        if low < high:
+            at.append(low)
+            outcomes.append(run(low) if outcomes[-1].service.share else outcomes[-1])
     # Always-on servers cost the same at any demand, so only the rest follows the ratio.
     base = _base_cost(scenario, option)
+
+    def values(of: Callable[[OptionOutcome], Any]) -> Draws:
+        return np.array([float(of(each)) for each in reversed(outcomes)])
+
+    shown = np.array(at[::-1])
     return Curve(
-        ratio=ratios,
-        elastic=np.array([float(at.fleet.compute - base) for at in outcomes]),
-        unserved=np.array([at.service.share for at in outcomes]),
+        ratio=shown,
+        elastic=values(lambda each: each.fleet.compute - base),
+        # Of the demand at the ratio a share is linear in 1 / ratio, this in the ratio itself.
+        missing=values(lambda each: each.service.share) * shown,
+        interruptions=values(lambda each: each.fleet.charges.interruptions),
+        restarted=values(lambda each: each.fleet.charges.restarted),
+        interrupted=values(lambda each: each.service.interrupted) * shown,
         base=float(base),
         other=float(one.total - one.fleet.compute),
     )
+
+
+def stretches(
+    scenario: ScenarioInput, one: OptionOutcome, ratio: Draws
+) -> list[tuple[float, float]]:
+    """Both ends of every stretch of ratios with a draw in which an option is linear; or a grid of
+    points where they are too many."""
+    drawn = np.unique(ratio)
+    allowed = exact_runs(scenario.steps.count, len(scenario.options), scenario.policy.kind)
+    breaks = _breaks(scenario, one, float(drawn[-1])) if drawn.size > GRID else None
+    ids = np.arange(drawn.size) if breaks is None else np.searchsorted(breaks, drawn)
+    first = np.flatnonzero(np.diff(ids, prepend=-1))
+    if first.size <= allowed:
+        last = np.append(first[1:], drawn.size) - 1
+        return list(zip(drawn[first].tolist(), drawn[last].tolist(), strict=True))
+    points = max(GRID, min(FINEST_GRID, allowed // 2))
+    grid = np.unique(np.append(np.geomspace(drawn[0], drawn[-1], points), 1.0)).tolist()
+    return list(zip(grid, grid, strict=True))
+
+
+def exact_runs(steps: int, options: int, policy: str) -> int:
+    """Stretches that each option may have for its draws to be exact; each is a run or two."""
+    return max(2 * GRID, min(EXACT_WORK // (steps * pace(policy)), MOST_RUNS) // options)
+
+
+def _breaks(scenario: ScenarioInput, one: OptionOutcome, highest: float) -> Draws | None:
+    """Ratios at which servers start or unserved demand begins; None for too many to list.
+
+    A demand d needs a server more where ratio · d passes n · units · share beyond what the base
+    takes; it is unserved from where it passes what n servers and the base carry.
+    """
+    demand = scenario.demand.values
+    if np.unique(demand[: 10 * MOST_LEVELS]).size > MOST_LEVELS:
+        return None
+    levels = np.unique(demand)
+    levels = levels[levels > 0]
+    fleet, policy = one.fleet, scenario.policy
+    units = float(fleet.units_elastic)
+    target = float(policy.target if policy.kind in REMEMBERING else scenario.target_utilisation)
+    always = float(fleet.carried_always)
+    if fleet.elastic_part is None:
+        return np.unique(always / levels)
+    lines = [(always, units), (always * target, units * float(scenario.target_utilisation))]
+    if policy.kind in REMEMBERING:
+        lines += [
+            (always * target, units * target),
+            (always * target, units * float(policy.in_below)),
+        ]
+    least = min(each for _, each in lines if each > 0)
+    most = int(highest * scenario.demand.highest / least) + 2
+    if not levels.size or levels.size * most * len(lines) > MOST_STRETCHES:
+        return None
+    loads = np.concatenate([start + np.arange(most) * each for start, each in lines])
+    return np.unique(loads[:, None] / levels)
 
 
 def _scaled(scenario: ScenarioInput, ratio: float) -> ScenarioInput:
@@ -144,19 +239,34 @@ def _base_cost(scenario: ScenarioInput, option: Option) -> Fraction:
     return Fraction(0)
 
 
-def spread(
-    scenario: ScenarioInput, one: OptionOutcome, drawn: Factors, points: int = GRID
-) -> OptionSpread:
+def spread(scenario: ScenarioInput, one: OptionOutcome, drawn: Factors) -> OptionSpread:
     """Cost and unserved demand of an option in each draw."""
     elastic = next((p for p in one.option.parts if p.count is None), one.option.parts[0])
     fixed = next((p for p in one.option.parts if p.count is not None), elastic)
     ratio = drawn.demand / drawn.scores[score_key(elastic)]
-    known = curve(scenario, one, float(ratio.min()), float(ratio.max()), points)
-    costs = np.interp(ratio, known.ratio, known.elastic) * drawn.prices[price_key(elastic)]
+    known = curve(scenario, one, ratio)
+
+    def at(values: Draws) -> Draws:
+        return np.interp(ratio, known.ratio, values)
+
+    price = drawn.prices[price_key(elastic)]
     # Base and burst are bought at prices of their own, which vary apart.
-    costs += known.base * drawn.prices[price_key(fixed)] + known.other
-    unserved = np.interp(ratio, known.ratio, known.unserved)
-    return OptionSpread(costs, np.clip(unserved + _boot(scenario, one, drawn.boot), 0.0, 1.0))
+    costs = at(known.elastic) * price + known.base * drawn.prices[price_key(fixed)] + known.other
+    unserved = at(known.missing) / ratio + _boot(scenario, one, drawn.boot)
+    more = _more_interruptions(one.option, at(known.interruptions), drawn)
+    costs += more * at(known.restarted) * price
+    unserved += more * at(known.interrupted) / ratio
+    return OptionSpread(costs, np.clip(unserved, 0.0, 1.0))
+
+
+def _more_interruptions(option: Option, expected: Draws, drawn: Factors) -> Draws:
+    """By how much more often than expected servers are taken back, as a share of it."""
+    keys = [price_key(part) for part in option.parts]
+    seed = next((drawn.interruptions[key] for key in keys if key in drawn.interruptions), None)
+    if seed is None:
+        return np.zeros(expected.size)
+    counts = np.random.default_rng(seed).poisson(expected)
+    return np.divide(counts - expected, expected, out=np.zeros(expected.size), where=expected > 0)
 
 
 def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
@@ -165,11 +275,19 @@ def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
     if not warmup_s or boot.min() == boot.max():
         return np.zeros(boot.size)
     option = option_with_counts(one)
-    times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
-    shares = [
-        outcome(_started_in(scenario, warmup_s * time), option).service.share for time in times
-    ]
-    return np.interp(boot, times, np.array(shares) - one.service.share)
+    # Servers serve from the start of a step on, so only a longer warm-up in steps adds anything.
+    lengths = np.ceil(boot * warmup_s / scenario.steps.step_s)
+    times, index = np.unique(lengths, return_inverse=True)
+    # What an interruption costs follows the seconds of the warm-up, not its steps.
+    is_exact = times.size <= 2 * GRID and not one.fleet.charges.interruptions
+    if not is_exact:
+        times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
+    seconds = times * (scenario.steps.step_s if is_exact else warmup_s)
+    shares = np.array(
+        [outcome(_started_in(scenario, each), option).service.share for each in seconds]
+    )
+    added = shares - one.service.share
+    return added[index] if is_exact else np.interp(boot, times, added)
 
 
 # --- what the draws say -------------------------------------------------------------------------
@@ -180,26 +298,33 @@ def uncertainty_members(
 ) -> list[dict[str, Any]]:
     """Members of each option of the result: interval, regret, and whether it is distinguishable.
 
-    `p_cheapest` is the share of draws in which no other option costs less; `distinguishable`
-    whether 95 % of its paired differences to the option cheapest at the median lie on one side.
+    Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
+    share of draws in which the option does and no other costs less; `regret` what it then costs
+    more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
+    differences to the serving option cheapest at the median lie on one side.
     """
     spreads = scenario.uncertainty
     if spreads is None:
         return [{} for _ in outcomes]
     drawn = factors(scenario, spreads)
     by_option = [spread(scenario, one, drawn) for one in outcomes]
-    costs = np.stack([one.costs for one in by_option])
-    best = costs.min(axis=0)
-    winner = int(np.argmin(np.median(costs, axis=1)))
+    unserved = np.stack([one.unserved for one in by_option])
+    may_win = serves(scenario, unserved)
+    costs = judged(scenario, np.stack([one.costs for one in by_option]), unserved, drawn.demand)
+    # Where no option serves the demand of a draw none is its cheapest.
+    best = np.where(may_win, costs, np.inf).min(axis=0)
+    medians = np.median(costs, axis=1)
+    is_stated = serves(scenario, np.array([one.service.share for one in outcomes]))
+    winner = int(np.argmin(np.where(is_stated, medians, np.inf) if is_stated.any() else medians))
     return [
         {
             **_interval(one),
-            "p_cheapest": float(np.mean(one.costs <= best)),
-            "regret": _amount(np.mean(one.costs - best)),
+            "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
+            "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
             "cvar95": _amount(_tail_mean(one.costs)),
-            "distinguishable": _is_apart(one.costs - costs[winner]),
+            "distinguishable": _is_apart(judged_costs - costs[winner]),
         }
-        for one in by_option
+        for one, judged_costs, wins in zip(by_option, costs, may_win, strict=True)
     ]
 
 

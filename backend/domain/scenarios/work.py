@@ -8,7 +8,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.billing.lifetimes import DAY_S
 from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.regimes import PRICES, SHAPES
-from backend.domain.scenarios.uncertainty import GRID
+from backend.domain.scenarios.uncertainty import GRID, exact_runs
 
 MOST_WORK = 120_000_000
 """Steps of all options and passes; a year of minutes for 200 offers is 105,120,000."""
@@ -28,7 +28,7 @@ def check_work(document: object, most: int = MOST_WORK) -> int:
 
 def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and cells of a map; InvalidDocument for more than `most`."""
-    return _checked(document, len(PRICES) * len(SHAPES) * _pace(document), "cells", most)
+    return _checked(document, len(PRICES) * len(SHAPES) * pace(_kind(document)), "cells", most)
 
 
 def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> int:
@@ -62,12 +62,16 @@ def _steps(document: Mapping[str, Any]) -> int:
 
 
 def _passes(document: Mapping[str, Any]) -> int:
-    """How often each option is run: as stated, and on a grid of each input that is uncertain."""
+    """How often each option is run at most: as stated, and for each input that is uncertain."""
     uncertainty, policy = _object(document, "uncertainty"), _object(document, "policy")
-    grids = bool(uncertainty) + bool(uncertainty.get("boot_cv") and policy.get("warmup_s"))
-    return (1 + 2 * GRID * grids) * _pace(document)
+    steps, options = max(1, _steps(document)), max(1, _options(document))
+    times = 1
+    if uncertainty:
+        times += exact_runs(steps, options, _kind(document))
+        times += 2 * GRID if uncertainty.get("boot_cv") and policy.get("warmup_s") else 0
+    return times * pace(_kind(document))
 
 
-def _pace(document: Mapping[str, Any]) -> int:
+def _kind(document: Mapping[str, Any]) -> str:
     kind = _object(document, "policy").get("kind")
-    return pace(kind) if isinstance(kind, str) else 1
+    return kind if isinstance(kind, str) else ""

@@ -26,6 +26,8 @@ class ScenarioChange(Strict):
     extras = Fields(required=False, allow_null=True)
     hazard_per_month = AnyNumberField(required=False, allow_null=True)
     contract = Fields(required=False, allow_null=True)
+    tolerated_unserved_share = AnyNumberField(required=False, allow_null=True)
+    price_per_unserved_unit_hour = AnyNumberField(required=False, allow_null=True)
     uncertainty = Fields(required=False, allow_null=True)
 
 
@@ -63,11 +65,14 @@ class OptionResult(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     cost_total = serializers.CharField(help_text="over the horizon")
-    cost_per_month = serializers.CharField()
+    cost_per_month = serializers.CharField(help_text="without what is paid once")
+    cost_one_off = serializers.CharField(help_text="set-up")
     cost_per_demand_unit_hour = serializers.CharField(allow_null=True)
     server_hours = serializers.FloatField()
-    launches = serializers.IntegerField()
+    launches = serializers.FloatField(help_text="those after interruptions included")
+    interruptions = serializers.FloatField(help_text="expected number")
     peak_servers = serializers.IntegerField()
+    may_be_cheapest = serializers.BooleanField(help_text="serves as much as is tolerated")
     unserved_share = serializers.FloatField(help_text="of all demand")
     unserved_minutes = serializers.FloatField()
     worst_minute_unserved = serializers.FloatField(help_text="in units of the demand")

@@ -116,7 +116,9 @@ def simulated_series(
 
 
 def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
-    steps = check_work(document, most_steps(MOST_WORK))
+    # Series show the document as stated: nothing is drawn for them.
+    stated = {name: value for name, value in document.items() if name != "uncertainty"}
+    steps = check_work(stated, most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         return series(document, most_points=most_points, check=check)
 

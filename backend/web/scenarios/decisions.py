@@ -103,7 +103,9 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
     if not bars:
         return None
     options = result["options"]
-    winner = min(options, key=cost)
+    # Results that were frozen before bars named their option have that of the least cost.
+    named = bars[0].get("option") or min(options, key=cost)["name"]
+    winner = next(one for one in options if one["name"] == named)
 
     def factor(value: float) -> str:
         return f"× {value:.3g}"

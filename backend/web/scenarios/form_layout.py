@@ -127,7 +127,9 @@ DEMAND = _under("demand/")
 CAPACITY = _under("capacity/")
 POLICY = _under("policy/")
 EXTRAS = _under("extras/")
-RISKS = _under("hazard_per_month", "contract/")
+RISKS = _under(
+    "hazard_per_month", "contract/", "tolerated_unserved_share", "price_per_unserved_unit_hour"
+)
 UNCERTAINTY = _under("uncertainty/")
 DEMAND_WINDOWS = tuple(e for e in EVERY if e.path.startswith("demand/windows/"))
 POLICY_WINDOWS = tuple(e for e in EVERY if e.path.startswith("policy/windows/"))

@@ -4,6 +4,7 @@ It reads the same documents and knows nothing of arrays, scans or slots of a sta
 engine says is compared with what this says.
 """
 
+import copy
 import datetime as dt
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -36,6 +37,9 @@ class OptionResult:
     """Units that the servers in service carry."""
     lives: list[Lifetime] = field(default_factory=list)
     committed: Fraction = Fraction(0)
+    interruptions: Fraction = Fraction(0)
+    outages: Fraction = Fraction(0)
+    """Units that interruptions leave unserved, step by step in all."""
 
     @property
     def utilisation(self) -> Fraction | None:
@@ -186,8 +190,89 @@ class Oracle:
         extras = self.document.get("extras", {}) | option.get("extras", {})
         result = self._result(parts)
         result.cost += self._extras(extras)
-        result.served = sum(self.demand) - sum(result.unserved)
+        self._interrupt(parts, result)
+        result.served = sum(self.demand) - sum(result.unserved) - result.outages
         return result
+
+    def _interrupt(self, parts: dict[str, Document], result: OptionResult) -> None:
+        """Rule 29a: each server of a spot price ends at a constant rate; the one that replaces it
+        is seen to be needed after the lag and serves after the warm-up."""
+        out_s = sum(Fraction(str(self.policy.get(k, 0))) for k in ("warmup_s", "lag_s"))
+        for part in parts.values():
+            rate = Fraction(str(part["price"].get("interruptions_per_month", 0))) / (730 * 3600)
+            units = self._units(part)
+            always = self._always_on(part, result)
+            for t, asked in enumerate(self.demand):
+                running, serving = result.running[t], result.serving[t]
+                if always is not None:
+                    running = serving = always
+                result.interruptions += running * self.step * rate
+                gone = min(running * rate * out_s, Fraction(serving)) * units
+                served = asked - result.unserved[t]
+                result.outages += served * gone / result.carried[t] if result.carried[t] else 0
+
+    def _always_on(self, part: Document, result: OptionResult) -> int | None:
+        """Servers of a part that do not follow the demand."""
+        if part.get("count") is None:
+            return None
+        if part["role"] == "base":
+            return result.base
+        return self._peak(part) if part["count"] == "peak" else int(part["count"])
+
+    # --- the end of the project -----------------------------------------------------------------
+    def expected_cost(self, option: Document) -> Fraction:
+        """Rule 29b: mean over all months in which the project may end of what is then paid."""
+        hazard = Fraction(str(self.document["hazard_per_month"]))
+        ends = [end for _, end in months(self.horizon)]
+        if "days" in self.document["horizon"]:
+            ends = [self.horizon.end_s]  # less than a month and a half
+        result, alive, mean = self.option(option), Fraction(1), Fraction(0)
+        for month, end in enumerate(ends, 1):
+            chance = alive * hazard if month < len(ends) else alive
+            alive -= chance
+            mean += chance * self._spent(option, result, end)
+        return mean
+
+    def _spent(self, option: Document, result: OptionResult, end_s: int) -> Fraction:
+        parts = {part["role"]: part for part in option["parts"]}
+        cut = copy.copy(self)
+        cut.horizon = Horizon(self.start, end_s)
+        ran = stack(result.running[: (end_s - self.start) // self.step], self.start, self.step)
+        spent = cut._extras(self.document.get("extras", {}) | option.get("extras", {}))
+        if "base" in parts and parts["base"]["price"]["billing"] == "reserved":
+            base, burst = parts["base"], terms_of(parts["burst"]["price"], result.base or 0)
+            rest_s = uncovered_s(ran, cut.horizon, burst)
+            fee = cut._bill(base, [], burst.reservations)
+            owed = cut._committed(base, [], burst.reservations)
+            return spent + fee + owed + rest_s * burst.price / 3600
+        for part in parts.values():
+            count = self._always_on(part, result)
+            lives = ran
+            if count is not None:
+                lives = [Lifetime(slot + 1, self.start, end_s) for slot in range(count)]
+                spent += self._after(part, count, end_s)
+            spent += cut._bill(part, lives, count or 0) + cut._committed(part, lives, count or 0)
+        return spent
+
+    def _after(self, part: Document, count: int, end_s: int) -> Fraction:
+        """Fees between the end, or the term of the price, and the end of contract or notice."""
+        price, contract = part["price"], self.document.get("contract", {})
+        if price["billing"] not in {"monthly", "dedicated"}:
+            return Fraction(0)
+        terms = terms_of(price, count)
+        notice_end_s = end_s + contract.get("notice_days", 0) * 86_400
+        least = contract.get("minimum_months", 0)
+        convention = terms.month_convention
+        if price["billing"] == "monthly" and isinstance(convention, int):
+            length_s = convention * 3600
+            paid_s = end_s - self.start
+            due_s = max(least * length_s, notice_end_s - self.start)
+            return count * terms.price * Fraction(due_s - paid_s, length_s)
+        paid = len(list(months(Horizon(self.start, end_s), convention)))
+        due = max(least, len(list(months(Horizon(self.start, notice_end_s), convention))))
+        if price["billing"] == "dedicated":
+            paid = max(paid, terms.minimum_months)
+        return count * terms.price * max(0, due - paid)
 
     def _extras(self, given: Document) -> Fraction:
         number = lambda name: Fraction(str(given.get(name, 0)))  # noqa: E731
@@ -315,10 +400,12 @@ class Oracle:
         terms = terms_of(price, count)
         if price["billing"] == "dedicated":
             return sum(later for _, later in self._covered(lives, terms)) * terms.price
-        if price["billing"] != "reserved":
-            return Fraction(0)
         term_h = terms.term_months * 730
         left_h = max(Fraction(0), term_h - Fraction(self.horizon.seconds, 3600))
+        if price["billing"] == "savings":
+            return left_h * terms.commit_per_hour
+        if price["billing"] != "reserved":
+            return Fraction(0)
         return count * left_h * (terms.price + terms.upfront / term_h)
 
 
@@ -376,4 +463,5 @@ def terms_of(price: Document, count: int) -> Terms:
         discount=number("discount"),
         setup=number("setup"),
         minimum_months=price.get("minimum_months", 1),
+        interruptions_per_month=number("interruptions_per_month"),
     )

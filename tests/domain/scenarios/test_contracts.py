@@ -1,5 +1,6 @@
 """Contracts of projects that may end, against worked figures and a sum over all endings."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -7,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.contracts import exposure
+from backend.domain.scenarios.contracts import Exposure, endings, exposure
 from backend.domain.scenarios.simulate import simulate
-from tests.domain.scenarios.documents import all_of, price, startup
+from tests.domain.scenarios.documents import Document, all_of, price, startup
+
+
+def exposed(hazard: str, horizon: int, minimum: int) -> Exposure:
+    """Of a contract with so many least months, then month by month."""
+    paid = [max(month, minimum) for month in range(1, horizon + 1)]
+    return exposure(endings(Fraction(hazard), horizon), paid)
 
 
 @pytest.mark.parametrize(
@@ -25,12 +32,12 @@ from tests.domain.scenarios.documents import all_of, price, startup
     ],
 )
 def test_contract_makes_a_month_dearer(hazard: str, months: int, ratio: float) -> None:
-    found = exposure(Fraction(hazard), 24, months)
+    found = exposed(hazard, 24, months)
     assert float(found.ratio) == pytest.approx(ratio, abs=5e-5)
 
 
 def test_project_that_may_fail_runs_nine_months_of_24() -> None:
-    found = exposure(Fraction("0.1"), 24, 12)
+    found = exposed("0.1", 24, 12)
     assert float(found.active_months) == pytest.approx(9.2023, abs=5e-5)  # (1 − .9^24) / .1
     # 12 months of contract at 100 a month, then month by month
     assert float(found.paid_months * 100) == pytest.approx(1402.66, abs=5e-3)
@@ -38,39 +45,138 @@ def test_project_that_may_fail_runs_nine_months_of_24() -> None:
     assert float(100 * found.ratio) == pytest.approx(152.42, abs=5e-3)
 
 
-@given(st.fractions(0, 1, max_denominator=50), st.integers(1, 12), st.integers(0, 15))
-def test_exposure_is_the_mean_over_all_endings(
-    hazard: Fraction, horizon: int, minimum: int
-) -> None:
-    active = paid = Fraction(0)
-    left = Fraction(1)
-    for months in range(1, horizon + 1):
-        ends = left * hazard if months < horizon else left
-        active += ends * months
-        paid += ends * max(months, minimum)
-        left -= ends
-    found = exposure(hazard, horizon, minimum)
-    assert (found.active_months, found.paid_months) == (active, paid)
+@given(st.fractions(0, 1, max_denominator=50), st.integers(1, 12))
+def test_endings_are_a_distribution_that_the_horizon_cuts(hazard: Fraction, horizon: int) -> None:
+    ends = endings(hazard, horizon)
+    assert (len(ends), sum(ends)) == (horizon, 1)
+    # alive at the start of month t with (1 − h)^t
+    assert exposure(ends, [1] * horizon).active_months == sum(
+        (1 - hazard) ** month for month in range(horizon)
+    )
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ((Fraction(2), 1, 1), "/hazard_per_month"),
-        ((Fraction(0), 0, 1), "/horizon/months"),
-        ((Fraction(0), 1, -1), "/contract/minimum_months"),
-    ],
+    ("hazard", "months", "field"),
+    [(Fraction(2), 1, "/hazard_per_month"), (Fraction(0), 0, "/horizon/months")],
 )
-def test_exposure_is_refused_outside_its_range(
-    given: tuple[Fraction, int, int], field: str
-) -> None:
+def test_endings_are_refused_outside_their_range(hazard: Fraction, months: int, field: str) -> None:
     with pytest.raises(InvalidValue) as refused:
-        exposure(*given)
+        endings(hazard, months)
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(("contract", "told"), [({"notice_days": 30}, ["30"]), ({}, [])])
-def test_notice_is_listed_as_not_calculated(contract: dict[str, int], told: list[str]) -> None:
+# --- cash ---------------------------------------------------------------------------------------
+
+
+def may_end(option: Document, hazard: str, months: int = 24, **contract: int) -> Document:
+    """The contract of one server that is needed all the time, of a project that may end."""
+    document = startup(
+        option,
+        horizon={"start": "2026-01-01T00:00:00+00:00", "months": months, "step_s": 3600},
+        demand={"unit": "servers", "kind": "daily", "base": 1, "windows": []},
+        hazard_per_month=hazard,
+        contract=contract,
+    )
+    found = simulate(document)["options"][0]["contract"]
+    return dict(found)
+
+
+def test_setup_is_paid_in_full_whenever_the_project_ends() -> None:
+    """W9, rule 29b: the fee was scaled by the months that the project runs."""
+    rented = all_of("d", price("100", "dedicated", setup="1000"), count=1)
+    found = may_end(rented, "0.1")
+    assert Decimal(found["expected_cost"]) == pytest.approx(Decimal("1920.23"), abs=Decimal("0.01"))
+    assert Decimal(found["cost_if_it_ends_first"]) == 1100
+
+
+OWN = {
+    "name": "own",
+    "currency": "USD",
+    "servers": 1,
+    "items": [{"name": "server", "count": 1, "unit_price": "3000"}],
+    "residual_ratio": "0.1",
+    "discount_rate_per_year": "0",
+    "support_ratio_per_year": "0",
+    "rack_units": "0",
+    "annual_failure_rate": "0",
+    "staff_hours_per_month": "1",
+    "staff_price_per_hour": "73",
+    "energy_price_per_kwh": "0",
+    "rack_price_per_unit_month": "0",
+}
+
+
+def test_own_hardware_is_sold_and_runs_up_no_cost_after_the_end() -> None:
+    """W10, rule 29b: energy, space, support and staff were owed for its whole life."""
+    bought = all_of("own", {"billing": "purchase", "hardware": OWN}, count=1)
+    found = may_end(bought, "0.1", months=2)
+    # 2,700 lost over 60 months of 730 h and 0.1 of work an hour, for 744 h or for 1,416 h
+    hourly = Decimal(2700) / (60 * 730) + Decimal("0.1")
+    first, both = (hours * hourly for hours in (744, 1416))
+    assert Decimal(found["cost_if_it_ends_first"]) == pytest.approx(first, abs=Decimal("1e-6"))
+    mean = Decimal("0.1") * first + Decimal("0.9") * both
+    assert Decimal(found["expected_cost"]) == pytest.approx(mean, abs=Decimal("1e-6"))
+
+
+@pytest.mark.parametrize("billing", ["monthly", "dedicated"])
+@pytest.mark.parametrize(
+    ("contract", "months"),
+    [
+        ({}, 1),
+        ({"notice_days": 14}, 2),  # to 14 February
+        ({"notice_days": 30}, 3),  # to 2 March
+        ({"notice_days": 30, "minimum_months": 5}, 5),
+    ],
+)
+def test_fees_go_on_to_the_end_of_notice_or_term(
+    billing: str, contract: dict[str, int], months: int
+) -> None:
+    """W19, rule 29b: the notice was accepted and had no effect."""
+    rented = all_of("d", price("100", billing), count=1)
+    found = may_end(rented, "1", **contract)
+    assert Decimal(found["expected_cost"]) == 100 * months
+    assert found["paid_months"] == months
+
+
+def test_notice_of_a_nominal_month_is_paid_by_its_hours() -> None:
+    rented = all_of("d", price("73", "monthly", month_convention=730), count=1)
+    found = may_end(rented, "1", notice_days=10)
+    assert Decimal(found["expected_cost"]) == Decimal("0.1") * (744 + 240)
+
+
+def test_what_is_bound_to_nothing_ends_with_the_project() -> None:
+    found = may_end(all_of("cloud", price("1")), "1", notice_days=30, minimum_months=12)
+    assert (Decimal(found["expected_cost"]), found["paid_months"]) == (744, 1)
+
+
+@pytest.mark.parametrize(
+    ("committed", "owed"),
+    [
+        (price("1", "reserved", term_months=12), 12 * 730 - 720),
+        (
+            price("3", "savings", commit_per_hour="2", discount="0", term_months=2),
+            2 * (2 * 730 - 720),
+        ),
+        (price("3", "savings", commit_per_hour="2", discount="0"), 2 * (12 * 730 - 720)),
+    ],
+)
+def test_commitment_is_owed_for_every_hour_of_its_term(committed: Document, owed: int) -> None:
+    """Rule 29c: what a savings plan still owes was left out."""
+    found = simulate(startup(all_of("one", committed, count=1)))["options"][0]
+    assert Decimal(found["committed_after_horizon"]) == owed
+
+
+@pytest.mark.parametrize(("contract", "said"), [({"notice_days": 30}, ["30"]), ({}, [])])
+def test_contract_that_no_hazard_touches_is_said_to_be_idle(
+    contract: dict[str, int], said: list[str]
+) -> None:
     document = startup(all_of("one", price("1")), contract=contract)
     assumed = {one["name"]: one["value"] for one in simulate(document)["assumptions"]}
-    assert [value for name, value in assumed.items() if name == "notice_days"] == told
+    assert [value for name, value in assumed.items() if "notice_days" in name] == said
+
+
+def test_notice_in_words_stands_among_the_assumptions() -> None:
+    """W19: the words of a dedicated price were accepted and shown nowhere."""
+    rented = price("100", "dedicated", notice="a month before its end")
+    assumed = {one["name"]: one for one in simulate(startup(all_of("d", rented)))["assumptions"]}
+    assert assumed["notice, d"]["value"] == "a month before its end"

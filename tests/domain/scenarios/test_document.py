@@ -106,6 +106,11 @@ def whole(*, demand: str = "daily", policy: str = "perfect", billing: str = "per
         extras=EXTRAS,
         hazard_per_month="0.1",
         contract={"minimum_months": 1, "notice_days": 30},
+        **(
+            {"price_per_unserved_unit_hour": "1"}
+            if demand == "trace"
+            else {"tolerated_unserved_share": "0.01"}
+        ),
         uncertainty={
             "draws": 10,
             "seed": 1,

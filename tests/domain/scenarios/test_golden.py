@@ -48,6 +48,40 @@ def test_month_of_730_hours() -> None:
     assert Decimal(found["cost_per_month"]) == Decimal("1197.20")  # 1.64 × 730
 
 
+@pytest.mark.parametrize(
+    ("days", "given", "month"),
+    [
+        (1, price("100", "monthly"), "100"),
+        (40, price("100", "monthly"), "100"),  # two months begun, 200 in all
+        (45, price("100", "monthly", month_convention="30d"), "100"),
+        (1, price("100", "monthly", month_convention=730), "100"),
+        (1, price("100", "dedicated", setup="50", minimum_months=3), "100"),
+        (1, price("1"), "730"),
+        (1, price("1", "hour_ceil"), "730"),
+    ],
+)
+def test_month_of_a_horizon_in_days(days: int, given: Document, month: str) -> None:
+    """W12, rule 20: a monthly price was taken for the hours of the horizon."""
+    found = only(always(str(days), given))
+    assert Decimal(found["cost_per_month"]) == Decimal(month)
+    assert found["cost_one_off"] == found["breakdown"]["setup"]
+
+
+def test_month_of_a_horizon_in_months_leaves_out_the_setup() -> None:
+    document = always("1", price("100", "dedicated", setup="50"))
+    document["horizon"] = {"start": "2026-01-01T00:00:00+00:00", "months": 2, "step_s": 3600}
+    found = only(document)
+    assert (Decimal(found["cost_total"]), Decimal(found["cost_per_month"])) == (250, 100)
+    assert Decimal(found["cost_one_off"]) == 50
+
+
+@pytest.mark.parametrize(("convention", "month"), [("calendar", 10), ("30d", 10), (365, 20)])
+def test_month_of_extras_is_their_monthly_amount(convention: Any, month: int) -> None:
+    document = always("1", price("1"))
+    document["extras"] = {"fixed_per_month": "10", "month_convention": convention}
+    assert Decimal(only(document)["cost_per_month"]) == 730 + month
+
+
 # --- B: three servers all day, 20 for five hours ------------------------------------------------
 
 

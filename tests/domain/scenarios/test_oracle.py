@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from backend.domain.scenarios.contracts import contract_result
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.policy_document import POLICIES
-from backend.domain.scenarios.results import outcome
+from backend.domain.scenarios.results import money, outcome
 from backend.domain.scenarios.service import unserved
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
 from tests.domain.scenarios.oracle import Oracle
@@ -28,8 +29,15 @@ hourly = st.one_of(
         st.just("savings"),
         commit_per_hour=amounts,
         discount=st.sampled_from(["0", "0.3"]),
+        term_months=st.sampled_from([1, 2, 12]),
     ),
-    st.builds(price, amounts, st.just("spot")),
+    st.builds(
+        price,
+        amounts,
+        st.just("spot"),
+        minimum_s=st.sampled_from([0, 60, 3600]),
+        interruptions_per_month=st.sampled_from(["0", "0.5", "20", "100000"]),
+    ),
 )
 conventions = st.sampled_from(["calendar", "30d", 730])
 monthly = st.one_of(
@@ -43,7 +51,9 @@ monthly = st.one_of(
         month_convention=st.sampled_from(["calendar", "30d", 7]),
     ),
 )
-reserved = st.builds(price, amounts, st.just("reserved"), upfront=amounts)
+reserved = st.builds(
+    price, amounts, st.just("reserved"), upfront=amounts, term_months=st.sampled_from([1, 12])
+)
 seconds = st.sampled_from([0, 60, 300, 900, 1800, 4000])
 clocks = st.integers(0, 23).map(lambda hour: f"{hour:02d}:00")
 windows = st.lists(
@@ -149,6 +159,11 @@ def documents(draw: st.DrawFn) -> Document:
         "policy": draw(policies()),
         "options": [draw(options())],
         "extras": draw(st.just({}) | extras),
+        "hazard_per_month": draw(st.sampled_from(["0.1", "0.9", "1"])),
+        "contract": {
+            "minimum_months": draw(st.integers(0, 4)),
+            "notice_days": draw(st.sampled_from([0, 14, 30, 90])),
+        },
     }
 
 
@@ -166,16 +181,27 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     assert found.total == told.cost
     assert found.fleet.lives.count == len(told.lives)
     assert found.fleet.charges.committed == told.committed
+    assert found.fleet.charges.interruptions == told.interruptions
+    lost_units = float(sum(told.unserved) + told.outages)
+    assert found.service.share * asked(oracle) == pytest.approx(lost_units, abs=1e-9)
+    contract = contract_result(scenario, found)
+    assert contract is not None
+    assert contract["expected_cost"] == money(oracle.expected_cost(document["options"][0]))
     assert found.server_s == oracle.step * (
         sum(told.running) + found.fleet.always_on * oracle.count
     )
     used = None if told.utilisation is None else pytest.approx(float(told.utilisation))
     assert found.service.utilisation == used
     lost = sum(1 for units in told.unserved if units > 0)
-    assert found.service.minutes == lost * oracle.step / 60
+    if not told.outages:
+        assert found.service.minutes == lost * oracle.step / 60
     fleet = found.fleet
     missing = unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
     assert missing.tolist() == pytest.approx([float(u) for u in told.unserved])
+
+
+def asked(oracle: Oracle) -> float:
+    return float(sum(oracle.demand))
 
 
 @given(daily, policies(), amounts)

@@ -50,10 +50,21 @@ def test_map_moves_caps_with_their_price() -> None:
 
 def test_map_gives_the_unmet_demand_of_the_cheapest() -> None:
     document = startup(*OPTIONS, policy={"kind": "perfect", "quota": 10})
+    document["tolerated_unserved_share"] = "0.5"
     row = next(row for row in regimes(document) if row.is_stated)
     # 10 of 20 for 5 of 24 hours: 50 of 157 unit-hours a day
     assert row.cells[0].option == "all cloud"
     assert row.cells[0].unserved_share == pytest.approx(50 / 157)
+
+
+def test_map_leaves_out_what_drops_load() -> None:
+    """S9: an option that leaves a third of the demand unserved was the cheapest."""
+    document = startup(*OPTIONS, policy={"kind": "perfect", "quota": 10})
+    row = next(row for row in regimes(document) if row.is_stated)
+    assert {cell.unserved_share for cell in row.cells} == {0}
+    only = startup(OPTIONS[0], policy={"kind": "perfect", "quota": 10})
+    row = next(row for row in regimes(only) if row.is_stated)
+    assert row.cells[0].unserved_share == pytest.approx(50 / 157)  # the best there is
 
 
 def test_map_is_flat_when_there_is_no_demand() -> None:

@@ -62,6 +62,21 @@ def test_lessons_run_27_percent_of_a_year() -> None:
     assert first["server_hours"] / 10 / 8760 == pytest.approx(0.2671, abs=1e-4)
 
 
+def test_lessons_are_compared_with_a_year_of_dedicated_servers() -> None:
+    """W20: the sentence speaks of a year, and ten of twelve months were paid."""
+    # 2,340 h × 10 × 0.4; 8,760 h × 10 × 0.4; 12 × 10 × 100
+    assert costs("e_learning") == [9360, 35_040, 12_000]
+
+
+@pytest.mark.parametrize(
+    ("key", "option", "month"), [("events", 2, 2000), ("startup", 1, 2000), ("content", 0, 5852)]
+)
+def test_month_of_a_template_is_the_monthly_bill(key: str, option: int, month: int) -> None:
+    """W12: a month of 20 dedicated servers was 60,833 in the template of events."""
+    found = result(key)["options"][option]
+    assert Decimal(found["cost_per_month"]) == month
+
+
 def test_event_leaves_72_server_minutes_unserved() -> None:
     late, waiting, _ = result("events")["options"]
     asked = 2 * 21 * 60 + 20 * 3 * 60  # server-minutes of the day

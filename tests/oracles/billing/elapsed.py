@@ -15,6 +15,14 @@ def per_second(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) ->
     return seconds * terms.price / HOUR_S
 
 
+def spot(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:
+    """By the second; each running second is followed by a new launch with the chance that the
+    provider ends the server in it, and a launch costs the minimum."""
+    chance = terms.interruptions_per_month / 730 / 3600
+    launches = sum(life.seconds * chance for life in lifetimes)
+    return per_second(lifetimes, horizon, terms) + launches * terms.minimum_s * terms.price / HOUR_S
+
+
 def per_minute(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:
     """Minutes begun of each life, at least `minimum_minutes` (the old GCE rule: 10)."""
     minutes = sum(max(terms.minimum_minutes, ceiling(life.seconds, MINUTE_S)) for life in lifetimes)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from backend.domain.pricing.billing.lifetimes import Horizon
 from backend.domain.pricing.billing.terms import Terms
 from tests.oracles.billing.commitments import reserved, savings
-from tests.oracles.billing.elapsed import hour_ceil, hour_ceil_cap, per_minute, per_second
+from tests.oracles.billing.elapsed import hour_ceil, hour_ceil_cap, per_minute, per_second, spot
 from tests.oracles.billing.lifetimes import Lifetime
 from tests.oracles.billing.monthly import dedicated, monthly
 from tests.oracles.billing.sustained_use import sustained_use
@@ -25,8 +25,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "sustained_use": sustained_use,
         "reserved": reserved,
         "savings": savings,
-        "spot": per_second,
+        "spot": spot,
     }
 )
-"""Cost in the price's currency of the lifetimes over the horizon. Spot is billed as per_second;
-its interruptions shorten lifetimes before they are billed."""
+"""Cost in the price's currency of the lifetimes over the horizon."""

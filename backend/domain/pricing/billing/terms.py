@@ -29,3 +29,5 @@ class Terms:
     discount: Fraction = Fraction(0)
     setup: Fraction = Fraction(0)
     minimum_months: int = 1
+    interruptions_per_month: Fraction = Fraction(0)
+    """Times that the provider is expected to take one server back in 730 hours of running."""
