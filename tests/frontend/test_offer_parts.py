@@ -134,6 +134,7 @@ def test_bound_is_written_as_one_in_the_ranking(client):
     factories.sample(offer, 16_000, flags=["lower_bound"])
     text = html(client, "/?metric=cmips_score")
     assert "&gt; 16,000" in text
+    assert "a bound" in text
     assert "not ranked" in text
 
 

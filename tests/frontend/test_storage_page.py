@@ -340,6 +340,7 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     assert jobs["Kernel unpacked over NFS, no log device"] == ["203 s", "not stated"]
     assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
     assert table(html, "On servers")[0][1:3] == ["168 errors", "2019"]
+    assert "2.314 GB/s are 92.6 % of two 10 Gb links" in html
 
 
 def test_names_are_escaped(client: Client) -> None:

@@ -150,7 +150,7 @@ _ALL_TEMPLATES = (
     _template(
         "startup",
         "Startup with five busy hours",
-        "Three servers all day and 20 from ten to three: 157 of 480 server-hours a day. Three "
+        "Three servers all day and 20 from ten to three, 20.8 % of the day: 157 of 480 server-hours. Three "
         "dedicated servers with the rest by the second beat both pure options (1,320 against 1,884 "
         "and 2,000 USD).",
         [

@@ -140,7 +140,8 @@ class Cells:
         spread = self._spread(self.scale, low, high)
         shown = figures.figure(self.scale.shown(row.score))
         if LOWER_BOUND in row.flags.split():
-            shown = f"> {shown}"
+            # An interval around a bound would say that the true figure may be smaller.
+            shown, spread = f"> {shown}", "a bound"
         return self._explained(row, shown, spread)
 
     def render_price(self, row: RankingRow) -> SafeString:
