@@ -28,6 +28,11 @@ if _worker:
     os.environ["REDIS_URL"] = f"{_server}/{int(_worker.removeprefix('gw')) + 1}"
 
 from tests.fakes.settings import *  # noqa: E402, F403
+from tests.fakes.settings import MIDDLEWARE as _MIDDLEWARE  # noqa: E402
+
+# It lists every static file anew for each client of a test, and no client asks for one: the browser
+# gets them from the live server, and those of `./rackrate up` from production's settings.
+MIDDLEWARE = [name for name in _MIDDLEWARE if not name.startswith("whitenoise.")]
 
 # Programs that a test starts run with the settings of production.
 os.environ["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
