@@ -26,7 +26,6 @@ PYTEST = [str(PYTHON), "-m", "pytest"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
 SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
-COVERAGE = [str(PYTHON), "-m", "coverage"]
 
 
 @dataclass(frozen=True)
@@ -161,24 +160,19 @@ def _prepare(stack: Stack, needs: set[str]) -> None:
 
 
 def _whole_suite(stack: Stack) -> int:
-    """Two parts at the same time, then the coverage floor.
+    """Two parts at the same time; the coverage is that of the larger one.
 
     Tests that measure time or own the machine run one after the other and mostly wait. All others
     take what processor time is left: they are nice, so that the first do not notice.
     """
-    covered = [*PYTEST, "--cov", "--cov-report="]
-    # In a folder of its own: the other part takes in every file beside its own that begins like it.
-    measured = stack.state.directory / "serial" / "coverage"
-    measured.parent.mkdir()
+    floor = f"--cov-fail-under={FLOOR_REST_PERCENT}"
+    covered = [*PYTEST, "--cov", "--cov-report=term-missing:skip-covered", floor]
     output = stack.state.log("serial")
     with output.open("wb") as file:
-        serial = stack.start([*covered, "-m", "serial", *SERIAL], file, COVERAGE_FILE=str(measured))
-        others = stack.start(["nice", *covered, *SIDE_BY_SIDE, "-m", "not serial"])
+        serial = stack.start([*PYTEST, "-m", "serial", *SERIAL], file)
+        others = stack.start(["nice", *covered, *SIDE_BY_SIDE, "-m", "not serial"], TRACE_ONCE="1")
         statuses = stack.wait(others, serial)
     say(output.read_text(errors="replace").rstrip())
-    statuses.append(stack.run([*COVERAGE, "combine", "--quiet", "--append", str(measured)]))
-    floor = f"--fail-under={FLOOR_REST_PERCENT}"
-    statuses.append(stack.run([*COVERAGE, "report", "--skip-covered", floor]))
     return next((status for status in statuses if status), 0)
 
 

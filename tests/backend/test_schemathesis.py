@@ -35,7 +35,8 @@ from backend.rentals.services import cloud_accounts as account_services
 from tests.backend import api_world
 from tests.backend.api_world import Call, World
 
-pytestmark = pytest.mark.django_db
+# Marked by hand, for the examples are drawn within a test: hypothesis sees no property in it.
+pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis]
 PREFIX = "/api/v1"
 CHECKS = [
     not_a_server_error,

@@ -1,4 +1,4 @@
-"""The whole suite: two parts at once, one status and one coverage of both."""
+"""The whole suite: two parts at once, one status of both."""
 
 import os
 import textwrap
@@ -16,43 +16,34 @@ PROJECT = {
         addopts = ["-p", "no:randomly", "-p", "no:cacheprovider"]
         pythonpath = ["."]
         [tool.coverage.run]
-        parallel = true
         source = ["backend"]
         """,
     "backend/__init__.py": "",
-    "backend/slow.py": "def measured():\n    return 1\n",
-    "backend/quick.py": "def calculated():\n    return 2\n",
-    "tests/e2e/test_slow.py": """
-        import pytest
-        from backend.slow import measured
-
-        @pytest.mark.serial
-        def test_measured():
-            assert measured() == 1
-        """,
+    "backend/quick.py": "def calculated():\n    return 2\n\n\ndef never_called():\n    return 3\n",
     "tests/launcher/test_nothing.py": "",
 }
-WAITS_FOR_THE_OTHER = """
-    import os, time
-    from pathlib import Path
+SLOW = """
+    import pytest
+
+    @pytest.mark.serial
+    def test_measured():
+        assert {}
+    """
+QUICK = """
     from backend.quick import calculated
 
-    def test_calculated_after_the_serial_part_has_ended():
-        until = time.monotonic() + 30
-        ended = Path(os.environ["RACKRATE_STATE_DIR"], "serial", "coverage")
-        while not ended.exists():
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        assert calculated() == 2
+    def test_calculated():
+        assert calculated() == {}
     """
 
 
 @pytest.fixture
 def suite(tmp_path, monkeypatch):
-    """Runs the whole suite of a small project with that second part: its status."""
+    """Runs the whole suite of a small project with those two parts: its status."""
 
-    def run(other: str) -> int:
-        for name, text in {**PROJECT, "tests/test_quick.py": other}.items():
+    def run(slow: str, quick: str) -> int:
+        parts = {"tests/e2e/test_slow.py": slow, "tests/test_quick.py": quick}
+        for name, text in {**PROJECT, **parts}.items():
             path = tmp_path / "project" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
@@ -67,10 +58,17 @@ def suite(tmp_path, monkeypatch):
     return run
 
 
-def test_coverage_of_both_parts_counts_when_the_serial_one_ends_first(suite, capfd):
-    assert suite(WAITS_FOR_THE_OTHER) == 0
-    assert "100%" in capfd.readouterr().out
+def test_suite_passes_when_both_parts_pass_and_enough_is_covered(suite, monkeypatch, capfd):
+    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 75)
+    assert suite(SLOW.format(True), QUICK.format(2)) == 0
+    assert "75%" in capfd.readouterr().out
 
 
-def test_one_failed_test_fails_the_suite(suite):
-    assert suite("def test_wrong():\n    assert False\n") != 0
+def test_suite_fails_when_too_little_is_covered(suite):
+    assert suite(SLOW.format(True), QUICK.format(2)) != 0
+
+
+@pytest.mark.parametrize(("is_measured", "number"), [(False, 2), (True, 3)])
+def test_one_failed_test_of_either_part_fails_the_suite(suite, monkeypatch, is_measured, number):
+    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 0)
+    assert suite(SLOW.format(is_measured), QUICK.format(number)) != 0
