@@ -63,6 +63,8 @@ JOBS = (
 """How long jobs took. Two kernels of different versions are not the same job."""
 
 SERVERS = (
+    Fact("CMIPS of two E5-2620 v4, one module each", D(16_000), "CMIPS", "2019", REBUILDS),
+    Fact("CMIPS of the same with three modules each, about", D(20_000), "CMIPS", "2019", REBUILDS),
     Fact("SAS port that hardware tests passed: invalid words", D(168), "errors", "2019", REBUILDS),
     Fact("the same port: running disparity", D(172), "errors", "2019", REBUILDS),
     Fact("the same port: lost synchronization", D(5), "errors", "2019", REBUILDS),

@@ -339,7 +339,9 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     jobs = {row[0]: row[1:3] for row in table(html, "Time of a job")}
     assert jobs["Kernel unpacked over NFS, no log device"] == ["203 s", "not stated"]
     assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
-    assert table(html, "On servers")[0][1:3] == ["168 errors", "2019"]
+    assert table(html, "On servers")[0][1:3] == ["16,000 CMIPS", "2019"]
+    seen = {row[0]: row[1:4] for row in table(html, "Seen of what the parts should give")}
+    assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70.00", "5,000", "1.4 %"]
     assert "2.314 GB/s are 92.6 % of two 10 Gb links" in html
 
 

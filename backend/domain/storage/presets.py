@@ -20,6 +20,7 @@ NAS = "NAS and Gigabit (2013)"
 REBUILDS = "Performance degradation on ZFS (DRAID) rebuilds (2019)"
 SIXTEEN = "Achieving 2.3 GB/s with 16 × 4 TB drives (2013)"
 MULTIPATH = "Improving iSCSI native multipathing round robin performance (2013)"
+ISCSI = "ZFS Improving iSCSI performance for Block Devices"
 LINE_RATE = "line rate: bits per second / 8"
 
 
@@ -92,6 +93,10 @@ EFFICIENCIES: Mapping[str, Efficiency] = MappingProxyType(
         "multipath": Efficiency(
             "iSCSI over 4 × 1 Gb, next path after each I/O", 350 * MB, 4 * GIGABIT, MULTIPATH
         ),
+        "iscsi_volume": Efficiency(
+            "ZFS volume over iSCSI and 40 Gb", 70 * MB, 40 * GIGABIT, ISCSI
+        ),
+        "iscsi_file": Efficiency("file on ZFS over iSCSI and 40 Gb", 280 * MB, 40 * GIGABIT, ISCSI),
         "shared_10_gigabit": Efficiency(
             "10 Gb in a network shared with others", 6 * GIGABIT, 10 * GIGABIT,
             "tests of storage servers at a hosting company: about 60 % of 10 Gb",

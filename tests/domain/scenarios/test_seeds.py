@@ -19,7 +19,7 @@ from backend.domain.pricing import price_per_period
 from backend.domain.ranking import value_per_cost
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.storage.arrays import Array, ArrayDisk, estimate
-from backend.domain.storage.presets import PRESETS, aggregate, efficiency_ratio
+from backend.domain.storage.presets import EFFICIENCIES, PRESETS, aggregate, efficiency_ratio
 from backend.domain.units import gib
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
@@ -180,9 +180,10 @@ def test_local_disk_is_many_times_the_share_of_the_network(
 
 def test_volume_over_the_network_is_slower_than_a_file() -> None:
     # 280 / 70 = 4; 70 of 125 = 56 %; of 5,000 = 1.4 %
-    assert efficiency_ratio(280 * MB, 70 * MB) == 4
-    assert efficiency_ratio(70 * MB, GIGABIT) == 0.56
-    assert efficiency_ratio(70 * MB, PRESETS["40_gigabit"].bytes_per_s) == 0.014
+    volume, file = EFFICIENCIES["iscsi_volume"], EFFICIENCIES["iscsi_file"]
+    assert efficiency_ratio(file.measured_bytes_per_s, volume.measured_bytes_per_s) == 4
+    assert efficiency_ratio(volume.measured_bytes_per_s, GIGABIT) == 0.56
+    assert (volume.ratio, volume.expected_bytes_per_s) == (0.014, PRESETS["40_gigabit"].bytes_per_s)
 
 
 # --- disks --------------------------------------------------------------------------------------
