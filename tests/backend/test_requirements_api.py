@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.catalog.models import ExtraPrice, OfferKind
+from backend.domain.requirement_document import RequirementDocument
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -378,3 +379,30 @@ def test_list_names_the_parameter_that_is_wrong(reader: Client, demo: None) -> N
         response = reader.get(f"{API}/requirements?{query}")
         assert response.status_code == 400
         assert fields(response) == names
+
+
+# --- no silent field ----------------------------------------------------------------------------
+
+STATED = {"targets": {"cmips_score": "10000"}, "filters": {"provider": "aws"}}
+OTHERS: dict[str, Any] = {
+    "targets": {"cmips_score": "20000"},
+    "ram_gib": 64,
+    "disk_gb": 10_000,
+    "egress_gb_per_month": 100,
+    "hours_per_month": 100,
+    "max_servers": 3,
+    "kinds": ["dedicated"],
+    "currency": "EUR",
+    "mixed": True,
+    "filters": {},
+    "limit": 1,
+}
+
+
+def test_every_field_of_a_requirement_changes_the_answer(reader: Client, demo: None) -> None:
+    assert set(OTHERS) == set(RequirementDocument.model_fields)
+    first = solved(reader, STATED)
+    same = [
+        name for name, value in OTHERS.items() if solved(reader, STATED | {name: value}) == first
+    ]
+    assert same == []

@@ -269,6 +269,17 @@ def test_spread_of_scores_and_boots_becomes_a_default_of_the_uncertainty() -> No
     assert "uncertainty" not in without.document
 
 
+@pytest.mark.parametrize("source", ["published", "measured"])
+def test_score_without_an_interval_has_the_stated_spread(source: str) -> None:
+    """S14: a scenario took a score of unknown spread as exact."""
+    one = priced()
+    factories.sample(one, 4000.0, source=source)
+    given = resolved_startup(
+        all_of("one", {"offer": one.slug}), capacity=SCORED, uncertainty={"draws": 10}
+    )
+    assert Decimal(given.document["uncertainty"]["score_cv"]) >= Decimal("0.05")
+
+
 # --- what is not there, and what is no offer ------------------------------------------------------
 
 

@@ -79,6 +79,13 @@ def test_worked_example_is_answered_without_storing_anything(writer: Client) -> 
     assert not Scenario.objects.exists()
 
 
+def test_simulate_refuses_parameters_beside_the_document(writer: Client) -> None:
+    """No silent field: a parameter of the address was ignored without a word."""
+    response = posted(writer, f"{SIMULATE}?seed=1&draws=5", document())
+    assert response.status_code == 400
+    assert fields(response) == ["seed", "draws"]
+
+
 def test_numbers_and_decimal_strings_are_the_same_document(writer: Client) -> None:
     as_text = document(capacity={"units_per_server": "0.3"})
     as_number = document(capacity={"units_per_server": 0.3})

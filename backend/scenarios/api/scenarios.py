@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor, workspace_of, workspace_slug
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.parameters import PAGING, InvalidParameters, given, read
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ, WRITE
 from backend.common.rest.problem import Conflict
@@ -86,6 +86,9 @@ class ScenarioSimulateView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each option costs and what it leaves unserved."""
+        if unknown := given(dict(request.query_params.lists())):
+            detail = "simulate takes no parameters: everything stands in the document"
+            raise InvalidParameters([(name, detail) for name in unknown])
         return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
 
 
@@ -190,12 +193,12 @@ class ScenarioFreezeView(View):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Keep document, prices, scores and result as they are now."""
-        given = ScenarioNote(data=request.data)
-        given.is_valid(raise_exception=True)
+        stated = ScenarioNote(data=request.data)
+        stated.is_valid(raise_exception=True)
         scenario = requested_scenario(request, slug)
         try:
             frozen = scenario_freeze(
-                scenario=scenario, note=given.validated_data["note"], actor=actor(request)
+                scenario=scenario, note=stated.validated_data["note"], actor=actor(request)
             )
         except (ScenarioFrozen, InvalidDocument) as error:
             raise Conflict(str(error)) from error

@@ -8,7 +8,7 @@ from typing import Any
 from backend.benchmarks.services.summaries import Score, computed
 from backend.catalog.models import Offer
 from backend.domain.documents.values import exact
-from backend.domain.metrics import METRICS
+from backend.domain.metrics import METRICS, between_instance_cv
 from backend.scenarios.selectors.quoted import DIGITS, text
 
 METRIC, UNITS = "metric", "units_per_score"
@@ -107,23 +107,26 @@ def _spread(
     asked = document.get("uncertainty")
     if not isinstance(asked, Mapping):
         return
-    offers = {offer.pk for _, offer in parts.values()}
+    offers = {offer.pk: offer for _, offer in parts.values()}
     for name, metric in (("score_cv", key), ("boot_cv", BOOT)):
         spreads = [
-            _cv(score) for (pk, of), score in scores.items() if of == metric and pk in offers
+            _cv(scores[pk, metric], offer) for pk, offer in offers.items() if (pk, metric) in scores
         ]
-        known = [spread for spread in spreads if spread is not None]
-        if known and asked.get(name) is None:
-            asked = {**asked, name: text(Decimal(max(known)).quantize(Decimal("0.000001")))}
-            source = f"half the 95 % interval of {metric} over 1.96, the widest of the offers"
+        if spreads and asked.get(name) is None:
+            asked = {**asked, name: text(Decimal(max(spreads)).quantize(Decimal("0.000001")))}
+            source = (
+                f"half the 95 % interval of {metric} over 1.96, the widest of the offers; without "
+                "an interval what is stated between machines of a type"
+            )
             assumption = {"name": name, "value": asked[name], "unit": "ratio", "source": source}
             assumptions.append(assumption)
     document["uncertainty"] = asked
 
 
-def _cv(score: Score) -> float | None:
+def _cv(score: Score, offer: Offer) -> float:
     """Coefficient of variation that the 95 % interval stands for."""
     low, high = score.summary.ci95_low, score.summary.ci95_high
     if low is None or high is None or score.summary.value <= 0:
-        return None
+        # An unknown spread is not none.
+        return between_instance_cv(score.metric, offer.vcpu_kind)
     return min(5.0, (high - low) / (2 * Z_95 * score.summary.value))

@@ -4,7 +4,7 @@ import datetime as dt
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from backend.domain.scenarios.contracts import contract_result
@@ -12,9 +12,11 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.policy_document import POLICIES
 from backend.domain.scenarios.results import money, outcome
 from backend.domain.scenarios.service import unserved
+from tests.conftest import IS_DEEP
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
 from tests.domain.scenarios.oracle import Oracle
 
+DOCUMENTS = max(settings().max_examples, 5_000 if IS_DEEP else 0)
 START = dt.datetime(2026, 3, 28, 22, tzinfo=dt.UTC)  # the night before summer time begins
 amounts = st.integers(1, 400).map(lambda cents: f"{cents / 100:.2f}")
 hourly = st.one_of(
@@ -167,6 +169,7 @@ def documents(draw: st.DrawFn) -> Document:
     }
 
 
+@settings(max_examples=DOCUMENTS)
 @given(documents())
 def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     scenario = scenario_from(document)
