@@ -2,7 +2,7 @@ import { data, show } from "./page.js";
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { dataTable, element, json } = await import("../src/js/lib/dom.js");
+const { dataTable, element, json, legendEntry } = await import("../src/js/lib/dom.js");
 
 test("element leaves out attributes without a value", () => {
   const made = element("p", { class: "note", title: null, lang: undefined, hidden: "" }, "words");
@@ -42,4 +42,24 @@ test("a data table names its columns, its rows and what is a number", () => {
     ],
   );
   assert.equal(table.querySelectorAll("tbody tr").length, 2);
+});
+
+test("an entry of a legend hides and shows what bears its name", () => {
+  const hidden = new Set(["gcp"]);
+  const drawn = [];
+  const redraw = () => drawn.push([...hidden]);
+  const aws = legendEntry(element("i"), "AWS", "aws", hidden, redraw).querySelector("button");
+  const gcp = legendEntry(element("i"), "Google", "gcp", hidden, redraw).querySelector("button");
+  assert.deepEqual(
+    [aws, gcp].map((button) => [button.textContent, button.getAttribute("aria-pressed")]),
+    [
+      ["AWS", "true"],
+      ["Google", "false"],
+    ],
+  );
+  aws.click();
+  gcp.click();
+  assert.deepEqual(drawn, [["gcp", "aws"], ["aws"]]);
+  assert.equal(aws.getAttribute("aria-pressed"), "false");
+  assert.equal(gcp.getAttribute("aria-pressed"), "true");
 });

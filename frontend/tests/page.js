@@ -10,6 +10,7 @@ const NAMES = [
   "getSelection",
   "matchMedia",
   "getComputedStyle",
+  "CSS",
   "Event",
   "CustomEvent",
   "KeyboardEvent",
@@ -46,7 +47,7 @@ globalThis.XPathEvaluator = class {
 
 // Chart.js measures and draws on this: every letter is six pixels wide, and nothing is painted.
 function pen(canvas) {
-  const known = { canvas, measureText: (text) => ({ width: 6 * text.length }), createPattern: () => "hatched" };
+  const known = { canvas, measureText: (text) => ({ width: 6 * (text?.length ?? 0) }), createPattern: () => "hatched" };
   return new Proxy(known, {
     get: (target, name) => (name in target ? target[name] : () => {}),
   });
