@@ -62,6 +62,7 @@ class ActivityForm(forms.Form):
         filters = {
             "actor__icontains": self.cleaned_data.get("actor"),
             "action": self.cleaned_data.get("action"),
+            # Days are those of UTC, as the times in the table.
             "at__date__gte": self.cleaned_data.get("since"),
             "at__date__lte": self.cleaned_data.get("until"),
         }

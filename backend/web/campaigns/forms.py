@@ -70,11 +70,15 @@ class CampaignForm(ParameterForm):
     def __init__(self, *args: Any, hosts: Sequence[Host], **given: Any) -> None:
         super().__init__(*args, **given)
         self.fields["hosts"].choices = [  # type: ignore[attr-defined]
-            (str(host.pk), host.name) for host in hosts if host.state == HostState.TRUSTED
+            # Without an approved key nobody logs in, and the campaign would fail at its start.
+            (str(host.pk), host.name)
+            for host in hosts
+            if host.state == HostState.TRUSTED
         ]
         self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
 
     def clean_offers(self) -> list[str]:
+        # Identifiers come out of addresses, messages and columns of a spreadsheet.
         return re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
 
     def chosen_parameters(self) -> dict[str, object]:

@@ -65,6 +65,7 @@ def campaigns_page(request: HttpRequest) -> HttpResponse:
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one makes a campaign in draft and shows it."""
     demand(request, Scope.RUN)
+    # A rented machine ends with its run; one of an archive stands at somebody else's.
     standing = hosts_visible(default_workspace()).filter(is_rented=False)
     hosts = list(standing.exclude(driver=ARCHIVE_DRIVER))
     form = CampaignForm(
@@ -142,6 +143,7 @@ def _cost_words(cost: Cost) -> str:
     if cost.unknown and not cost.known:
         return "not known: no price"
     known = f"{figures.figure(cost.known)} {cost.currency}"
+    # A sum that lacks a part must not read as the whole.
     return f"{known} and more" if cost.unknown else known
 
 

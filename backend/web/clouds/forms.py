@@ -17,6 +17,8 @@ from backend.rentals.services.cloud_accounts import MAX_MACHINES
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
 
+# Prefixes keep what providers call their settings apart from the fields that every form has. They
+# also are what a pointer /settings/NAME of a refusal leads to.
 SETTING = "settings_"
 SECRET = "secret_"  # noqa: S105  (how the fields are called)
 ENDPOINT = Setting("Endpoint of the provider's API", "", "", "Empty: the provider's own.")
@@ -104,6 +106,7 @@ class LoginForm(_CloudForm):
 
 
 def _secret_field(field: SecretField, only: str) -> forms.CharField:
+    # A secret that is checked is a file of several lines, such as a key of a service account.
     if field.check is not None:
         widget: forms.Widget = SecretText(attrs={"rows": 4, "spellcheck": "false"})
     else:
@@ -133,6 +136,7 @@ class LimitsForm(_CloudForm):
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
+        # Such an account only reads prices: there is nothing to limit.
         if not self.record.rents_machines:
             del self.fields["max_machines"], self.fields["budget_amount"]
             del self.fields["budget_currency"]

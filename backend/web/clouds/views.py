@@ -114,6 +114,7 @@ def _created(form: AccountForm, actor: str) -> CloudAccount:
 
 def _method_settings(form: LoginForm, typed: dict[str, object]) -> dict[str, object]:
     """Without the settings of the authentication methods that were not chosen."""
+    # The fields of every method are on the page, and what was typed for another one is not meant.
     methods = form.record.auth_methods
     mine = methods[form.cleaned_data["access"]].settings
     others = {name for method in methods.values() for name in method.settings} - set(mine)
@@ -240,6 +241,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             account=account,
             name=account.name,
             settings=account.settings,
+            # The service stores an account as a whole; only the switch is changed.
             max_machines=account.max_machines,
             budget=month_budget(account),
             is_enabled=is_enabled,

@@ -150,6 +150,7 @@ def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
         return ("not distinguishable", "") if item.is_estimate else ("", "")
     is_better = (cell.delta_ratio > 0) == (item.better == "higher")
     word, tone = ("better", "good") if is_better else ("worse", "bad")
+    # Without both spreads the difference may be chance: the word stays, the colour does not.
     return (word, tone) if cell.is_distinguishable else (f"{word}, spread unknown", "")
 
 
@@ -176,6 +177,7 @@ def _known(item: ComparedItem) -> Iterator[ComparedCell]:
 
 def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
     scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
+    # The region is needed only where the same type stands there twice, and labels are narrow.
     are_types_distinct = len({row.offer for row in comparison.rows}) == len(comparison.rows)
     bars = [
         charts.bar(

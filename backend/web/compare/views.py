@@ -34,6 +34,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     given = dict(request.GET.lists())
     basis = {name: values for name, values in given.items() if name not in OWN}
     requested = ranking_request(basis, reader=request.user.get_username())
+    # Each slug that is not known becomes a sentence of the page, so not more than a few are read.
     slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
@@ -45,6 +46,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("add", "").strip()
     matches = _matches(words, slugs, requested.query) if words and len(slugs) < MOST_OFFERS else []
     if len(matches) == 1 or (words and words in [row.offer_id for row in matches]):
+        # One match, or the exact name of one: there is nothing to choose.
         added = words if len(matches) > 1 else matches[0].offer_id
         return HttpResponseRedirect(request.path + state.query(params, o=_joined(slugs, added)))
     context = {
@@ -67,6 +69,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
 
 def _visible(slugs: Sequence[str]) -> tuple[list[str], list[str]]:
     """The first six slugs that are offers, and a sentence about each of the others."""
+    # PostgreSQL stores no NUL, and refuses to compare with one.
     sound = [slug for slug in slugs if "\0" not in slug]
     known = set(offers_visible().filter(slug__in=sound).values_list("slug", flat=True))
     notes = [f"There is no offer {slug[:80]!r}." for slug in slugs if slug not in known]
@@ -95,6 +98,7 @@ def _with(request: HttpRequest, params: state.Params, slugs: Sequence[str], row:
 
 def _matches(words: str, slugs: Sequence[str], query: RankingQuery) -> list[RankingRow]:
     """Offers whose slug, name, provider or region hold all the words, those with a rank first."""
+    # Without the filters of the address: what they hide may be compared all the same.
     everyone = ranking(RankingQuery(metric=query.metric, sort=DEFAULT_SORT))
     return [
         row

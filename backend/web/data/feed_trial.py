@@ -14,6 +14,7 @@ from django.urls import resolve
 from backend.common.rest.views import ListView
 from backend.rankings.api.rankings import ValueView
 
+# Links in the answer and the limit of requests depend on these; cookies and tokens stay behind.
 PASSED_ON = ("SERVER_NAME", "SERVER_PORT", "HTTP_HOST", "REMOTE_ADDR", "HTTP_X_FORWARDED_FOR")
 SHOWN_CHARACTERS = 300
 
@@ -68,11 +69,13 @@ def _answer(path: str, query: str, asked_from: HttpRequest) -> HttpResponse:
         match = resolve(unquote_to_bytes(path).decode(errors="replace"))
     except Http404:
         raise ValueError("there is no such address") from None
+    # Pages answer a person with a session, and a trial has none.
     if not issubclass(getattr(match.func, "cls", object), (ListView, ValueView)):
         raise ValueError("it is no list, feed or value")
     environ = {name: asked_from.META[name] for name in PASSED_ON if name in asked_from.META}
     environ |= {
         "REQUEST_METHOD": "GET",
+        # WSGI hands a path on as its bytes, written in Latin-1 (PEP 3333).
         "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
         "QUERY_STRING": query,
         "wsgi.url_scheme": asked_from.scheme,

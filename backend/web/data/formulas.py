@@ -102,6 +102,7 @@ def libre_office(source: FormulaSource) -> Formula:
 def value_cell(source: FormulaSource) -> Formula:
     """One number for the offer whose identifier stands in A2."""
     start = excel_text(f"{source.value_url}column=value_per_cost&offer=")
+    # With both separators stated, since the language of the spreadsheet decides otherwise.
     text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'
     notes = [
         "Put an offer_id into A2. Any numeric column may stand in place of value_per_cost.",
@@ -113,6 +114,7 @@ def value_cell(source: FormulaSource) -> Formula:
 def curl(source: FormulaSource) -> Formula:
     """A command; the token is read from the environment, never written into it."""
     header = '-H "Authorization: Bearer $RACKRATE_TOKEN" ' if source.needs_token else ""
+    # -f: the text of an error must not become the file of a table.
     text = f"curl -fsS --compressed {header}-o rankings.csv {shlex.quote(source.csv_url)}"
     return Formula("curl", "curl", text, _token_note(source))
 
@@ -144,6 +146,7 @@ def _token_note(source: FormulaSource) -> list[str]:
 
 def m_text(text: str) -> str:
     """A text of Power Query M."""
+    # In M, `#(` begins an escape sequence, and `#(#)` stands for the sign itself.
     return '"' + text.replace("#(", "#(#)(").replace('"', '""') + '"'
 
 

@@ -51,6 +51,7 @@ def frontier_chart(
         "line": [
             [charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))] for row in line
         ],
+        # Zero lies nowhere on a logarithmic axis.
         "limits": [_limit(one, scale, cost) for one in frontier.limits if one.values[0] > 0],
         "thinned": len(ordered) + len(beyond) - len(marked) - len(dots),
         "summary": _summary(frontier, line, scale, cost),
@@ -80,6 +81,7 @@ class _Bounds:
         for one in limits:
             (prices if one.column == "price" else scores).append(float(one.values[0]))
         positive = [value for value in (*scores, *ends) if value > 0]
+        # Below all that is drawn, so that a cut interval is seen to go on.
         floor = min(positive, default=1.0) / 2
         is_cut = any(value <= 0 for value in ends)
         prices = [value for value in prices if value > 0] or [1.0]
@@ -93,6 +95,7 @@ class _Bounds:
 def _axis(ends: Sequence[float]) -> dict[str, float]:
     """Ends of a logarithmic axis with a margin beside the outermost points."""
     low, high = math.log10(min(ends)), math.log10(max(ends))
+    # A single point would else have an axis without any length.
     margin = max((high - low) * MARGIN_RATIO, 0.05)
     return {"min": 10 ** (low - margin), "max": 10 ** (high + margin)}
 
@@ -141,6 +144,7 @@ def _one_a_cell(
 ) -> list[RankingRow]:
     x_of = _cell_of(bounds.prices, CELLS_ACROSS / coarseness)
     y_of = _cell_of(bounds.scores, CELLS_DOWN / coarseness)
+    # A dot under a point with a name would only blur it.
     taken = {(x_of(_price(row)), y_of(row.score or 1.0)) for row in marked}
     kept = []
     for row in rows:

@@ -99,6 +99,7 @@ class HardwareForm(WriteForm):
         )
         for pointer, detail in errors:
             parts = pointer.removeprefix("/").split("/")
+            # The document has no empty lines, so its positions are not those of the form.
             if len(parts) == 3 and parts[0] == "items":
                 self.items.forms[self._rows[int(parts[1])]].add_error(parts[2], detail)
                 self.add_error(None, f"Item {int(parts[1]) + 1}, {parts[2]}: {detail}")

@@ -63,6 +63,7 @@ def _in_one_currency(
 ) -> tuple[list[tuple[str, dict[str, Decimal]]], str]:
     """(label, amounts by part) of each model, in their own currency where all share one."""
     currencies = {model.cost["currency"] for model in models}
+    # Amounts in different currencies cannot stand beside each other: then all are converted.
     currency = currencies.pop() if len(currencies) == 1 else "USD"
     shown = []
     for model, label in list(zip(models, labels, strict=True))[:MOST_BARS]:

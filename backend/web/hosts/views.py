@@ -98,6 +98,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
         "host": host,
         "scan_error": redaction_for(request.user, host).message(host.scan_error),
         "is_scanning": host.scan_requested_at is not None,
+        # Both are shown, since a key that changed must be compared with the one approved before.
         "scanned": fingerprint(host.scanned_key),
         "scanned_type": scanned_type,
         # What OpenSSH calls it in the name of its file.
@@ -120,6 +121,7 @@ def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> d
 
 
 def _run_form(host: Host, data: Any = None) -> RunForm:
+    # A rented machine ends with its own run, so it cannot be the other end of this one.
     trusted = hosts_visible(host.workspace).filter(state=HostState.TRUSTED, is_rented=False)
     peers = trusted.exclude(pk=host.pk)
     return RunForm(data, peers=list(peers), initial={"profile": "quick"})

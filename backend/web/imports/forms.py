@@ -38,6 +38,7 @@ SOURCE_WORDS = {
 }
 MIB = 2**20
 GIB = 2**30
+# A character of UTF-8 takes up to four bytes; the limit that counts is that of the text.
 MOST_BYTES = 4 * MAX_CHARACTERS
 
 
@@ -142,5 +143,6 @@ class ArchiveForm(WriteForm):
     def content(self) -> bytes:
         """The file; the service judges it."""
         upload = self.cleaned_data["archive"]
+        # One byte more than allowed, so that the service sees that there is more.
         content: bytes = upload.read(MAX_PACKED_BYTES + 1)
         return content

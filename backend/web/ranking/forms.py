@@ -130,6 +130,7 @@ def _counts(name: str, ranked: Ranking) -> Counter[str]:
 
 def _menu(name: str, params: state.Params, ranked: Ranking) -> Menu:
     counts = remembered(ranked, ("counts", name), lambda: _counts(name, ranked))
+    # A menu shows one of both; where an address has both, the values that are asked for.
     is_not = name not in params and f"{name}!" in params
     chosen = dict.fromkeys(state.values(params, f"{name}!" if is_not else name), 0)
     offered = {code for code, _ in counts.most_common(MOST_OPTIONS)} | set(chosen)

@@ -137,6 +137,7 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
 
 def _select(metric: str, number: int) -> SafeString:
     choices = [("", "choose a metric"), *((key, _metric_words(key)) for key in RANKING_METRICS)]
+    # What was typed stays visible beside its error, also a metric that is none.
     if metric not in dict(choices):
         choices.append((metric, metric))
     widget = forms.Select(choices=choices)

@@ -95,6 +95,7 @@ def _chips(path: str, filters: state.Params, own: state.Params) -> list[state.Ch
 
 def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict[str, Any]:
     rows = [row for line in answer.fleets for row, _ in line.servers]
+    # A type may stand in several fleets; the comparison takes each once.
     best = list(dict.fromkeys(row.offer_id for row in rows))[:COMPARED]
     without_limit = {name: values for name, values in params.items() if name != "limit"}
     selectors = {n: v for n, v in params.items() if n in state.SELECTORS}

@@ -58,6 +58,7 @@ class ScheduleForm(WriteForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        # A field whose value could not be read has its error already; one for each is enough.
         if data.get("way") == "cron" and not data.get("cron") and "cron" not in self.errors:
             self.add_error("cron", "A cron line is needed.")
         if data.get("way") == "every" and not data.get("every") and "every" not in self.errors:

@@ -84,6 +84,7 @@ def schedule_preview(request: HttpRequest) -> HttpResponse:
     """The next five dates of what stands in the form, as a fragment."""
     form = ScheduleForm(request.GET, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
     times = _previewed(form)
+    # The fragment is no page, so whoever opens its address by hand gets the one that holds it.
     if not HtmxDetails(request):
         return HttpResponseRedirect(reverse("schedules"))
     errors = [

@@ -15,6 +15,7 @@ def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
         said.append(f"prices as of {observed}")
     if rated := _span(row.fx_date for row in rows):
         said.append(f"rates as of {rated}")
+    # What is bought is paid once, so the hours of a month play no part.
     if state.value(params, "term") != "purchase":
         said.append(f"{state.value(params, 'hours_per_month')} h/month")
     return said
@@ -32,6 +33,7 @@ def picture(
 ) -> dict[str, str]:
     """Name of the file and the lines that a saved chart carries; the title is the chart's own."""
     filters = [f"{chip.label}: {chip.value}" for chip in state.chips(params, "")]
+    # A picture leaves its page behind: it carries what the page says around the chart.
     today = clock.now().date()
     return {
         "name": f"rackrate-{name}-{today}",

@@ -41,6 +41,8 @@ class BasisForm(forms.Form):
             "term": [(code, words.term(code)) for code in TERMS],
         }
         for name, offered in choices.items():
+            # A value in error stays in its select, else a browser would show the first choice as if
+            # it were in force.
             is_known = values[name] in dict(offered)
             chosen = [] if is_known else [(values[name], values[name])]
             self.fields[name].widget = forms.Select(choices=[*offered, *chosen])
@@ -48,6 +50,7 @@ class BasisForm(forms.Form):
             choices=metric_groups(metrics_scored(), values["metric"])
         )
         self.other_errors: list[tuple[str, str]] = []
+        # Nothing is judged here, but errors can only be added to a form that was cleaned.
         self.full_clean()
         for field, detail in errors:
             if field in self.fields:

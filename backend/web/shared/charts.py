@@ -88,6 +88,7 @@ def _mode(
     interval = attrgetter(column, f"{column}_ci95_low", f"{column}_ci95_high")
     known = [row for row in rows if of_row(row) is not None]
     best_of = nlargest if is_best_high else nsmallest
+    # The identifier decides among equals, so that bars keep their order from one load to the next.
     best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
     bars = distinct_labels(
         [bar(row.offer_id, row_label(row), row.provider, scale, interval(row)) for row in best]
@@ -97,6 +98,7 @@ def _mode(
         "title": title,
         "unit": scale.unit,
         "bars": bars,
+        # Of two offers the median is no more than the point between them.
         "median": middle if len(known) > 2 else None,
         "medianLabel": f"median of {len(known)}",
         "summary": _summary(title, scale.unit, bars, len(known)),
@@ -108,6 +110,7 @@ def ranking_chart(
 ) -> dict[str, Any]:
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
+    # What takes no rank must not stand first in the chart of the ranks.
     rows = [row for row in ranking.rows if UNFIT.isdisjoint(row.flags.split())]
     value = figures.value_scale(scale, metric.better, cost)
     modes = {
@@ -132,6 +135,7 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
             if (sample.metric, sample.variant) == (score.metric.key, score.variant)
             and sample.source == "measured"
         ]
+        # A single dot says nothing of how repeats scatter.
         if len(samples) < 2:
             continue
         scale = figures.scale(score.metric.unit, (sample.value for sample in samples))

@@ -27,6 +27,7 @@ class UnitScale:
 def scale(unit: str, values: Iterable[Number]) -> UnitScale:
     """A scale under which the middle of the values reads as 1 to 999 (bytes, bits, ns only)."""
     known = sorted(float(value) for value in values)
+    # Not the largest: a single extreme would turn all other figures into thousandths.
     middle = known[len(known) // 2] if known else 0.0
     if unit in {"bytes/s", "bits/s"}:
         short = unit.replace("bytes", "B").replace("bits", "bit")
@@ -46,6 +47,7 @@ def value_scale(score: UnitScale, better: str, cost: str) -> UnitScale:
     costs in `cost`."""
     if better == "higher":
         return UnitScale(score.factor, f"{score.unit} per {cost}")
+    # The score stands below the line, so its factor multiplies.
     return UnitScale(1 / score.factor, f"1 / ({score.unit} × {cost})")
 
 
@@ -73,6 +75,7 @@ def plain(value: Number | None) -> str:
     """The whole value without exponent or trailing zeros, for titles."""
     if value is None:
         return ""
+    # repr has the fewest digits that still read as the same float; a Decimal has its own.
     text = format(value, "f") if isinstance(value, Decimal) else repr(value)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
@@ -105,6 +108,7 @@ def duration(seconds: float | None) -> str:
     """Minutes and seconds, as `1 min 05 s`; from an hour on hours and minutes."""
     if seconds is None:
         return ""
+    # Rounded before it is split, or 59.6 s would read as 60 s.
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"

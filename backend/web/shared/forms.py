@@ -32,6 +32,8 @@ class WriteForm(forms.Form):
     def refuse(self, error: InvalidValue) -> None:
         """Puts a refusal beside the field that it names, else above the form."""
         name = error.field.removeprefix("/").split("/")
+        # Services name what is wrong as exactly as they can, such as one item of a list; the field
+        # is that of the nearest pointer above it.
         candidates = [error.field, *("/".join(["", *name[:n]]) for n in range(len(name), 0, -1))]
         for pointer in candidates:
             field = self.pointers.get(pointer, pointer.removeprefix("/").replace("/", "_"))
@@ -58,6 +60,7 @@ class Day(forms.DateField):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
+        # A day is filtered by the midnight after it, which has to exist, too.
         latest = dt.date.max - dt.timedelta(days=1)
         self.validators.append(MaxValueValidator(latest, "This day is too far ahead."))
 
@@ -65,6 +68,7 @@ class Day(forms.DateField):
 class SecretText(forms.Textarea):
     """Lines of a secret: what was typed never comes back in the page."""
 
+    # Django would write the secret back into the page beside the error.
     def format_value(self, value: Any) -> None:
         return None
 

@@ -74,6 +74,7 @@ def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None
         x=[point.at.timestamp() * 1000 for point in shown],
         x_text=[f"{point.at:%Y-%m-%d %H:%M}" for point in shown],
         urls=[reverse("run", args=[point.run_id]) for point in shown],
+        # Drifts of a few percent cannot be seen on an axis that begins at zero.
         y=Axis(scale.unit, is_from_zero=False),
         marks=marks,
         range_words=("expected from", "to"),

@@ -80,6 +80,7 @@ def _label(key: str) -> str:
 
 
 def _scales(samples: Sequence[Sample]) -> dict[str, figures.UnitScale]:
+    # One scale for each metric, so that the figures below each other compare.
     of_metric: dict[str, list[Sample]] = {}
     for sample in samples:
         of_metric.setdefault(sample.metric, []).append(sample)

@@ -40,6 +40,7 @@ class MachineLine:
 def line(resource: Resource) -> MachineLine:
     """The machine (with its account) as a line."""
     state = ResourceState(resource.state)
+    # No identifier of the provider: the launch was refused or never asked for, and cost nothing.
     was_never = state == ResourceState.GONE and not resource.provider_id
     cost = None if was_never else resource_cost(resource)
     return MachineLine(
@@ -62,4 +63,5 @@ def _amount(amount: object, currency: str) -> str:
 def _lived_s(resource: Resource) -> float | None:
     if resource.launched_at is None or resource.gone_at is None:
         return None
+    # The end may be the time that the provider states, and its clock is not ours.
     return max(dt.timedelta(0), resource.gone_at - resource.launched_at).total_seconds()

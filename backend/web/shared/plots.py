@@ -116,6 +116,7 @@ class Plot:
         heads = []
         for mark in self.marks:
             axis = self.y2 if mark.axis == "y2" and self.y2 else self.y
+            # Some labels name their unit themselves, where one axis has several.
             heads.append(mark.label if axis.label in mark.label else f"{mark.label}, {axis.label}")
             if _has_range(mark):
                 heads += [f"{mark.label}, {word}" for word in self.range_words]
@@ -159,6 +160,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 def thinned(x: Sequence[float], columns: Sequence[Values]) -> tuple[list[float], list[Values]]:
     """The series averaged over equal groups of neighbours, at most MOST_POINTS of them."""
+    # Rounded up, since one group more than fits would be one point too many.
     size = -(-len(x) // MOST_POINTS)
     if size <= 1:
         return list(x), [list(column) for column in columns]

@@ -54,9 +54,11 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
             said = [code.upper() for code in said]
         if name == "sort" and said:
             said = [_ordered(said[-1])]
+        # Every price includes the machine, so naming it says nothing.
         if name == "basis" and said:
             extras = [part for part in said[0].split(",") if part != "machine"]
             said = [",".join(extras)]
+        # Defaults are left out: one ranking has one address, which is short and is cached once.
         if any(said) and said != [DEFAULTS.get(name)]:
             params[name] = said
     return _without_idle_parts(params)
@@ -71,6 +73,7 @@ def _is_of_alternatives(name: str) -> bool:
 
 def _ordered(sort: str) -> str:
     """An order without the keys that change nothing: each column counts where it stands first."""
+    # Each link would else grow by a key, and an address can be made as long as a server takes.
     keys = dict.fromkeys(key.strip() for key in sort.split(",") if key.strip())
     first = {key.removeprefix("-"): key for key in reversed(keys)}
     return ",".join(key for key in keys if first[key.removeprefix("-")] == key)
@@ -101,6 +104,7 @@ def changed(params: Params, **changes: str | None) -> Params:
 
 def encoded(params: Params) -> str:
     """Query string with its `?`; empty without parameters."""
+    # These three may stand unescaped in a query (RFC 3986, 3.4), and addresses are read by people.
     text = urlencode(params, doseq=True, safe=",!:")
     return f"?{text}" if text else ""
 
@@ -232,6 +236,8 @@ class Address:
             column, label, sign = words.parameter(name)
             text = _chip_text(self.params, name, column)
             parts = [one.name for one in PARAMETERS if one.owner == name]
+            # The amounts of a basis mean nothing without it, and the page of a longer list is
+            # another one.
             gone = dict.fromkeys([name, *parts, "page"])
             chips.append(Chip(label, f"{sign}{text}", self.url(**gone)))
         return chips
