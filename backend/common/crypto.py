@@ -43,6 +43,8 @@ def key_id(key: bytes) -> bytes:
 
 def sealed(secret: bytes, *, identity: str) -> bytes:
     """Encrypt the secret for the row named by identity, under the current key."""
+    # A key for each secret: to change the key of the server only these are wrapped anew, and no
+    # secret has to be opened.
     data_key = AESGCM.generate_key(bit_length=256)
     nonce = os.urandom(NONCE_BYTES)
     content = nonce + AESGCM(data_key).encrypt(nonce, secret, identity.encode())
@@ -80,6 +82,7 @@ def _header() -> bytes:
 def _wrapped(data_key: bytes, identity: str) -> bytes:
     """Everything of a sealed value but its content."""
     header, nonce = _header(), os.urandom(NONCE_BYTES)
+    # The header is bound in as well, so nobody can name another key in it.
     bound = header + identity.encode()
     return header + nonce + AESGCM(settings.CREDENTIAL_KEY).encrypt(nonce, data_key, bound)
 
@@ -91,6 +94,8 @@ def _parsed(value: bytes) -> _Envelope:
     header, rest = value[:header_bytes], value[header_bytes:]
     key_nonce, rest = rest[:NONCE_BYTES], rest[NONCE_BYTES:]
     wrapped, content = rest[:WRAPPED_KEY_BYTES], rest[WRAPPED_KEY_BYTES:]
+    # Below that there is not even a nonce, and the library would raise something else than
+    # InvalidTag.
     if len(content) < NONCE_BYTES:
         raise SealBroken("a sealed value is cut off")
     return _Envelope(header, key_nonce, wrapped, content)

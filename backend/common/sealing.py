@@ -58,6 +58,7 @@ def keys_rotate(*, seen: Callable[[Rotated], None]) -> list[Rotated]:
 
 def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Rotated:
     rotated = Rotated(column)
+    # The base manager, since another one may hide rows whose secrets must not be forgotten.
     rows = apps.get_model(column.model)._base_manager.exclude(**{column.column: None})
     keys = rows.order_by("pk").values_list("pk", flat=True)
     for number, key in enumerate(keys.iterator(chunk_size=CHUNK), start=1):
@@ -70,6 +71,7 @@ def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Ro
 
 def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
     name = rotated.column.column
+    # Without a limit: a row is only read again when somebody else has written it in between.
     while (stored := row.only("pk", name).first()) is not None:
         value = bytes(getattr(stored, name))
         try:

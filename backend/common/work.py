@@ -46,6 +46,7 @@ class _Capacity:
 
     def __init__(self, seats: int) -> None:
         self._seats = BoundedSemaphore(seats)
+        # Each waiting request holds a thread of the server, so as few wait as calculate.
         self._door = BoundedSemaphore(2 * seats)
 
     @contextmanager
@@ -88,6 +89,7 @@ def calculation(steps: int, *, advice: str) -> Iterator[Check]:
         yield outer or _unlimited
         return
     is_known = bool(request.user.is_authenticated)
+    # Before a seat is taken: whoever has used up the minute does not wait for one.
     _count(request, steps, is_known=is_known)
     limit_s = settings.WORK_SIGNED_IN_S if is_known else settings.WORK_ANONYMOUS_S
     with _capacities[is_known].seat():
@@ -105,6 +107,7 @@ def _unlimited() -> None:
 
 def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
     rate = settings.WORK_RATE_TOKEN if is_known else settings.WORK_RATE_ANONYMOUS
+    # An address alone would count all of an office as one who has signed in.
     caller = str(request.user.pk) if is_known else client_address(request)
     allowance = spent("work", rate, caller, steps)
     if allowance is not None and allowance.is_exceeded:

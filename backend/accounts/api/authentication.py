@@ -47,6 +47,7 @@ class TokenAuthentication(BaseAuthentication):
         token = token_in_force(_presented(header))
         if token is None:
             raise AuthenticationFailed("the token is unknown, expired or revoked")
+        # After the check, so that a refused token leaves no trace of a use.
         token_mark_used(token=token)
         return TokenHolder(token), token
 
@@ -60,6 +61,8 @@ def _presented(header: bytes) -> str:
         if scheme.lower() == b"bearer":
             return value.strip().decode("ascii")
         if scheme.lower() == b"basic":
+            # Excel and Power Query can send a password and no header of their own; the user name is
+            # of no use.
             _, _, password = base64.b64decode(value.strip(), validate=True).partition(b":")
             return password.decode("ascii")
     except (UnicodeDecodeError, binascii.Error):

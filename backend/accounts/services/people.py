@@ -29,6 +29,7 @@ def user_create(*, name: str, role: str, actor: str = "command") -> User:
         raise InvalidValue("/role", f"{role!r} is not one of {', '.join(ROLES)}")
     is_admin = ROLES[role] is Scope.ADMIN
     user = User(username=name, role=ROLES[role], is_staff=is_admin, is_superuser=is_admin)
+    # Nobody has to think one up, and none can be guessed: people sign in by a link.
     user.set_unusable_password()
     try:
         user.full_clean()
@@ -76,6 +77,7 @@ def sign_in_link_use(*, secret: str) -> User | None:
     if link is None:
         return None
     user = link.user
+    # Deleted and not marked: what is not there can be used by nobody, whatever reads the table.
     link.delete()
     audit_record(
         workspace=default_workspace(),

@@ -39,6 +39,7 @@ def token_create(
         raise InvalidValue("/expires_at", "the token would have expired already")
     if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
         raise InvalidValue("/name", f"a token named {name!r} exists; revoke it first")
+    # The part by which the row is found is stored in the clear; of the rest only a keyed digest.
     lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
     plaintext = f"{TOKEN_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
     token = ApiToken.objects.create(
@@ -79,4 +80,5 @@ def token_mark_used(*, token: ApiToken) -> None:
     """Note the use of a token, at most once a minute."""
     now = clock.now()
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
+        # One write a minute: a script that reads in a loop would else write as often.
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -22,6 +22,8 @@ class ExactJSONParser(JSONParser):
     ) -> Any:
         try:
             text = stream.read().decode(ENCODING)
+            # A float would round amounts before anything has looked at them; NaN and Infinity are
+            # no JSON.
             return json.loads(text, parse_float=Decimal, parse_constant=_refused)
         except (ValueError, RecursionError) as error:
             raise ParseError(f"the body is no JSON: {error}") from None

@@ -25,6 +25,7 @@ def needed_scope(view: Any, method: str) -> str:
     scopes: dict[str, str] = getattr(view, "scopes", {})
     if method in SAFE_METHODS:
         return scopes.get("GET", READ)
+    # A view that forgets to say what writing needs is closed to all but admins.
     return scopes.get(method, ADMIN)
 
 

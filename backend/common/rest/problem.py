@@ -58,6 +58,7 @@ def problem(
 ) -> HttpResponse:
     """A problem document, or its one line of text."""
     if is_text:
+        # A spreadsheet shows the answer in one cell, where a line break would make rows of it.
         line = " ".join("; ".join([detail, *(f"{f}: {d}" for f, d in errors or [])]).split())
         return HttpResponse(
             f"{line}\r\n", status=status, content_type="text/plain; charset=utf-8", headers=headers
@@ -134,6 +135,8 @@ def _flattened(detail: Any, pointer: str = "") -> Iterator[FieldError]:
     """DRF's nested messages as pairs of JSON pointer and text."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
+            # DRF names so what is wrong with the object itself, and that has the pointer of the
+            # object.
             step = "" if name == "non_field_errors" else f"/{_escaped(str(name))}"
             yield from _flattened(inner, pointer + step)
     elif isinstance(detail, (list, tuple)):
@@ -145,4 +148,5 @@ def _flattened(detail: Any, pointer: str = "") -> Iterator[FieldError]:
 
 
 def _escaped(name: str) -> str:
+    # The order matters: the escape sign itself comes first (RFC 6901, 3).
     return name.replace("~", "~0").replace("/", "~1")

@@ -39,6 +39,7 @@ class CsvRenderer(BaseRenderer):
     ) -> bytes:
         dialect = _dialect(renderer_context)
         buffer = io.StringIO(newline="")
+        # Where the comma is the decimal sign, Excel separates by semicolons.
         is_semicolon = dialect == EXCEL_EU and self.delimiter == ","
         writer = csv.writer(
             buffer, delimiter=";" if is_semicolon else self.delimiter, lineterminator="\r\n"
@@ -65,9 +66,11 @@ def _dialect(context: Mapping[str, Any] | None) -> str:
 
 def _cell(value: Any, dialect: str) -> str:
     if dialect and isinstance(value, dt.datetime):
+        # Excel reads no time with a zone as a time; all of them are UTC.
         return value.astimezone(dt.UTC).strftime(EXCEL_TIME)
     is_number = isinstance(value, (float, Decimal))
     printed = text_cell(value)
+    # Only in numbers: a name of a machine type has points as well.
     return printed.replace(".", ",") if dialect == EXCEL_EU and is_number else printed
 
 

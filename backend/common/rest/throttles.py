@@ -86,10 +86,13 @@ def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None
     """What a caller has used of a rate after `count` more; None where it cannot be counted."""
     allowed, window_s = parsed_rate(rate)
     now = clock.now().timestamp()
+    # Retry-After is in whole seconds, and 0 would invite the next refusal.
     wait_s = max(1, math.ceil(window_s - now % window_s))
     try:
         used = _counted(f"throttle:{name}:{caller}:{int(now // window_s)}", count)
     except RedisError as error:
+        # A broken counter must not stop the site: the limits are for its protection, not for its
+        # users.
         logger.warning("%s is not counted: %s", name, error)
         return None
     return Allowance(name, allowed, window_s, used, wait_s)
@@ -134,5 +137,6 @@ def client_address(request: Request | HttpRequest) -> str:
     """The peer's address; behind our own proxy (HTTPS_ONLY) the last hop that it reports."""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if settings.HTTPS_ONLY and forwarded:
+        # Only the last entry is of our own proxy; all before it are what the caller wrote.
         return str(forwarded.rsplit(",", 1)[-1].strip())
     return str(request.META.get("REMOTE_ADDR", ""))

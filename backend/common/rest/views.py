@@ -77,8 +77,10 @@ class View(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Answers may be kept, but are asked about every time; they depend on who asks."""
         final = super().finalize_response(request, response, *args, **kwargs)
+        # One address has several formats, and more rows for some readers than for others.
         patch_vary_headers(final, ("Accept", "Authorization", "Cookie"))
         final.headers.setdefault("X-Schema-Version", SCHEMA_VERSION)
+        # On every answer, so that a client can slow down before it is refused.
         for name, value in (self.allowance.headers() if self.allowance else {}).items():
             final[name] = value
         is_known = bool(getattr(request, "user", None) and request.user.is_authenticated)
@@ -165,6 +167,7 @@ class ListView(View):
         state = self.state(request)
         if state is None:
             return {}
+        # In one order, since the order of parameters does not change the answer.
         asked = sorted((name, v) for name, v in given(dict(request.query_params.lists())).items())
         columns = [column.name for column in self.columns]
         address, suffix = request.build_absolute_uri("?"), request.accepted_renderer.format
@@ -177,6 +180,7 @@ class ListView(View):
         return headers
 
     def _table(self, request: Request, listing: ListAnswer) -> Table:
+        # A table is made in memory and in one piece, unlike the pages of JSON.
         if listing.count > MAX_EXPORT_ROWS:
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
@@ -235,6 +239,7 @@ def _described(listing: ListAnswer) -> dict[str, str]:
         headers["X-Data-Version"] = str(listing.members["data_version"])
     if listing.warnings:
         shown = "; ".join(listing.warnings[:SHOWN_WARNINGS])
+        # Header fields are ASCII; the document has the warnings in full.
         headers["X-Warning"] = shown.encode("ascii", "replace").decode()
     return headers
 
@@ -247,6 +252,7 @@ def _neighbours(page: Mapping[str, Any]) -> Iterator[str]:
 
 def _page(request: Request, listing: ListAnswer) -> dict[str, Any]:
     start = (listing.page - 1) * listing.per_page
+    # An empty first page is an answer; a page behind the last is an address that does not exist.
     if listing.page > 1 and start >= listing.count:
         raise Http404
     rows = listing.rows[start : start + listing.per_page]
@@ -265,6 +271,7 @@ def _page(request: Request, listing: ListAnswer) -> dict[str, Any]:
 def _previous(address: str, page: int) -> str | None:
     if page == 1:
         return None
+    # The first page has one address, with or without its number it is the same.
     if page == 2:
         return remove_query_param(address, "page")
     return replace_query_param(address, "page", page - 1)

@@ -62,6 +62,7 @@ def _data_sheet(book: Any, table: Table) -> None:
         "day": book.add_format({"num_format": "yyyy-mm-dd"}),
         "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
     }
+    # Names of sheets have at most 31 characters.
     sheet = book.add_worksheet(table.name[:31], worksheet_class=ExactSheet)
     sheet.freeze_panes(1, 1)
     for index, column in enumerate(table.columns):
@@ -75,6 +76,7 @@ def _data_sheet(book: Any, table: Table) -> None:
         for index, name in enumerate(names):
             _write(sheet, last, index, row[name], formats)
     sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    # A name lets formulas and pivot tables refer to the rows, however many there are.
     area = xlsxwriter.utility.xl_range_abs(0, 0, last, len(table.columns) - 1)
     book.define_name(f"rackrate_{table.name.replace('-', '_')}", f"='{sheet.name}'!{area}")
 
@@ -82,10 +84,12 @@ def _data_sheet(book: Any, table: Table) -> None:
 def _write(sheet: Any, row: int, column: int, value: Any, formats: Mapping[str, Any]) -> None:
     if value is None:
         return
+    # Before numbers: to Python a bool is one.
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value)
     elif isinstance(value, (int, float, Decimal)):
         sheet.write_number(row, column, value)
+    # Excel counts a 29 February 1900 that never was, so earlier days would be off by one.
     elif isinstance(value, dt.date) and _day(value) < FIRST_DAY:
         sheet.write_string(row, column, text_cell(value))
     elif isinstance(value, dt.datetime):

@@ -30,6 +30,7 @@ class Email(Channel):
         sender_host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
         unique = hashlib.sha256(f"{message.notice_id}:{message.key}".encode()).hexdigest()[:32]
         mail = EmailMessage(
+            # A line break in a subject would begin another header.
             subject=" ".join(f"[Rackrate] {document['title']}".split())[:200],
             body=f"{document['detail']}\n\n{document['url']}\n",
             to=[message.address],

@@ -40,6 +40,7 @@ def _addresses(target: Endpoint) -> list[str]:
         raise NotDelivered(f"{target.host} cannot be looked up: {error}") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for address in addresses:
+        # Part of an IPv6 address after % names an interface, which is none of the address.
         if not settings.WEBHOOK_ALLOW_PRIVATE and not is_public(address.partition("%")[0]):
             raise NotDelivered(f"{target.host} leads to {address}, which is not a public address")
     return addresses
@@ -63,6 +64,8 @@ def _status(target: Endpoint, body: bytes, headers: dict[str, str]) -> int:
 async def _post(target: Endpoint, address: str, body: bytes, headers: dict[str, str]) -> int:
     """Connect to the address that was checked; certificate and Host are those of the name."""
     bracketed = f"[{address}]" if ":" in address else address
+    # The checked address is connected to, not the name: a second lookup might answer with another
+    # one.
     named = f"[{target.host}]" if ":" in target.host else target.host
     # No proxy, no credentials from the environment; the system's certificate store.
     client = httpx.AsyncClient(

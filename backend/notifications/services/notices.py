@@ -42,6 +42,7 @@ def notice_queue(
         for recipient in recipients
     ]
     if notices:
+        # The key is unique for each subscription: a step that is done again queues nothing again.
         Notice.objects.bulk_create(notices, ignore_conflicts=True)
         enqueue(Task.SEND_NOTICES)
 
@@ -58,6 +59,7 @@ def notice_claim() -> Notice | None:
     )
     if notice is not None:
         notice.attempt += 1
+        # While it is claimed it is due later; when its worker dies it is due again by itself.
         notice.next_due_at = clock.now() + LEASE
         notice.save(update_fields=["attempt", "next_due_at"])
     return notice

@@ -78,6 +78,7 @@ def subscription_update(
 @transaction.atomic
 def subscription_delete(*, subscription: Subscription, actor: str) -> None:
     """Notify the address no more, not even of what waits."""
+    # Before the row goes, since its key is part of the entry.
     _audit(subscription, "subscription_delete", actor)
     subscription.delete()
 
