@@ -65,6 +65,7 @@ def _unpack(packed: Path) -> None:
             (OWN / name).unlink()
     (OWN / "chromium").rename(PROGRAM)
     PROGRAM.chmod(0o755)
+    # Packed and unpacked it would take twice the space.
     shutil.rmtree(OWN / "node_modules")
 
 

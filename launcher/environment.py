@@ -31,6 +31,7 @@ def plain_environment() -> dict[str, str]:
     """The person's environment without what ./rackrate added, with the project's tools on PATH."""
     environment = {key: value for key, value in os.environ.items() if key not in OWN_VARIABLES}
     environment["PATH"] = f"{BIN}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    # The stack runs on the Python that started it.
     environment["UV_PYTHON_DOWNLOADS"] = "never"
     # Nothing is written outside the checkout, and hard links out of the cache cost no space.
     environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache/uv"))
@@ -59,6 +60,7 @@ def application_environment(state: StackState, defaults: Mapping[str, str]) -> d
         **defaults,
     }
     own = {**dotenv(ROOT / ".env"), **plain_environment()}
+    # A secret in a file wins over the one that was generated.
     environment = {name: value for name, value in generated.items() if f"{name}_FILE" not in own}
     environment.update(own)
     environment["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"

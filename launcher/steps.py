@@ -57,6 +57,7 @@ class SetupStep:
         started = time.monotonic()
         say(f"  {self.name} …")
         stamp = STAMPS / self.name.replace(" ", "-")
+        # Before the step: one that is interrupted is not done.
         stamp.unlink(missing_ok=True)
         self.action()
         stamp.write_text(self.mark())
@@ -76,6 +77,7 @@ def run_steps(steps: Iterable[SetupStep]) -> None:
         if not step.is_done():
             step.run()
 
+    # A thread for each, since one that waits for another must not keep it from starting.
     with ThreadPoolExecutor(max_workers=len(todo)) as pool:
         for step in todo:
             before = [futures[name] for name in step.after if name in futures]

@@ -22,6 +22,8 @@ class Valkey:
             "bind 127.0.0.1",
             f"port {port}",
             f'dir "{folder}"',
+            # No snapshots: messages may be lost, since the tick finds due steps again in
+            # PostgreSQL.
             'save ""',
             f"appendonly {'yes' if self.is_durable else 'no'}",
             f"requirepass {self.password}",
@@ -38,6 +40,7 @@ class Valkey:
         """Whether it answers to the password."""
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+                # Spoken by hand: no client library is installed when the launcher starts.
                 connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
                 answer = b""
                 while chunk := connection.recv(100):

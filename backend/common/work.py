@@ -107,7 +107,7 @@ def _unlimited() -> None:
 
 def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
     rate = settings.WORK_RATE_TOKEN if is_known else settings.WORK_RATE_ANONYMOUS
-    # An address alone would count all of an office as one who has signed in.
+    # By person where one is known: behind one address there may be a whole office.
     caller = str(request.user.pk) if is_known else client_address(request)
     allowance = spent("work", rate, caller, steps)
     if allowance is not None and allowance.is_exceeded:

@@ -48,6 +48,7 @@ function dataset(bars, context) {
     backgroundColor: bars.map((bar) => providerFill(bar.provider, context)),
     borderColor: token("--provider-edge"),
     borderWidth: { top: 0, bottom: 0, left: 0, right: 1.5 },
+    // A pale bar would else end in nothing beside the card.
     borderSkipped: false,
     borderRadius: 2,
     barPercentage: 0.72,
@@ -79,6 +80,7 @@ function options(mode, bars) {
     layout: { padding: { right: 62, top: 20 } },
     scales: {
       x: {
+        // The length of a bar is the figure only if it begins at zero.
         beginAtZero: true,
         title: { display: true, text: mode.unit, font: { size: 12, weight: 500 } },
         grid: { drawTicks: false },
@@ -99,6 +101,7 @@ function options(mode, bars) {
     },
     plugins: {
       tooltip: { callbacks: tooltip(bars, mode.unit) },
+      // The label of the line stands above the area of the bars.
       annotation: { clip: false, annotations: lines },
     },
   };

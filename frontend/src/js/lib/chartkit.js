@@ -36,6 +36,7 @@ Chart.register(
 
 /** Applies type and colours of the current theme to charts made from now on. */
 export function applyTheme() {
+  // Pictures are saved and tests look at once; a figure that grows is not yet true.
   Chart.defaults.animation = false;
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   Chart.defaults.font.size = 12;
@@ -70,6 +71,7 @@ export function referenceLine(axis, value, label, position) {
     borderColor: token("--muted"),
     borderWidth: 1,
     borderDash: [4, 4],
+    // Behind the bars, so that no figure is crossed out.
     drawTime: "beforeDatasetsDraw",
     label: {
       display: label !== "",

@@ -27,6 +27,7 @@ async function copy(button) {
 /** Whether the text is in the clipboard; where that is not allowed it is selected. */
 async function written(source) {
   try {
+    // The clipboard exists on https and on this machine only.
     await navigator.clipboard.writeText(source.textContent);
     return true;
   } catch {

@@ -6,6 +6,7 @@ export function followProfile() {
   if (!profile) return;
   const show = () => {
     for (const input of document.querySelectorAll("input[data-quick]")) {
+      // Grey and not typed: what stays empty follows the profile also when its defaults change later.
       input.placeholder = input.dataset[profile.value] ?? "";
     }
   };

@@ -6,6 +6,7 @@ export function onEach(id, callback) {
   let current = null;
   const look = () => {
     const element = document.getElementById(id);
+    // Swaps elsewhere on the page leave it as it is.
     if (element && element !== current) {
       current = element;
       callback(element);

@@ -11,6 +11,7 @@ const LINE = 20;
 
 function atDoubleResolution(chart) {
   const before = chart.options.devicePixelRatio;
+  // Twice the points of the page, so that it is sharp on paper and on slides.
   chart.options.devicePixelRatio = SCALE;
   chart.resize();
   const copy = document.createElement("canvas");
@@ -89,5 +90,6 @@ export async function savePicture(chart, { name, title, subtitle, footer }) {
   link.href = URL.createObjectURL(await withTexts(blob, texts));
   link.download = `${name}.png`;
   link.click();
+  // The download begins after the click; some browsers read the address later.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

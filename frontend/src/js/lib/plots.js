@@ -60,7 +60,9 @@ function line(plot, mark) {
     stepped: mark.isStepped,
     stack: mark.kind === "area" ? "areas" : mark.label,
     fill: mark.kind === "area" ? (plot.isStacked ? "stack" : "origin") : false,
+    // Moments without a value lie between known ones; a category without a value is one of its own.
     spanGaps: plot.x.kind !== "category" && !mark.isStepped,
+    // Dots at the edge are drawn whole.
     clip: 10,
     order: isDots ? 0 : 1,
   };
@@ -73,6 +75,7 @@ function spans(mark) {
     label: mark.label,
     data: mark.lows.map((low, place) => [low, mark.highs[place]]),
     backgroundColor: tone(mark),
+    // Low and high end of one input lie on one row, where they meet.
     grouped: false,
     barPercentage: 0.6,
     order: 2,
@@ -239,6 +242,7 @@ export function drawPlots() {
     const redraw = () => {
       applyTheme();
       chart?.destroy();
+      // A part that the server has replaced is not drawn again.
       chart = box.isConnected ? drawPlot(box.querySelector("canvas"), plot, hidden) : null;
     };
     box.dataset.isDrawn = "";

@@ -10,6 +10,7 @@ const picked = () => new Set((new URL(location).searchParams.get("o") ?? "").spl
 /** An address of this page with the picks of this moment. */
 function withPicks(address) {
   const url = new URL(address, location);
+  // Picks belong to this list; other pages have their own parameters.
   if (url.pathname !== path) return address;
   const picks = [...picked()].join(",");
   picks ? url.searchParams.set("o", picks) : url.searchParams.delete("o");
@@ -21,6 +22,7 @@ function pick(box) {
   box.checked ? picks.add(box.value) : picks.delete(box.value);
   const url = new URL(location);
   picks.size ? url.searchParams.set("o", [...picks].join(",")) : url.searchParams.delete("o");
+  // Replaced, not added: Back leads to the page before and not through every tick.
   history.replaceState(history.state, "", url.pathname + url.search.replaceAll("%2C", ","));
   for (const link of document.querySelectorAll("main a[href]")) {
     if (link.pathname === path && link.search) link.setAttribute("href", withPicks(link.href));

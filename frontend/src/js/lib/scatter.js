@@ -53,6 +53,7 @@ function ticks({ min, max }) {
 
 // All figures of an axis in one manner: K and M where it reaches far.
 function shortFigure(value) {
+  // Of the whole axis and not of one tick, so that all are written alike.
   const notation = this.max >= 1e5 ? "compact" : "standard";
   return Number(value.toPrecision(12)).toLocaleString("en", { maximumSignificantDigits: 4, notation });
 }
@@ -92,6 +93,7 @@ function pointSet(points, provider, radius) {
     borderWidth: points.map((p) => (isLine ? 2 : p.isFrontier ? 1.5 : 0.75)),
     radius: points.map((p) => (p.isFrontier ? radius : 5)),
     hoverRadius: 8,
+    // Small points can be met by a finger.
     hitRadius: 5,
     errorBarColor: points.map(bar),
     errorBarWhiskerColor: points.map(bar),
@@ -248,6 +250,7 @@ export function drawScatter(canvas, data, hidden, onPick) {
     data: { datasets: datasets(data, hidden) },
     options: {
       maintainAspectRatio: false,
+      // Points come in the form that Chart.js draws, and there may be fifteen hundred.
       parsing: false,
       normalized: true,
       layout: { padding: { top: 20 } },

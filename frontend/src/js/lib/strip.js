@@ -21,6 +21,7 @@ function range(strip) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   const margin = (high - low || high * 0.02 || 1) * 0.12;
+  // Dots, not bars: what matters is how they scatter, so the axis does not begin at zero.
   return { suggestedMin: Math.max(0, low - margin), suggestedMax: high + margin };
 }
 

@@ -64,6 +64,7 @@ async function show(figureElement) {
   const data = json("chart-json");
   const hidden = new Set();
   if (!data.modes[modeName]?.bars.length) modeName = data.default;
+  // The code of the charts is the largest part of the page, and many come for the table.
   charts ??= await import("../lib/barchart.js");
   if (!figureElement.isConnected) return; // another swap came first
   connect(figureElement, data, hidden);

@@ -16,6 +16,7 @@ function setUpEditor(form) {
   for (const input of form.querySelectorAll("input[list=offer-names]")) {
     input.addEventListener("input", () => {
       const values = { offer: input.value };
+      // A single letter would name half of the offers.
       if (input.value.length > 1) htmx.ajax("GET", form.dataset.offers, { target: "#offer-names", values });
     });
   }
