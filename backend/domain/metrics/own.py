@@ -47,8 +47,9 @@ OWN = (
         label="CPU sustained under load",
         unit="ratio",
         better="higher",
-        definition="Score of the last minutes of a long run over the score of its first minute.",
-        method="All threads run for the long profile, counted minute by minute.",
+        definition="Median score of the last windows of a long run over that of its first window.",
+        method="All threads run without a stop, counted in windows of 5 to 30 s; the last ones are "
+        "a quarter of all, ten at most.",
         limits="A burst allowance larger than the run is not exhausted and stays unseen.",
         canonical_variant="all",
         fallback_variants=(),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from backend.domain.errors import ProbeError
+from backend.domain.metrics import METRICS
 from backend.domain.parsing import sustained
 
 
@@ -33,6 +34,15 @@ def test_sustained_compares_the_last_windows_with_the_first_when_recorded(record
     assert parameters["window_s"] == 0.5
     assert parameters["windows"] == json.loads(recorded("sustained-x86_64"))["windows"]
     assert parameters["threads"] == 2
+
+
+def test_sustained_is_computed_as_its_definition_says():
+    """W23: windows, not minutes, on the metric's page as in the arithmetic."""
+    metric = METRICS["cmips_sustained_ratio"]
+    assert "window" in metric.definition
+    assert "a quarter of all, ten at most" in metric.method
+    assert (sustained.LAST_PART, sustained.MAX_LAST) == (4, 10)
+    assert "minute" not in metric.definition + metric.method
 
 
 def test_sustained_shows_the_drop_when_a_burst_ends(recorded):
