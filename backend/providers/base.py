@@ -80,6 +80,23 @@ class AuthMethod:
         return {one.name: one for one in every}
 
 
+@dataclass(frozen=True)
+class Volume:
+    """The disk that we rent with a machine: its figures are those of this choice, not the type's."""
+
+    type: str
+    """As the provider calls it."""
+    size_gib: int
+    iops: int | None = None
+    """Provisioned operations a second; None = the provider derives them from type and size."""
+    mib_per_s: int | None = None
+
+    def __str__(self) -> str:
+        figures = ((self.iops, "IOPS"), (self.mib_per_s, "MiB/s"))
+        limits = "".join(f" {value} {unit}" for value, unit in figures if value)
+        return f"{self.type} {self.size_gib} GiB{limits}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProviderRecord:
     """What is known of one provider; the defaults are those of a provider nobody declared."""
@@ -104,6 +121,8 @@ class ProviderRecord:
     required_settings: tuple[str, ...] = ()
     rents_machines: bool = False
     """Whether `driver.py` rents machines there; else an account only reads prices."""
+    volume: Callable[[str], Volume] | None = None
+    """Machine type → its own disk as `driver.py` rents it; None where the type decides."""
     region: re.Pattern[str] = re.compile(r"[a-z][a-z0-9-]{0,40}")
     example_region: str = ""
     family: re.Pattern[str] | None = None

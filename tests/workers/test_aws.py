@@ -45,6 +45,7 @@ async def test_launch_marks_everything_when_it_is_made(aws, driver, owner):
     await launched(driver)
     instance = instance_of(owner)
     (volume,) = owner.describe_volumes()["Volumes"]
+    assert volume["VolumeType"] == "gp3"
     (key_pair,) = owner.describe_key_pairs()["KeyPairs"]
     groups = owner.describe_security_groups()["SecurityGroups"]
     (group,) = [group for group in groups if group["GroupName"] != "default"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.benchmarks.models import Campaign, RunState
+from backend.accounts.models import CloudAccount
+from backend.benchmarks.models import Campaign, Resource, RunState
 from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
 from backend.benchmarks.services.results import repeats_store
@@ -16,6 +17,7 @@ from backend.domain.errors import Reason
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import RawResult, Repeat, repeat_of
+from backend.web.shared.lines import variant_of
 from tests import factories
 from workers.engine.run_failure import run_failure
 from workers.remote.pipeline import Snapshot
@@ -60,6 +62,30 @@ def test_run_with_probes_that_are_not_available_is_no_failure():
     assert run_failure(snapshot, [repeat(2, "cmips-all-0", b"{", exit_code=2)]) is not None
     failed = replace(unavailable(2, 0), probe="packages", reason=Reason.TIMEOUT, error="late")
     assert run_failure(snapshot, [failed]) is None  # what is missing then says so by itself
+
+
+@pytest.mark.parametrize(
+    ("provider", "machine_type", "shown"),
+    [
+        ("aws", "m5.large", "gp3 20 GiB 3000 IOPS 125 MiB/s"),
+        ("gcp", "n2-standard-2", "pd-balanced 20 GiB"),
+        ("gcp", "c4-standard-2", "hyperdisk-balanced 20 GiB"),
+        ("hetzner", "cx22", ""),
+    ],
+)
+def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, shown):
+    """3.5: a disk's speed is that of the volume we chose, and another volume another method."""
+    run = factories.run(factories.host(is_rented=True))
+    account = CloudAccount(provider=provider)
+    run.resource = Resource(run=run, account=account, machine_type=machine_type)
+    text = (FIXTURES / "dd-gnu-9.1-write-direct.txt").read_bytes()
+    cpu = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    repeats_store([(run, [repeat(1, "dd-write-0", text), repeat(2, "cmips-all-0", cpu)])])
+    disk = run.samples.get(metric="disk_write_bytes_per_s")
+    other = run.samples.get(metric="cmips_score")
+    assert variant_of(disk) == ("dd_direct, " + shown if shown else "dd_direct")
+    assert disk.method_version.endswith(f" on {shown}") is bool(shown)
+    assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
 
 
 def test_run_says_what_was_installed():

@@ -27,6 +27,7 @@ from backend.benchmarks.services.archive_reading import (
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
+from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
@@ -178,17 +179,12 @@ def _sample(
     """Its flags are what the evidence gives today: the archive may be of an older version."""
     stated = words(node, "flags")
     flags = stored_flags(evidence.probe, item.samples, evidence.conditions, stated)
-    return Sample(
+    return sample_row(
+        evidence,
+        sample,
         offer=run.offer,
         host=run.host,
         run=run,
-        evidence=evidence,
-        metric=sample.metric,
-        variant=sample.variant,
-        repeat=evidence.repeat,
-        value=sample.value,
-        unit=sample.unit,
-        parameters=dict(sample.parameters),
         flags=[
             *flags[sample.metric, sample.variant],
             *(flag for flag in stated if flag == OUTLIER),

@@ -13,6 +13,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
+from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
@@ -156,15 +157,11 @@ def _samples(offer: Offer, evidence: Evidence, parsed: Sequence[ParsedSample]) -
     for one in parsed:
         series = one.metric, one.variant
         samples.append(
-            Sample(
+            sample_row(
+                evidence,
+                one,
                 offer=offer,
-                evidence=evidence,
-                metric=one.metric,
-                variant=one.variant,
                 repeat=seen[series],
-                value=one.value,
-                unit=one.unit,
-                parameters=dict(one.parameters),
                 flags=list(one.flags),
                 source=Source.IMPORTED,
                 method_version=evidence.tool_version[:80],

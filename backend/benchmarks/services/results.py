@@ -4,8 +4,9 @@ import gzip
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
-from backend.benchmarks.models import Evidence, Host, Run, Sample, Source
+from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
 from backend.benchmarks.selectors.evidence import NOT_AVAILABLE
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
@@ -16,6 +17,8 @@ from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, Repeat
+from backend.providers.base import Volume
+from backend.providers.registry import provider
 
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
@@ -109,23 +112,49 @@ def _tool_version(repeat: Repeat) -> str:
     return " ".join(words)[:80]  # as long as method_version of a sample
 
 
-def _sample(run: Run, evidence: Evidence, repeat: Repeat, sample: ParsedSample) -> Sample:
+def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample:
+    """The sample as it is stored, not saved; `given` are the fields that its text does not say."""
     return Sample(
+        **{
+            "evidence": evidence,
+            "metric": parsed.metric,
+            "variant": parsed.variant,
+            "repeat": evidence.repeat,
+            "value": parsed.value,
+            "unit": parsed.unit,
+            "parameters": dict(parsed.parameters),
+            **given,
+        }
+    )
+
+
+def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
+    version, parameters = evidence.tool_version, dict(parsed.parameters)
+    volume = _volume(run)
+    if volume and PROBES[repeat.probe].io == "disk":
+        # Its speed is that of the disk we chose: another one is another method.
+        version, parameters["volume"] = f"{version} on {volume}"[:80], asdict(volume)
+    return sample_row(
+        evidence,
+        parsed,
         offer_id=run.offer_id,
         host_id=run.host_id,
         run=run,
-        evidence=evidence,
-        metric=sample.metric,
-        variant=sample.variant,
-        repeat=repeat.repeat,
-        value=sample.value,
-        unit=sample.unit,
-        parameters=dict(sample.parameters),
-        flags=repeat.flags(sample),
+        parameters=parameters,
+        flags=repeat.flags(parsed),
         source=Source.MEASURED,
-        method_version=evidence.tool_version,
+        method_version=version,
         measured_at=clock.now(),
     )
+
+
+def _volume(run: Run) -> Volume | None:
+    """The disk that was rented with the run's machine; None where the type decides, or it is ours."""
+    if not run.host.is_rented:
+        return None
+    resource: Resource = run.resource
+    volume = provider(resource.account.provider).volume
+    return volume(resource.machine_type) if volume else None
 
 
 def boot_store(*, run: Run, seconds: float) -> None:

@@ -14,7 +14,11 @@ from backend.providers.base import (
     SecretField,
     Setting,
     Shape,
+    Volume,
 )
+
+# 3,000 IOPS and 125 MiB/s come with every gp3 volume, whatever its size.
+VOLUME = Volume("gp3", 20, iops=3000, mib_per_s=125)
 
 KEY_PAIR = (
     SecretField("access_key_id", "Access key id"),
@@ -58,6 +62,7 @@ RECORD = ProviderRecord(
         )
     },
     rents_machines=True,
+    volume=lambda _: VOLUME,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}-[0-9]{1,2}"),
     example_region="eu-west-1",
     family=re.compile(r"[^.]+"),

@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from backend.providers.aws import VOLUME
 from backend.providers.machines import LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
 LATE_S = 60
 """cloud-init comes to the user data only near the end of the boot."""
-DISK_GB = 20
-"""The machine's own disk, unless the image's is larger."""
 BURSTABLE = re.compile(r"t[2-9]")
 
 
@@ -49,8 +48,11 @@ def let_in(port: int) -> Any:
 
 def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:
     """A disk of the image as the machine gets it: it ends with the machine."""
-    size = max(disk["Ebs"]["VolumeSize"], DISK_GB if is_root else 0)
-    ebs = {"VolumeSize": size, "DeleteOnTermination": True}
+    ebs = {"VolumeSize": disk["Ebs"]["VolumeSize"], "DeleteOnTermination": True}
+    if is_root:
+        # Named, as an image may come with another type: figures of the disk are told apart by it.
+        size = max(ebs["VolumeSize"], VOLUME.size_gib)
+        ebs |= {"VolumeSize": size, "VolumeType": VOLUME.type}
     return {"DeviceName": disk["DeviceName"], "Ebs": ebs}
 
 

@@ -15,6 +15,7 @@ from backend.providers.base import (
     SecretField,
     Setting,
     Shape,
+    Volume,
 )
 
 TOKEN_URI = "https://oauth2.googleapis.com/token"  # noqa: S105  (an address)
@@ -42,6 +43,16 @@ API_KEY = SecretField("api_key", "API key for price lists")
 KEY_FILE = SecretField(
     "service_account_json", "Key file of the service account (JSON)", check_key_file
 )
+HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
+"""Families of machine types that take no persistent disk."""
+
+
+def volume(machine_type: str) -> Volume:
+    """The boot disk of a type."""
+    is_hyperdisk = machine_type.partition("-")[0] in HYPERDISK_ONLY
+    return Volume("hyperdisk-balanced" if is_hyperdisk else "pd-balanced", 20)
+
+
 RECORD = ProviderRecord(
     slug="gcp",
     name="Google Cloud",
@@ -71,6 +82,7 @@ RECORD = ProviderRecord(
     },
     required_settings=("project",),
     rents_machines=True,
+    volume=volume,
     region=re.compile(r"[a-z]{2,15}-[a-z]{3,15}[0-9]{1,2}"),
     example_region="europe-west1",
     family=re.compile(r"[^-]+"),

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from backend.domain.errors import DriverError, Reason
+from backend.providers.gcp import volume
 from backend.providers.machines import (
     LaunchSpec,
     ProviderResource,
@@ -23,9 +24,6 @@ IMAGE = "projects/debian-cloud/global/images/family/"
 FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 """As image families call them: what `{arch}` in the account's image stands for."""
-DISK_GB = 20
-HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
-"""Families of machine types that take no persistent disk."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "expires"
 EXPIRES_FORMAT = "%Y%m%dt%H%M%Sz"
 NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -115,8 +113,7 @@ def _metadata(username: str, public_key: str) -> list[dict[str, str]]:
 def _boot_disk(
     spec: LaunchSpec, zone: str, image: str | None, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    is_hyperdisk = spec.machine_type.partition("-")[0] in HYPERDISK_ONLY
-    disk_type = "hyperdisk-balanced" if is_hyperdisk else "pd-balanced"
+    rented = volume(spec.machine_type)
     return {
         "boot": True,
         "auto_delete": True,
@@ -124,8 +121,8 @@ def _boot_disk(
             "source_image": (image or IMAGE + FAMILIES[spec.arch]).replace(
                 "{arch}", ARCHES[spec.arch]
             ),
-            "disk_size_gb": DISK_GB,
-            "disk_type": f"zones/{zone}/diskTypes/{disk_type}",
+            "disk_size_gb": rented.size_gib,
+            "disk_type": f"zones/{zone}/diskTypes/{rented.type}",
             "labels": labels,
         },
     }

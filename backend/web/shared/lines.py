@@ -11,6 +11,7 @@ from django.urls import reverse
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import METRICS
 from backend.domain.stats import counted_repeats
+from backend.providers.base import Volume
 from backend.web.shared import figures
 
 # Words and order of what the inventory and `observe` report; other names follow as they are.
@@ -131,6 +132,12 @@ class ResultLine:
         return self.variant.startswith("matrix_")
 
 
+def variant_of(sample: Sample) -> str:
+    """The variant, with the disk that was rented for it."""
+    rented = sample.parameters.get("volume")
+    return f"{sample.variant}, {Volume(**rented)}" if rented else sample.variant
+
+
 def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
     """Sample lines of one run gathered by metric and variant, in the order of their first one."""
     groups: dict[tuple[str, str], list[SampleLine]] = {}
@@ -152,7 +159,7 @@ def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> Resul
     return ResultLine(
         metric=first.sample.metric,
         label=first.label,
-        variant=first.sample.variant,
+        variant=variant_of(first.sample),
         median=float(median(values)),
         plain_unit=first.sample.unit,
         shown=figures.figure(scale.shown(float(median(values)))),
