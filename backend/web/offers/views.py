@@ -187,7 +187,6 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
     """What is known of the offer, in words; what is not known says so."""
     unknown = "not stated"
     vcpu = figures.quantity(offer.vcpu_count)
-    vcpu_kind = words.VCPU_KINDS.get(offer.vcpu_kind, "")
     memory = offer.memory_bytes and f"{figures.quantity(offer.memory_bytes / 2**30)} GiB"
     disk = offer.disk_bytes and f"{figures.size(offer.disk_bytes)} {offer.disk_kind}"
     stated = offer.stated_on and f"{offer.stated_on}"
@@ -197,7 +196,7 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
         ("Region", str(offer.region) if offer.region else unknown),
         ("Processor", offer.cpu_model or unknown),
         ("Architecture", offer.arch or unknown),
-        ("vCPU", " ".join(part for part in (vcpu, vcpu_kind) if part) or unknown),
+        ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or unknown),
         ("Hardware threads", figures.quantity(offer.thread_count) or unknown),
         ("Memory", memory or unknown),
         ("Disk included", disk or unknown),

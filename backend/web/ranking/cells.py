@@ -130,7 +130,7 @@ class Cells:
             return unknown("vcpu")
         shown = figures.quantity(row.vcpu)
         if row.vcpu_kind in {"shared", "burstable"}:
-            return format_html("{}<small>{}</small>", shown, words.VCPU_KINDS[row.vcpu_kind])
+            return format_html("{}<small>{}</small>", shown, row.vcpu_kind)
         return shown
 
     def render_score(self, row: RankingRow) -> SafeString:

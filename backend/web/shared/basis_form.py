@@ -36,7 +36,7 @@ class BasisForm(forms.Form):
             widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
             self.fields[name] = forms.CharField(required=False, label=label, widget=widget)
         choices = {
-            "period": [(key, words.PERIODS[key]) for key in ("hour", "month", "year")],
+            "period": [(one, one) for one in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
         }

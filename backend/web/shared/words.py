@@ -11,7 +11,6 @@ from backend.rankings.selectors.parameters import PARAMETER
 from backend.web.shared import figures
 
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
-PERIODS = {"hour": "hour", "month": "month", "year": "year", "once": "once"}
 TERMS = {
     "on_demand": "On demand",
     "spot": "Spot",
@@ -68,7 +67,6 @@ MISSING = {
     "ipv4_price": "price of an address not known",
     "egress_price": "price of traffic not known",
 }
-VCPU_KINDS = {"shared": "shared", "burstable": "burstable", "dedicated": "dedicated"}
 REASONS = {
     "quota": "The provider's quota does not allow another machine.",
     "capacity": "The provider had no machine of this type left.",
@@ -157,7 +155,6 @@ def metric(key: str) -> str:
 OF_VALUES: Mapping[str, Callable[[str], str]] = {
     "provider": provider,
     "kind": kind,
-    "vcpu_kind": lambda code: VCPU_KINDS.get(code, code),
     "price_term": term,
     "metric": metric,
     "interval_basis": lambda code: INTERVALS.get(code) or code,

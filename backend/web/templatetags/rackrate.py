@@ -85,6 +85,13 @@ def provider_name(slug: str) -> SafeString:
     )
 
 
+@register.simple_tag
+def heads(words: str, *, are_numbers: bool = False) -> SafeString:
+    """Heads of a table's columns, their words separated by commas."""
+    markup = '<th scope="col" class="number">{}</th>' if are_numbers else '<th scope="col">{}</th>'
+    return format_html_join("", markup, ((word.strip(),) for word in words.split(",")))
+
+
 @register.filter
 def get(mapping: dict[str, Any], key: str) -> Any:
     """Value under a key, None where there is none."""
