@@ -53,6 +53,51 @@ def test_rule_13_a_whole_month_has_the_discount_and_an_hour_has_not(table, facto
     assert price_over(charge, "year", MONTH, is_sustained=True) == 876 * Decimal(factor)
 
 
+@pytest.mark.parametrize(
+    ("charge", "month"),
+    [
+        # 500 / 12, and 0.05 × 8,760 / 12
+        (Charge(Decimal(500), "once", "1y"), "41.67"),
+        (Charge(Decimal("0.05"), "hour", "1y"), "36.50"),
+        (Charge(Decimal("0.05"), "hour", "3y", Decimal(360)), "46.50"),
+        (Charge(Decimal("89.30"), "month", "1y"), "89.30"),
+        (Charge(Decimal(73), "month"), "73.00"),
+        # 100 × 0.1, of the machine that is paid while it runs
+        (HOURLY, "10.00"),
+        (Charge(Decimal("0.1"), "hour", monthly_cap=Decimal(6)), "6.00"),
+    ],
+)
+def test_only_what_is_paid_by_the_hour_follows_the_hours_run(charge, month):
+    """W8: a commitment cost 5.71 a month for a machine that runs 100 hours of it."""
+    assert round(price_over(charge, "month", MONTH, hours_run=Decimal(100)), 2) == Decimal(month)
+
+
+@pytest.mark.parametrize("hours", ["100", "720", "744"])
+def test_month_of_a_commitment_is_a_twelfth_of_its_year(hours):
+    """W8: nor does it shrink with the length of the reader's month."""
+    charge = Charge(Decimal("0.05"), "hour", "1y", Decimal(120))
+    assert price_over(charge, "month", Decimal(hours)) == Decimal("46.5")
+    assert price_over(charge, "year", Decimal(hours)) == 558
+
+
+def test_sustained_use_of_a_part_of_a_month_has_its_part_of_the_discount():
+    charge = Charge(Decimal("0.1"), "hour", sustained_use="n1")
+    # a quarter in full and a quarter at 0.8: 730 × 0.1 × 0.45
+    half = price_over(charge, "month", MONTH, hours_run=Decimal(365), is_sustained=True)
+    assert half == Decimal("32.85")
+
+
+def test_setup_fee_is_spread_over_the_months_that_are_stated():
+    """S3: 100 a month with 1,000 to set up tied with 100 a month."""
+    charge = Charge(Decimal(100), "month", setup_amount=Decimal(1000))
+    # 100 + 1,000 / 12 and 1,000 / 40
+    assert round(price_over(charge, "month", MONTH, setup_months=12), 2) == Decimal("183.33")
+    assert price_over(charge, "month", MONTH, setup_months=40) == 125
+    assert price_over(charge, "year", MONTH, setup_months=40) == 1500
+    assert round(price_over(charge, "hour", MONTH, setup_months=40), 6) == Decimal("0.171233")
+    assert price_over(charge, "month", MONTH, setup_months=0) == 100
+
+
 def test_charge_in_another_currency_has_all_its_amounts_there():
     charge = Charge(Decimal(1), "hour", "1y", Decimal(2), Decimal(3)).times(Decimal("1.5"))
     assert charge == Charge(Decimal("1.5"), "hour", "1y", Decimal("3.0"), Decimal("4.5"))

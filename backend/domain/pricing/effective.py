@@ -8,16 +8,14 @@ from types import MappingProxyType
 
 from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
 from backend.domain.pricing.periods import price_per_period
-from backend.domain.units import EXACT, MONTHS_PER_YEAR
+from backend.domain.units import EXACT, HOURS_PER_MONTH
 
 TERM_HOURS: Mapping[str, Decimal] = MappingProxyType(
     {"1y": Decimal(8760), "3y": Decimal(26280), "5y": Decimal(43800)}
 )
-"""Hours of a commitment: years of 365 days, as the providers reckon."""
-WHOLE_MONTH: Mapping[str, Fraction] = MappingProxyType(
-    {"n1": billed_share(Fraction(1), N1), "n2": billed_share(Fraction(1), N2)}
-)
-"""Share of the list price that a machine running all month costs, by table of discounts."""
+"""Hours of a commitment: years of 365 days, as the providers calculate."""
+TIERS = MappingProxyType({"n1": N1, "n2": N2})
+"""Tables of discounts for sustained use."""
 HOUR, ONCE = "hour", "once"
 
 
@@ -46,39 +44,65 @@ class Charge:
 
 
 def price_over(
-    charge: Charge, period: str, hours_per_month: Decimal, *, is_sustained: bool = False
+    charge: Charge,
+    period: str,
+    hours_per_month: Decimal,
+    *,
+    hours_run: Decimal | None = None,
+    setup_months: int = 0,
+    is_sustained: bool = False,
 ) -> Decimal | None:
-    """The charge for an hour, month or year of running without a pause; a month has
-    `hours_per_month` hours. Exact where quoted for that period, else to 34 digits.
+    """The charge for an hour, month or year; a month has `hours_per_month` hours, of which the machine
+    runs `hours_run` (None: all). Exact where quoted for that period, else to 34 digits.
 
-    What is paid at the start of a term is spread over its hours; without a term it is left out:
-    over how many months is the reader's choice. Months end at their cap, and have the discount
-    for sustained use when `is_sustained`; an hour never has. None for what is paid once without a
-    term. Raises InvalidValue for an unknown unit or period, or hours outside (0, 744].
+    Only what is charged by the hour follows the hours run. Months end at their cap, and have the
+    discount for sustained use when `is_sustained`; an hour never has. A setup fee is spread over
+    `setup_months` (0: left out). None for what is paid once without a term. Raises InvalidValue for
+    an unknown unit or period, or hours outside (0, 744].
     """
-    term_hours = TERM_HOURS.get(charge.term)
+    if term_hours := TERM_HOURS.get(charge.term):
+        return _committed(charge, period, term_hours)
     if charge.unit == ONCE:
-        hours = price_per_period(Decimal(1), HOUR, period, hours_per_month)
-        return None if term_hours is None else _spread(charge.amount, hours, term_hours)
-    price = price_per_period(charge.amount, charge.unit, period, hours_per_month)
-    if charge.setup_amount is not None and term_hours is not None:
-        hours = price_per_period(Decimal(1), HOUR, period, hours_per_month)
-        price = EXACT.add(price, _spread(charge.setup_amount, hours, term_hours))
-    if period == HOUR or charge.unit != HOUR:
+        return None
+    if charge.unit == HOUR and period != HOUR:
+        run = hours_per_month if hours_run is None else hours_run
+        price = _of_hours(charge, hours_per_month, run, is_sustained=is_sustained)
+        price = price_per_period(price, "month", period, hours_per_month)
+    else:
+        price = price_per_period(charge.amount, charge.unit, period, hours_per_month)
+    if not (charge.setup_amount and setup_months):
         return price
-    return _of_months(charge, price, period, is_sustained=is_sustained)
+    setup = EXACT.divide(charge.setup_amount, Decimal(setup_months))
+    return EXACT.add(price, price_per_period(setup, "month", period, hours_per_month))
 
 
-def _spread(amount: Decimal, hours: Decimal, term_hours: Decimal) -> Decimal:
-    return EXACT.divide(EXACT.multiply(amount, hours), term_hours)
+def _committed(charge: Charge, period: str, term_hours: Decimal) -> Decimal:
+    """What a commitment costs, with what is paid at its start spread over its term.
 
-
-def _of_months(charge: Charge, price: Decimal, period: str, *, is_sustained: bool) -> Decimal:
-    share = WHOLE_MONTH.get(charge.sustained_use)
-    if is_sustained and share is not None:
-        part = EXACT.divide(Decimal(share.numerator), Decimal(share.denominator))
-        price = EXACT.multiply(price, part)
-    if charge.monthly_cap is None:
+    It is owed for every hour of the term, used or not: its month is a twelfth of its year, whatever
+    the reader takes for a month.
+    """
+    month = Decimal(HOURS_PER_MONTH)
+    first = charge.amount if charge.unit == ONCE else charge.setup_amount
+    price = Decimal(0)
+    if charge.unit != ONCE:
+        price = price_per_period(charge.amount, charge.unit, period, month)
+    if first is None:
         return price
-    months = Decimal(MONTHS_PER_YEAR if period == "year" else 1)
-    return min(price, EXACT.multiply(charge.monthly_cap, months))
+    hours = price_per_period(Decimal(1), HOUR, period, month)
+    return EXACT.add(price, EXACT.divide(EXACT.multiply(first, hours), term_hours))
+
+
+def _of_hours(
+    charge: Charge, hours_per_month: Decimal, hours_run: Decimal, *, is_sustained: bool
+) -> Decimal:
+    """A month of what is charged by the hour."""
+    price = price_per_period(charge.amount, HOUR, "month", hours_run)
+    tiers = TIERS.get(charge.sustained_use)
+    if is_sustained and tiers is not None:
+        share = billed_share(
+            min(Fraction(1), Fraction(hours_run) / Fraction(hours_per_month)), tiers
+        )
+        billed = EXACT.divide(Decimal(share.numerator), Decimal(share.denominator))
+        price = EXACT.multiply(EXACT.multiply(charge.amount, hours_per_month), billed)
+    return price if charge.monthly_cap is None else min(price, charge.monthly_cap)
