@@ -63,6 +63,8 @@ class Row:
     text: str
     score: Score | None
     per_hour: Fraction | None = None
+    has_known_tax: bool | None = None
+    """Of its price; None without one."""
     missing: list[str] = field(default_factory=list)
 
 
@@ -84,8 +86,10 @@ class Reference:
         metric = METRICS[asked.metric]
         rows = [self._row(offer, asked) for offer in self.offers]
         early = [f for f in asked.filters if f[0] not in PLACE]
+        is_beside_net = any(row.score and row.has_known_tax for row in rows)
         for row in rows:
-            _worth(row, metric)
+            is_comparable = row.has_known_tax is not False or not is_beside_net
+            _worth(row, metric, is_comparable=is_comparable)
         rows = [
             row
             for row in rows
@@ -139,7 +143,9 @@ class Reference:
             return []
         price, read_on, is_missing = found
         is_once = price["unit"] == "once" and price["term"] not in TERM_HOURS
-        basis = _basis(price, asked) + ("" if asked.tax_rate is None else "+tax")
+        row.has_known_tax = not _is_gross(price)
+        has_tax = asked.tax_rate is not None or not row.has_known_tax
+        basis = _basis(price, asked) + ("+tax" if has_tax else "")
         term = "_".join(filter(None, (price["purchase_model"], price["term"])))
         cells.update(price_term=term, price_basis=basis, price_observed_on=read_on)
         cells["price_zone"] = price["zone"] or None
@@ -147,6 +153,9 @@ class Reference:
             cells["period"] = "once"
         else:
             cells["price_usd_hour"] = self._amount(price, asked, "USD", "hour")
+        day = asked.as_of or self.today
+        flags = ["stale_price"] if is_missing or (day - read_on).days > 30 else []
+        flags += [] if row.has_known_tax else ["tax_unknown"]
         rate = self._rate(price["currency"], asked.currency, asked.as_of)
         if rate is None:
             row.missing += ["price", "fx_rate"]
@@ -154,11 +163,8 @@ class Reference:
             cells["fx_rate"] = rate
         cells["price"] = self._amount(price, asked, asked.currency, asked.period)
         row.per_hour = None if is_once else self._amount(price, asked, asked.currency, "hour")
-        return (
-            ["stale_price"]
-            if is_missing or ((asked.as_of or self.today) - read_on).days > 30
-            else []
-        )
+        rated = self._rated_on(price["currency"], asked.currency, asked.as_of)
+        return flags + (["stale_fx"] if rated and (day - rated).days > 30 else [])
 
     def _chosen(self, offer: Any, asked: Asked) -> tuple[Cells, dt.date, bool] | None:
         """The preferred price in force, the day on which it was read, whether it is gone."""
@@ -234,8 +240,17 @@ class Reference:
         if rate is None:
             return None
         amount = _over(price, period, asked.hours, is_discounted=_is_discounted(asked))
-        is_gross = price["tax_basis"] == "gross" and price["tax_rate"] is None
-        return amount * rate * (1 if is_gross else 1 + (asked.tax_rate or 0))
+        return amount * rate * (1 if _is_gross(price) else 1 + (asked.tax_rate or 0))
+
+    def _rated_on(self, source: str, target: str, as_of: dt.date | None) -> dt.date | None:
+        """The older of the days of both rates; None where nothing is converted."""
+        if source == target or self._rate(source, target, as_of) is None:
+            return None
+        known = [rate for rate in self.rates if as_of is None or rate["date"] <= as_of]
+        return min(
+            max(rate["date"] for rate in known if rate["currency"] == code)
+            for code in {source, target} - {"EUR"}
+        )
 
     def _rate(self, source: str, target: str, as_of: dt.date | None) -> Fraction | None:
         if source == target:
@@ -259,6 +274,11 @@ def _is_discounted(asked: Asked) -> bool:
     return asked.basis == "sustained_use" and asked.period != "hour"
 
 
+def _is_gross(price: Cells) -> bool:
+    """Whether it includes tax that cannot be taken off."""
+    return price["tax_basis"] == "gross" and price["tax_rate"] is None
+
+
 def _basis(price: Cells, asked: Asked) -> str:
     is_discounted = _is_discounted(asked) and price["sustained_use"]
     return "sustained_use" if is_discounted else str(price["basis"])
@@ -266,13 +286,15 @@ def _basis(price: Cells, asked: Asked) -> str:
 
 def _over(price: Cells, period: str, hours: int, *, is_discounted: bool) -> Fraction:
     """Net, in the currency quoted, for a period; a purchase is one amount."""
-    hours_of = {"hour": 1, "month": hours, "year": 12 * hours}
+    term = TERM_HOURS.get(price["term"])
+    # A commitment is owed for its whole year, whatever the reader's month.
+    month = hours if term is None else 730
+    hours_of = {"hour": 1, "month": month, "year": 12 * month}
     taxed = price["tax_rate"] if price["tax_basis"] == "gross" else None
 
     def net(name: str) -> Fraction:
         return Fraction(price[name]) / (1 + Fraction(taxed or 0))
 
-    term = TERM_HOURS.get(price["term"])
     if price["unit"] == "once":
         return net("amount") if term is None else net("amount") * hours_of[period] / term
     amount = net("amount") * hours_of[period] / hours_of[price["unit"]]
@@ -307,11 +329,11 @@ def _exact(value: float) -> Fraction:
     return Fraction(Decimal(repr(value)))
 
 
-def _worth(row: Row, metric: Metric) -> None:
+def _worth(row: Row, metric: Metric, *, is_comparable: bool) -> None:
     cells, score = row.cells, row.score
     cells.update(dict.fromkeys((*WORTH, *(PLACE - {"missing"}))))
     price = cells["price"]
-    if score is None or price is None or score.is_unfit:
+    if score is None or price is None or score.is_unfit or not is_comparable:
         return
 
     def worth(value: float) -> Fraction:

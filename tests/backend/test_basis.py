@@ -10,6 +10,7 @@ from django.test import Client
 
 from backend.catalog.models import ExtraPrice, Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
+from backend.common import clock
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.backend.test_rankings_api import results
@@ -186,6 +187,60 @@ def test_discount_of_a_whole_month_goes_with_extras(client: Client) -> None:
     )
 
 
+# --- hours, set-up fees and rates ---------------------------------------------------------------
+
+
+def test_commitment_is_owed_in_full_however_long_the_machine_runs(client: Client) -> None:
+    """W8: 0.05 an hour for a year cost 5.00 a month at 100 hours, not 36.50."""
+    offer = machine("a")
+    factories.price(offer, "0.05", purchase_model="reserved", term="1y")
+    query = "period=month&hours_run=100"
+    assert amount(client, f"{query}&term=reserved_1y") == Decimal("36.5")
+    on_demand = row(client, query)
+    assert Decimal(on_demand["price"]) == 10
+    assert (on_demand["hours_run"], on_demand["hours_per_month"]) == (100, 730)
+    # CUP is that of an hour, however many there are.
+    assert Decimal(on_demand["cup"]) == Decimal("0.001")
+
+
+def test_hours_run_fit_into_the_month(client: Client) -> None:
+    answer = client.get(f"{API}/rankings?hours_run=731")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "hours_run")
+
+
+def test_setup_fee_counts_over_the_stated_months(client: Client) -> None:
+    """S3: 100 a month with 1,000 to set up ranked as 100 a month without."""
+    monthly: dict[str, Any] = {"purchase_model": "monthly", "unit": "month"}
+    for slug, fee in (("with", Decimal(1000)), ("without", None)):
+        offer = factories.offer(slug)
+        factories.price(offer, "100", setup_amount=fee, **monthly)
+        factories.sample(offer, 100)
+    first, second = results(client, "term=monthly&period=month")
+    assert [first["offer_id"], second["offer_id"]] == ["without", "with"]
+    # 100 + 1,000 / 12
+    assert round(Decimal(second["price"]), 2) == Decimal("183.33")
+    assert (second["price_basis"], first["price_basis"]) == ("machine+setup", "machine")
+    assert second["setup_months"] == 12
+    left_out = results(client, "term=monthly&period=month&setup_months=0")
+    assert {row["price"] for row in left_out} == {"100"}
+    longer = results(client, "term=monthly&period=month&setup_months=100")
+    assert {Decimal(row["price"]) for row in longer} == {Decimal(100), Decimal(110)}
+
+
+def test_exchange_rate_grows_stale_as_prices_do(client: Client) -> None:
+    """S7: rates of October converted prices for ever, without a mark."""
+    machine("a", currency="EUR")
+    PriceObservation.objects.update(observed_at=clock.now())
+    today = clock.now().date()
+    factories.rate("USD", "1.1", date=today - dt.timedelta(days=31))
+    data_version_bump()
+    assert row(client, "")["flags"] == "stale_fx"
+    assert row(client, "currency=EUR")["flags"] == ""
+    factories.rate("USD", "1.2", date=today - dt.timedelta(days=30))
+    data_version_bump()
+    assert row(client, "")["flags"] == ""
+
+
 # --- tax --------------------------------------------------------------------------------------
 
 
@@ -210,6 +265,37 @@ def test_gross_price_is_not_taxed_twice(client: Client) -> None:
     # the reader's own rate, on what is net
     assert Decimal(row(client, "offer_id=gross&tax_rate=0.2")["price"]) == Decimal("1.2")
     assert row(client, "offer_id=unknown-rate&tax_rate=0.2")["price"] == "1.5"
+
+
+@pytest.mark.parametrize("tax_basis", ["gross", "unknown"])
+def test_price_of_unknown_tax_takes_no_rank_beside_net_ones(client: Client, tax_basis: str) -> None:
+    """W16: gross 100 and net 100 shared a rank, without a mark."""
+    machine("net")
+    faulty = factories.offer("faulty")
+    factories.price(faulty, "0.1", tax_basis=tax_basis)
+    factories.sample(faulty, 100)
+    first, last = results(client, "")
+    assert (first["offer_id"], first["rank"], first["flags"]) == ("net", 1, "")
+    assert (last["rank"], last["value_per_cost"], last["cup"]) == (None, None, None)
+    assert (last["flags"], Decimal(last["price"])) == ("tax_unknown", Decimal("0.1"))
+    assert {row["rank"] for row in results(client, "tax_unknown=ranked")} == {1}
+    # Nothing is added to what may include the tax already.
+    taxed = {row["offer_id"]: row for row in results(client, "tax_rate=0.21")}
+    assert Decimal(taxed["net"]["price"]) == Decimal("0.121")
+    assert Decimal(taxed["faulty"]["price"]) == Decimal("0.1")
+
+
+def test_prices_of_unknown_tax_rank_among_themselves(client: Client) -> None:
+    """W16: where there is no net price beside them they can be compared."""
+    for slug, cost in (("a", "55"), ("b", "74")):
+        offer = factories.offer(slug)
+        factories.price(offer, cost, purchase_model="purchase", unit="once", tax_basis="gross")
+        factories.sample(offer, 100)
+    rows_of = results(client, "term=purchase")
+    assert [(row["rank"], row["flags"]) for row in rows_of] == [
+        (1, "tax_unknown"),
+        (2, "tax_unknown"),
+    ]
 
 
 # --- invariants -------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ HEADER = (
     "price_observed_on,fx_rate,fx_date,metric,score,score_ci95_low,score_ci95_high,"
     "score_n_instances,score_n_repeats,interval_basis,cup,value_per_cost,"
     "value_per_cost_ci95_low,value_per_cost_ci95_high,rank,rank_low,rank_high,tie_group,pareto,"
-    "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone"
+    "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone,hours_run,setup_months"
 )
 
 

@@ -112,8 +112,10 @@ class PriceChoice:
     """Of a spot price: where it is the lowest."""
     is_missing: bool = False
     """Whether its list does not contain it any more, or its quote has expired."""
+    is_tax_unknown: bool = False
+    """Whether it includes tax at a rate that is not known, or may include some."""
     is_gross: bool = False
-    """Whether it includes tax at a rate that is not known, which cannot be taken off."""
+    """Whether it includes tax, at whatever rate."""
     included_json: str = "{}"
 
     @property
@@ -243,7 +245,8 @@ def _choice(
         is_listed=row["feed"] is not None,
         zone=row["zone"],
         is_missing=is_missing,
-        is_gross=row["tax_basis"] == GROSS and row["tax_rate"] is None,
+        is_tax_unknown=net(Decimal(1), row["tax_basis"], row["tax_rate"]) is None,
+        is_gross=row["tax_basis"] == GROSS,
         included_json=row["included_json"],
     )
 

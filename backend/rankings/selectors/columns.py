@@ -124,7 +124,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "price_basis",
         ColumnType.TEXT,
-        "What the price holds: machine or sustained_use, +disk, +ip, +egress, +tax",
+        "What the price holds: machine or sustained_use, +setup, +disk, +ip, +egress, +tax",
         label="Price includes",
         empty="no price",
     ),
@@ -355,6 +355,21 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Price zone",
         empty="no zone",
         is_unbroken=True,
+    ),
+    RankingColumn(
+        "hours_run",
+        ColumnType.NUMBER,
+        "Hours a month that the machine runs",
+        "h",
+        label="Hours run a month",
+        has_bounds=False,
+    ),
+    RankingColumn(
+        "setup_months",
+        ColumnType.INTEGER,
+        "Months over which a setup fee is spread; 0: left out",
+        label="Setup fee over (months)",
+        has_bounds=False,
     ),
 )
 COLUMN = {column.name: column for column in COLUMNS}

@@ -12,8 +12,9 @@ from backend.common.rest.parameters import PAGING, Reader, day, number, one_of, 
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.extras import DISK, EGRESS, IP
 from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
+from backend.domain.pricing.quoted import MOST_SETUP_MONTHS
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.query import DEFAULTS
+from backend.rankings.selectors.query import DEFAULTS, RANKED, UNRANKED
 
 BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
 """What a price may hold, in the order in which its cell names them; the machine is always in."""
@@ -160,6 +161,21 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         f"{HOURS_IN_LONGEST_MONTH}",
     ),
     RankingParameter(
+        "hours_run",
+        _hours,
+        Role.QUESTION,
+        "Hours a month that the machine runs (default: all of hours_per_month); what is paid by the "
+        "month or for a term is paid in full all the same",
+        label="Hours run a month",
+    ),
+    RankingParameter(
+        "setup_months",
+        whole(0, MOST_SETUP_MONTHS),
+        Role.QUESTION,
+        f"Months over which a setup fee is spread (default {DEFAULTS['setup_months']}); 0 leaves it out",
+        label="Setup fee over (months)",
+    ),
+    RankingParameter(
         "term",
         one_of(tuple(TERMS)),
         Role.SELECTOR,
@@ -209,6 +225,13 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "Ratio, such as 0.19: prices with that tax (default: net)",
         label="Tax",
+    ),
+    RankingParameter(
+        "tax_unknown",
+        one_of((UNRANKED, RANKED)),
+        Role.QUESTION,
+        f"What becomes of prices whose tax is not known beside net ones: {UNRANKED} (default) or {RANKED}",
+        label="Prices of unknown tax",
     ),
     RankingParameter(
         "as_of",

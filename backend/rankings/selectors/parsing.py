@@ -56,6 +56,9 @@ def parsed_query(
     if errors:
         raise InvalidParameters(errors)
     query = RankingQuery(filters=tuple(sorted(filters, key=repr)), **fields)
+    if query.hours_run is not None and query.hours_run > query.hours_per_month:
+        detail = f"{query.hours_run} is more than the {query.hours_per_month} hours of a month"
+        raise InvalidParameters([("hours_run", detail)])
     return _without_idle(query), warnings
 
 

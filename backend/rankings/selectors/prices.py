@@ -26,11 +26,13 @@ from backend.rankings.selectors.query import RankingQuery
 STALE_AFTER = dt.timedelta(days=30)
 ONCE = "once"
 NOTHING = ExtraAmounts()
+TAX_UNKNOWN = "tax_unknown"
+"""Flag of a price that includes tax at an unknown rate, or may include some."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What all rows of a list share; `today` judges the age of a price."""
+    """What all rows of a list share; `today` judges the age of prices and exchange rates."""
 
     query: RankingQuery
     rates: RateTable
@@ -38,6 +40,8 @@ class Context:
     data_version: int
     tariffs: Tariffs = field(default_factory=dict)
     """Of extras; read only when the basis holds one."""
+    is_tax_ranked: bool = True
+    """Whether prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
 
 
 def price_cells(
@@ -62,8 +66,12 @@ def price_cells(
     }
     if choice is None:
         return cells, None
+    flags = []
     if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
-        cells["flags"] = "stale_price"
+        flags.append("stale_price")
+    if choice.is_tax_unknown:
+        flags.append(TAX_UNKNOWN)
+    cells["flags"] = " ".join(flags)
     extras = _extras(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
     is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
@@ -84,6 +92,8 @@ def price_cells(
         return cells, None
     if choice.currency != query.currency:
         cells["fx_rate"], cells["fx_date"] = rate, day
+        if day is not None and shared.today - day > STALE_AFTER:
+            cells["flags"] = " ".join((*flags, "stale_fx"))
     if missing:
         cells["missing"] = " ".join(missing)
         return cells, None
@@ -117,8 +127,11 @@ def _missing(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
 
 def _basis_words(choice: PriceChoice, extras: Iterable[Extra], query: RankingQuery) -> str:
     machine = choice.price_basis(is_sustained=query.price_basis.is_sustained)
-    parts = [machine, *(extra.name for extra in extras)]
-    return "+".join(parts if query.tax_rate is None else [*parts, "tax"])
+    charge = choice.charge
+    has_setup = charge.setup_amount and query.setup_months and charge.term not in TERM_HOURS
+    parts = [machine, *(["setup"] if has_setup else []), *(extra.name for extra in extras)]
+    is_gross = choice.is_gross if choice.is_tax_unknown else query.tax_rate is not None
+    return "+".join([*parts, "tax"] if is_gross else parts)
 
 
 def _amount(
@@ -134,7 +147,7 @@ def _amount(
         month = _month(extras, shared.rates, currency)
     except UnknownRate:
         return None
-    if not choice.is_gross:
+    if not choice.is_tax_unknown:
         price = _times(price, factor)
     if month == 0:
         return price
@@ -152,8 +165,15 @@ def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -
     charge, (rate, _) = choice.charge, shared.rates.rate(choice.currency, currency)
     if choice.currency != currency:
         charge = charge.times(rate)
-    hours = shared.query.hours_per_month
-    price = price_over(charge, period, hours, is_sustained=shared.query.price_basis.is_sustained)
+    query = shared.query
+    price = price_over(
+        charge,
+        period,
+        query.hours_per_month,
+        hours_run=query.hours_run,
+        setup_months=query.setup_months,
+        is_sustained=query.price_basis.is_sustained,
+    )
     return charge.amount if price is None else price
 
 

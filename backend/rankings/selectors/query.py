@@ -18,9 +18,11 @@ from backend.common.rest.parameters import PER_PAGE
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
 from backend.domain.pricing.extras import DISK, EGRESS, IP, ExtraAmounts
+from backend.domain.pricing.quoted import SETUP_MONTHS
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.columns import COLUMNS_V1
 
+UNRANKED, RANKED = "unranked", "ranked"
 DEFAULT_SORT = (("value_per_cost", True),)
 
 
@@ -45,6 +47,10 @@ class RankingQuery:
     period: str = "hour"
     currency: str = "USD"
     hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
+    hours_run: Decimal | None = None
+    """Hours a month that the machine runs; None = all. Commitments and months are paid in full."""
+    setup_months: int = SETUP_MONTHS
+    """Over how many months a setup fee is spread; 0 leaves it out."""
     term: str = ON_DEMAND
     basis: tuple[str, ...] = (MACHINE,)
     """Of BASIS_PARTS, in their order."""
@@ -55,6 +61,8 @@ class RankingQuery:
     """Traffic to the internet in a month; what the price includes counts."""
     tax_rate: Decimal | None = None
     """The reader's tax (ratio) that prices are shown with; None = net prices."""
+    tax_unknown: str = UNRANKED
+    """Whether prices of unknown tax take a rank beside net ones: unranked or ranked."""
     as_of: dt.date | None = None
     q: str = ""
     filters: tuple[Filter, ...] = ()

@@ -23,7 +23,7 @@ from backend.rankings.selectors.filters import has_words, is_kept
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.parsing import parsed_query
 from backend.rankings.selectors.prices import NOTHING, Context
-from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
+from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import OfferCandidate, RankingRow, offer_candidate
 from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
 
@@ -114,13 +114,18 @@ def _candidates(
     extras: Tariffs = {}
     if query.extra_amounts != NOTHING:
         extras = _cache.get(stamp, ("extras", query.as_of), lambda: tariffs(query.as_of))
-    shared = Context(query, rates, query.as_of or today, stamp.number, extras)
     if query.weights:
         mixed = _mix(query, stamp, workspace_slug)
         offer_scores, lacking = mixed.scores, mixed.lacking
     else:
         offer_scores = _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
         lacking = {}
+    is_beside_net = any(
+        offer_id in prices and not prices[offer_id].is_tax_unknown for offer_id in offer_scores
+    )
+    is_tax_ranked = query.tax_unknown == RANKED or not is_beside_net
+    day = query.as_of or today
+    shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
     return [
         offer_candidate(
             offer,
@@ -226,6 +231,8 @@ def _basis(
         "basis": ",".join(query.basis),
         "period": query.period,
         "hours_per_month": format(query.hours_per_month, "f"),
+        "hours_run": format(query.hours_run or query.hours_per_month, "f"),
+        "setup_months": query.setup_months,
         "currency": query.currency,
         "as_of": query.as_of and query.as_of.isoformat(),
         **_amounts(query),
@@ -239,7 +246,7 @@ def _basis(
 def _amounts(query: RankingQuery) -> dict[str, Any]:
     """How much of each extra the basis holds, and the reader's tax; what is not in is left out."""
     extra_amounts, rate = query.extra_amounts, query.tax_rate
-    stated = {
+    stated: dict[str, Any] = {
         "basis_disk_gb": extra_amounts.disk_gb,
         "basis_ipv4": extra_amounts.ipv4_count,
         "basis_egress_gb": extra_amounts.egress_gb,

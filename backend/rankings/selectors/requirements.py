@@ -34,8 +34,8 @@ from backend.domain.requirement_document import RequirementDocument
 from backend.domain.requirements import InfeasibleOffer, Solution, solved
 from backend.domain.stats import UNFIT
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
-from backend.rankings.selectors.prices import ONCE
-from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.prices import ONCE, TAX_UNKNOWN
+from backend.rankings.selectors.query import RANKED, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_by_metric
@@ -157,7 +157,17 @@ def _requirement(asked: RequirementDocument) -> Requirement:
 
 def _basis(main: Ranking) -> dict[str, Any]:
     """What the prices rest on; what a ranking says of its metric is said of each target."""
-    named = ("term", "basis", "hours_per_month", "currency", "as_of", "operating_system", "tenancy")
+    named = (
+        "term",
+        "basis",
+        "hours_per_month",
+        "hours_run",
+        "setup_months",
+        "currency",
+        "as_of",
+        "operating_system",
+        "tenancy",
+    )
     further = ("basis_disk_gb", "basis_ipv4", "tax_rate")
     return {name: main.basis[name] for name in (*named, *further) if name in main.basis}
 
@@ -221,13 +231,15 @@ def _server(
         location=f"{row.provider} {row.region}",
         price=row.price or Decimal(0),
         figures=figures,
-        refusal=_refusal(row, asked, unfit),
+        refusal=_refusal(row, asked, unfit, is_tax_ranked=query.tax_unknown == RANKED),
         included_gb=bill[0],
         tiers=bill[1],
     )
 
 
-def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) -> str:
+def _refusal(
+    row: RankingRow, asked: RequirementDocument, unfit: Sequence[str], *, is_tax_ranked: bool
+) -> str:
     """What rules an offer out before its figures are looked at."""
     if asked.kinds and row.kind not in asked.kinds:
         return f"its kind is {row.kind}"
@@ -237,6 +249,8 @@ def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) 
         missing = [name for name in row.missing.split() if name not in {"price", "score"}]
         names = [name for name in missing if name not in METRICS] or ["price"]
         return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not known"
+    if TAX_UNKNOWN in row.flags.split() and not is_tax_ranked:
+        return "whether its price includes tax, or at which rate, is not known"
     return f"its {unfit[0]} was measured disturbed or from a cache" if unfit else ""
 
 

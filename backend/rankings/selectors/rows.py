@@ -11,7 +11,7 @@ from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
 from backend.domain.ranking import Candidate, Worth, worth
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
-from backend.rankings.selectors.prices import Context, price_cells
+from backend.rankings.selectors.prices import TAX_UNKNOWN, Context, price_cells
 from backend.rankings.selectors.scores import Score
 
 NO_WORTH: Mapping[str, None] = dict.fromkeys(
@@ -69,6 +69,8 @@ class RankingRow:
     flags: str
     missing: str
     price_zone: str | None
+    hours_run: int | float
+    setup_months: int
     price_id: UUID | None = None
     """The observation behind the price; no column, but where a page finds its source."""
 
@@ -103,13 +105,16 @@ def offer_candidate(
     metric = shared.query.ranked_metric
     region = offer.region.code if offer.region else None
     its = worth(score.summary, amount, per_hour, metric) if score else None
-    if score and score.is_unfit:
+    is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
+    if is_tax_faulty or (score and score.is_unfit):
         its = None
     flags = (*(score.flags if score else ()), *_offer_flags(offer), price["flags"])
     cells = {
         **_offer_cells(offer, region),
         **price,
         "hours_per_month": simple_number(shared.query.hours_per_month),
+        "hours_run": simple_number(shared.query.hours_run or shared.query.hours_per_month),
+        "setup_months": shared.query.setup_months,
         "currency": shared.query.currency,
         **_score_cells(score, metric.key),
         **_worth_cells(its),

@@ -12,8 +12,7 @@ from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.selectors.current_prices import PriceChoice, as_quoted
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.money import RateTable
-from backend.domain.pricing.billing.sustained_use import N1, N2
-from backend.domain.pricing.effective import Charge
+from backend.domain.pricing.effective import TIERS, Charge
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -21,7 +20,6 @@ DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
 """Of derived amounts; a document takes 40 characters."""
 SHOWN = Context(prec=6)
 MONTHS = {"1y": 12, "3y": 36, "5y": 60}
-TIERS = {"n1": N1, "n2": N2}
 COMMITTED = frozenset({PurchaseModel.RESERVED, PurchaseModel.COMMITTED})
 
 Assumption = dict[str, str]
@@ -163,8 +161,10 @@ def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
         words.append(f"converted at {shown_rate} {into.currency}/{choice.currency} of {rate_date}")
     if choice.is_missing:
         words.append("its list does not contain it any more")
-    if choice.is_gross:
+    if choice.is_tax_unknown and choice.is_gross:
         words.append("includes tax at a rate that is not known")
+    elif choice.is_tax_unknown:
+        words.append("whether it includes tax is not known")
     return {
         "name": f"price of {quote.offer.slug} ({choice.price_term})",
         "value": text(choice.charge.amount),

@@ -210,13 +210,15 @@ class Cells:
         if row.price is None:
             return ["No price under these terms"]
         per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
-        hours = f", {figures.quantity(row.hours_per_month)} h/month" if row.period != "once" else ""
+        hours = f", {_hours(row)} h/month" if row.period != "once" else ""
         said: list[Any] = [
             format_html("<b>Price</b> {} {}", figures.plain(row.price), per),
             f"{words.term(row.price_term or '')}{hours}, holds {words.holds(row.price_basis or '')}",
         ]
         zone = f" in {row.price_zone}" if row.price_zone else ""
         said.append(f"Observed {row.price_observed_on}{zone}")
+        if "setup" in (row.price_basis or "").split("+"):
+            said.append(f"Set-up fee spread over {row.setup_months} months")
         if row.fx_rate is not None:
             said.append(f"Converted at {figures.plain(row.fx_rate)} of {row.fx_date}")
         if source := self.sources.get(row.offer_id):
@@ -266,6 +268,11 @@ RENDERERS: Mapping[str, Callable[[Cells, RankingRow], Any]] = {
 def _paragraph(said: list[Any]) -> SafeString:
     text = format_html_join(SafeString("<br>"), "{}", ((one,) for one in said))
     return format_html("<p>{}</p>", text) if said else SafeString("")
+
+
+def _hours(row: RankingRow) -> str:
+    month, run = figures.quantity(row.hours_per_month), figures.quantity(row.hours_run)
+    return month if run == month else f"{run} of {month}"
 
 
 def _source(row: RankingRow) -> Any:

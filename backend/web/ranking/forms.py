@@ -209,6 +209,32 @@ def basis_parts(params: state.Params, errors: Errors) -> list[BasisPart]:
 
 
 @dataclass(frozen=True)
+class PriceField:
+    """A figure that decides what a price comes to; `hint` stands in an empty field."""
+
+    name: str
+    label: str
+    hint: str
+    value: str
+    error: str
+
+
+PRICE_FIELDS = {
+    "tax_rate": ("Tax (0.19 = 19 %)", "net"),
+    "hours_run": ("Hours run a month", "all"),
+    "setup_months": ("Set-up fee over months", "0 = left out"),
+}
+
+
+def price_fields(params: state.Params, errors: Errors) -> list[PriceField]:
+    """Tax, hours run and the months of a setup fee, as they are in force."""
+    return [
+        PriceField(name, label, hint, state.value(params, name), errors.get(name, ""))
+        for name, (label, hint) in PRICE_FIELDS.items()
+    ]
+
+
+@dataclass(frozen=True)
 class Weight:
     """The weight of one metric in a mix; empty for none."""
 

@@ -93,7 +93,11 @@ def _scale(ranked: Ranking) -> figures.UnitScale:
 
 
 # Fields of the panels below the form; a panel is open when something in it is set or wrong.
-PRICE_FIELDS = ("basis", "basis_disk_gb", "basis_ipv4", "basis_egress_gb", "tax_rate", "as_of")
+PRICE_FIELDS = (
+    *("basis", "basis_disk_gb", "basis_ipv4", "basis_egress_gb"),
+    *forms.PRICE_FIELDS,
+    *("tax_unknown", "as_of"),
+)
 MIX_FIELDS = ("weights", "base")
 BOUND_FIELDS = tuple(
     f"{name}{end}" for _, names in columns.BOUNDS for name in names for end in ("__gte", "__lte")
@@ -155,7 +159,8 @@ def controls(
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
         "basis_parts": forms.basis_parts(params, wrong),
-        "tax_rate": state.value(params, "tax_rate"),
+        "price_fields": forms.price_fields(params, wrong),
+        "is_tax_ranked": "tax_unknown" in params,
         "as_of": state.value(params, "as_of"),
         "weights": forms.weights(params, scored),
         "base": state.value(params, "base"),

@@ -9,7 +9,7 @@ from backend.web.shared import state, words
 
 
 def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
-    """Term, days of the prices and of the rates, hours of a month."""
+    """Term, days of the prices and of the rates, hours of a month, months of setup fees."""
     said = [words.term(state.value(params, "term"))]
     if observed := _span(row.price_observed_on for row in rows):
         said.append(f"prices as of {observed}")
@@ -17,7 +17,10 @@ def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
         said.append(f"rates as of {rated}")
     # What is bought is paid once, so the hours of a month play no part.
     if state.value(params, "term") != "purchase":
-        said.append(f"{state.value(params, 'hours_per_month')} h/month")
+        month, run = (state.value(params, name) for name in ("hours_per_month", "hours_run"))
+        said.append(f"{run} of {month} h/month" if run else f"{month} h/month")
+    if any("setup" in (row.price_basis or "").split("+") for row in rows):
+        said.append(f"set-up fees over {state.value(params, 'setup_months')} months")
     return said
 
 

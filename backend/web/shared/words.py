@@ -32,6 +32,12 @@ FLAGS = {
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
     "burstable": ("burstable", "", "Full speed only while CPU credits last."),
     "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
+    "stale_fx": ("old rate", "warn", "The exchange rate is more than 30 days old."),
+    "tax_unknown": (
+        "tax unknown",
+        "warn",
+        "Whether the price includes tax, or at which rate, is not known; not ranked beside net ones.",
+    ),
     "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
     "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
     "imported": ("imported", "", "The result was measured elsewhere and imported."),
@@ -177,6 +183,7 @@ def holds(basis: str) -> str:
     said = {
         "machine": "the machine alone",
         "sustained_use": "the machine, discounted for whole months",
+        "setup": "the set-up fee, spread",
         "ip": "public IPv4",
         "egress": "traffic out",
     }
