@@ -94,9 +94,13 @@ def _scale(ranked: Ranking) -> figures.UnitScale:
 
 # Fields of the panels below the form; a panel is open when something in it is set or wrong.
 PRICE_FIELDS = (
-    *("basis", "basis_disk_gb", "basis_ipv4", "basis_egress_gb"),
+    "basis",
+    "basis_disk_gb",
+    "basis_ipv4",
+    "basis_egress_gb",
     *forms.PRICE_FIELDS,
-    *("tax_unknown", "as_of"),
+    "tax_unknown",
+    "as_of",
 )
 MIX_FIELDS = ("weights", "base")
 BOUND_FIELDS = tuple(
