@@ -31,7 +31,8 @@ class Command(DocumentCommand):
         lines += table(HEAD, [_row(option) for option in answer["options"]])
         for one in answer["break_even"]:
             names = f"{one['option_a']} = {one['option_b']}"
-            lines.append(f"equal: {names} at {one['value']} {one['unit']} ({one['parameter']})")
+            at = one["reason"] or f"at {one['value']} {one['unit']}"
+            lines.append(f"equal: {names} {at} ({one['parameter']})")
         lines += [
             f"assumed: {one['name']} = {one['value']} {one['unit']} ({one['source']})"
             for one in answer["assumptions"]
