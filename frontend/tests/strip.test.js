@@ -5,8 +5,8 @@ import test from "node:test";
 const { drawStrip } = await import("../src/js/lib/strip.js");
 
 const POINTS = [
-  { value: 90, row: 0, label: "repeat 0", isDisturbed: false },
-  { value: 110, row: 1, label: "repeat 1", isDisturbed: true },
+  { x: 90, y: 0, label: "repeat 0", isDisturbed: false },
+  { x: 110, y: 1, label: "repeat 1", isDisturbed: true },
 ];
 const STRIP = { points: POINTS, rows: 2, unit: "CMIPS", provider: "aws", median: 100, low: 95, high: 105 };
 
@@ -20,10 +20,13 @@ function draw(more = {}) {
 test("every repeat is a dot in the row of its run, the newest on top", () => {
   const chart = draw();
   const [set] = chart.data.datasets;
-  assert.deepEqual(set.data, [
-    { x: 90, y: 0 },
-    { x: 110, y: 1 },
-  ]);
+  assert.deepEqual(
+    set.data.map(({ x, y }) => [x, y]),
+    [
+      [90, 0],
+      [110, 1],
+    ],
+  );
   assert.deepEqual([chart.options.scales.y.min, chart.options.scales.y.max], [-0.6, 1.6]);
   assert.equal(chart.options.scales.y.reverse, true);
 });
@@ -44,15 +47,15 @@ test("the axis leaves an eighth of the range beside the dots and never goes belo
   const { x } = draw().options.scales;
   assert.ok(Math.abs(x.suggestedMin - 87.6) < 1e-9); // 90 − 0.12 × 20
   assert.ok(Math.abs(x.suggestedMax - 112.4) < 1e-9);
-  const near = draw({ points: [{ ...POINTS[0], value: 1 }, POINTS[1]] }).options.scales.x;
+  const near = draw({ points: [{ ...POINTS[0], x: 1 }, POINTS[1]] }).options.scales.x;
   assert.equal(near.suggestedMin, 0);
 });
 
 test("repeats that agree still have an axis around them", () => {
-  const same = POINTS.map((point) => ({ ...point, value: 50 }));
+  const same = POINTS.map((point) => ({ ...point, x: 50 }));
   const { x } = draw({ points: same, low: null, high: null, median: 50 }).options.scales;
   assert.ok(x.suggestedMin < 50 && 50 < x.suggestedMax);
-  const none = draw({ points: same.map((p) => ({ ...p, value: 0 })), low: null, high: null }).options.scales.x;
+  const none = draw({ points: same.map((p) => ({ ...p, x: 0 })), low: null, high: null }).options.scales.x;
   assert.ok(none.suggestedMax > 0);
 });
 

@@ -249,7 +249,7 @@ def test_offer_page_lists_facts_prices_scores_runs_and_samples(client, measured)
     assert "repeats, widened" in text
     assert f'href="/runs/{measured.run.pk}/evidence/1/"' in text
     strip = embedded(text, "strips-json")[0]
-    assert [point["value"] for point in strip["points"]] == [990.0, 1000.0, 1010.0]
+    assert [point["x"] for point in strip["points"]] == [990.0, 1000.0, 1010.0]
 
 
 def test_offer_page_links_a_published_figure_to_its_source(client):

@@ -163,7 +163,7 @@ def test_strips_show_the_ranking_variants_that_were_repeated(full):
     assert {s["id"] for s in strips} >= {"strip-cmips_score-all", "strip-cmips_single_score-single"}
     assert not any("matrix" in s["id"] for s in strips)
     score = next(s for s in strips if s["id"] == "strip-cmips_score-all")
-    assert [p["value"] for p in score["points"]] == [41480.0, 41390.0, 41510.0, 41450.0, 41470.0]
+    assert [p["x"] for p in score["points"]] == [41480.0, 41390.0, 41510.0, 41450.0, 41470.0]
 
 
 def test_figures_gather_the_repeats_and_lead_to_each_raw_output(client, full):

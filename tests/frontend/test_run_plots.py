@@ -25,6 +25,7 @@ def sample(metric: str, variant: str, value: float, repeat: int = 0, **given: An
             "parameters": {},
             "unit": "",
             "source": "measured",
+            "run_id": None,
             **given,
         }
     )
@@ -278,7 +279,7 @@ def test_strip_shows_every_repeat_and_the_median_of_those_that_count():
     no_rank = [sample("cmips_score", "half", 1.0), sample("cmips_score", "half", 2.0, repeat=1)]
     (strip,) = run_strips([*samples, left_out, lone, *no_rank], "own")
     assert strip["median"] == 1010.0
-    assert [(p["value"], p["isDisturbed"]) for p in strip["points"]] == [
+    assert [(p["x"], p["isDisturbed"]) for p in strip["points"]] == [
         (1000.0, False), (1020.0, False), (500.0, True),
     ]  # fmt: skip
     assert "3 repeats, median 1,010 CMIPS" in strip["summary"]

@@ -1,6 +1,5 @@
 """Hosts: add one, scan its key, approve it."""
 
-import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -24,13 +23,13 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import RUN
-from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
+from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.waiting import wait_for_worker
 from backend.domain.errors import InvalidValue
 
 SCAN_WAIT_S = 10.0
-SCAN_POLL_S = 0.1
 HOST_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
     Column("name", ColumnType.TEXT, "Name as given"),
@@ -147,13 +146,12 @@ class HostScanView(View):
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         host = _host(request, host_id)
         host_scan(host=host, actor=actor(request))
-        deadline = time.monotonic() + SCAN_WAIT_S
-        host.refresh_from_db()
-        while host.scan_requested_at is not None:
-            if time.monotonic() > deadline:
-                raise GatewayTimeout("no worker has scanned the host within 10 seconds")
-            time.sleep(SCAN_POLL_S)
-            host.refresh_from_db()
+        wait_for_worker(
+            host,
+            lambda: host.scan_requested_at is None,
+            wait_s=SCAN_WAIT_S,
+            late="no worker has scanned the host within 10 seconds",
+        )
         if host.scan_error:
             raise BadGateway(host.scan_error)
         seen = {

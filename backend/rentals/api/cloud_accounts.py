@@ -1,6 +1,5 @@
 """Accounts at clouds: make, look at, change, check and remove; for admins."""
 
-import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
@@ -17,9 +16,10 @@ from backend.benchmarks.api.documents import BudgetDocument, NoDocument
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
-from backend.common.rest.problem import BadGateway, Conflict, GatewayTimeout
+from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.waiting import wait_for_worker
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
@@ -35,7 +35,6 @@ from backend.rentals.services.cloud_accounts import (
 )
 
 CHECK_WAIT_S = 10.0
-CHECK_POLL_S = 0.1
 ACCOUNT_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
     Column("name", ColumnType.TEXT, "Name as given"),
@@ -296,13 +295,12 @@ class CloudAccountCheckView(View):
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         account = _account(request, account_id)
         account_check(account=account, actor=actor(request))
-        deadline = time.monotonic() + CHECK_WAIT_S
-        account.refresh_from_db()
-        while account.check_requested_at is not None:
-            if time.monotonic() > deadline:
-                raise GatewayTimeout("no worker has asked the provider within 10 seconds")
-            time.sleep(CHECK_POLL_S)
-            account.refresh_from_db()
+        wait_for_worker(
+            account,
+            lambda: account.check_requested_at is None,
+            wait_s=CHECK_WAIT_S,
+            late="no worker has asked the provider within 10 seconds",
+        )
         if account.check_error:
             raise BadGateway(account.check_error)
         seen = {"identity": account.identity, "checked_at": account.checked_at}

@@ -5,11 +5,11 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import METRICS
-from backend.domain.stats import DISTURBED
 from backend.web.runs.disk_plots import disk_plots
 from backend.web.runs.network_plots import network_plots
 from backend.web.runs.spreads import Spreads, spreads
 from backend.web.shared import figures
+from backend.web.shared.charts import strip
 from backend.web.shared.plots import Axis, Mark, Plot, thinned
 
 
@@ -51,35 +51,19 @@ def _sustained(repeats: Spreads) -> Plot | None:
 
 
 def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]:
-    """A strip of dots for each ranking variant with two repeats or more (see charts.strips)."""
-    strips = []
-    for (metric, variant), spread in spreads(samples).items():
-        is_ranking = metric in METRICS and variant in METRICS[metric].ranking_variants
-        if not is_ranking or len(spread.shown) < 2:
-            continue
-        scale = figures.scale(METRICS[metric].unit, (sample.value for sample in spread.shown))
-        middle = scale.shown(spread.middle)
-        strips.append(
-            {
-                "id": f"strip-{metric}-{variant}",
-                "label": METRICS[metric].label,
-                "unit": scale.unit,
-                "provider": provider,
-                "median": middle,
-                "low": None,
-                "high": None,
-                "rows": 1,
-                "points": [
-                    {
-                        "value": scale.shown(sample.value),
-                        "row": 0,
-                        "label": f"repeat {sample.repeat}",
-                        "isDisturbed": DISTURBED in sample.flags,
-                    }
-                    for sample in spread.shown
-                ],
-                "summary": f"{METRICS[metric].label}: {len(spread.shown)} repeats, median "
-                f"{figures.figure(middle)} {scale.unit}. All repeats are in the figures above.",
-            }
+    """A strip for each ranking variant with two repeats or more."""
+    return [
+        strip(
+            METRICS[metric],
+            spread.shown,
+            provider,
+            id=f"strip-{metric}-{variant}",
+            figures_of=(spread.middle, None, None),
+            label=lambda sample: f"repeat {sample.repeat}",
+            below="All repeats are in the figures above.",
         )
-    return strips
+        for (metric, variant), spread in spreads(samples).items()
+        if metric in METRICS
+        and variant in METRICS[metric].ranking_variants
+        and len(spread.shown) > 1
+    ]

@@ -1,12 +1,14 @@
 """What the charts draw, as plain JSON: the same figures as on the page, never more."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest, nsmallest
 from operator import attrgetter
 from statistics import median
 from typing import Any
 
+from backend.benchmarks.models import Sample
 from backend.common import clock
+from backend.domain.metrics import Metric
 from backend.domain.stats import DISTURBED, UNFIT
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
@@ -125,44 +127,64 @@ def ranking_chart(
     return {"modes": modes, "default": default, "picture": picture}
 
 
-def strips(detail: OfferDetail) -> list[dict[str, Any]]:
-    """A strip of dots for each metric measured here: one row of dots a run, newest on top."""
-    documents = []
-    for score in detail.summaries:
-        samples = [
-            sample
-            for sample in detail.samples
-            if (sample.metric, sample.variant) == (score.metric.key, score.variant)
-            and sample.source == "measured"
-        ]
-        # A single dot says nothing of how repeats scatter.
-        if len(samples) < 2:
-            continue
-        scale = figures.scale(score.metric.unit, (sample.value for sample in samples))
-        rows = {run: index for index, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
-        documents.append(
+def strip(
+    metric: Metric,
+    samples: Sequence[Sample],
+    provider: str,
+    *,
+    id: str,  # noqa: A002  (the canvas's own word)
+    figures_of: tuple[float, float | None, float | None],
+    label: Callable[[Sample], str],
+    below: str,
+) -> dict[str, Any]:
+    """A strip of dots as Chart.js takes them, a row for each run, newest on top.
+
+    `figures_of` are median and interval in the metric's unit; `below` ends the summary.
+    """
+    scale = figures.scale(metric.unit, (sample.value for sample in samples))
+    rows = {run: index for index, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
+    middle, low, high = map(scale.shown, figures_of)
+    runs = f" in {len(rows)} runs" if len(rows) > 1 else ""
+    return {
+        "id": id,
+        "label": metric.label,
+        "unit": scale.unit,
+        "provider": provider,
+        "median": middle,
+        "low": low,
+        "high": high,
+        "rows": len(rows),
+        "points": [
             {
-                "id": f"strip-{score.metric.key}",
-                "label": score.metric.label,
-                "unit": scale.unit,
-                "provider": detail.offer.provider.slug,
-                "median": scale.shown(score.summary.value),
-                "low": scale.shown(score.summary.ci95_low),
-                "high": scale.shown(score.summary.ci95_high),
-                "rows": len(rows),
-                "points": [
-                    {
-                        "value": scale.shown(sample.value),
-                        "row": rows[sample.run_id],
-                        "label": f"run of {sample.measured_at:%Y-%m-%d %H:%M}, "
-                        f"repeat {sample.repeat}",
-                        "isDisturbed": DISTURBED in sample.flags,
-                    }
-                    for sample in samples
-                ],
-                "summary": f"{score.metric.label}: {len(samples)} repeats in {len(rows)} runs, "
-                f"median {figures.figure(scale.shown(score.summary.value))} {scale.unit}. "
-                "All repeats are listed in the samples below.",
+                "x": scale.shown(sample.value),
+                "y": rows[sample.run_id],
+                "label": label(sample),
+                "isDisturbed": DISTURBED in sample.flags,
             }
+            for sample in samples
+        ],
+        "summary": f"{metric.label}: {len(samples)} repeats{runs}, "
+        f"median {figures.figure(middle)} {scale.unit}. {below}",
+    }
+
+
+def strips(detail: OfferDetail) -> list[dict[str, Any]]:
+    """A strip for each metric measured here."""
+    measured: dict[tuple[str, str], list[Sample]] = {}
+    for sample in detail.samples:
+        if sample.source == "measured":
+            measured.setdefault((sample.metric, sample.variant), []).append(sample)
+    return [
+        strip(
+            score.metric,
+            samples,
+            detail.offer.provider.slug,
+            id=f"strip-{score.metric.key}",
+            figures_of=(score.summary.value, score.summary.ci95_low, score.summary.ci95_high),
+            label=lambda s: f"run of {s.measured_at:%Y-%m-%d %H:%M}, repeat {s.repeat}",
+            below="All repeats are listed in the samples below.",
         )
-    return documents
+        for score in detail.summaries
+        # A single dot says nothing of how repeats scatter.
+        if len(samples := measured.get((score.metric.key, score.variant), [])) > 1
+    ]

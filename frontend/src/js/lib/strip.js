@@ -17,7 +17,7 @@ function band(strip) {
 }
 
 function range(strip) {
-  const values = [...strip.points.map((p) => p.value), strip.low, strip.high].filter((v) => v !== null);
+  const values = [...strip.points.map((p) => p.x), strip.low, strip.high].filter((v) => v !== null);
   const low = Math.min(...values);
   const high = Math.max(...values);
   const margin = (high - low || high * 0.02 || 1) * 0.12;
@@ -34,7 +34,7 @@ export function drawStrip(canvas, strip) {
     data: {
       datasets: [
         {
-          data: strip.points.map((point) => ({ x: point.value, y: point.row })),
+          data: strip.points,
           backgroundColor: strip.points.map((p) => (p.isDisturbed ? token("--card") : providerColour(strip.provider))),
           borderColor: token("--provider-edge"),
           borderWidth: 1.25,
@@ -55,7 +55,7 @@ export function drawStrip(canvas, strip) {
           callbacks: {
             label: (item) => {
               const point = strip.points[item.dataIndex];
-              return [`${figure(point.value)} ${strip.unit}`, point.label];
+              return [`${figure(point.x)} ${strip.unit}`, point.label];
             },
           },
         },
