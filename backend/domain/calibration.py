@@ -79,21 +79,20 @@ def left_out(
         n_offers += 1
         for name, repeats in machines.items():
             rest = stats.summary(
-                {other: values for other, values in machines.items() if other != name},
+                {other: {"": values} for other, values in machines.items() if other != name},
                 between_instance_cv=between_instance_cv,
                 target_half_width_ratio=target_half_width_ratio,
             )
             n_machines += 1
-            if rest.ci95_low is not None and rest.ci95_high is not None:
-                n_inside += rest.ci95_low <= median(repeats) <= rest.ci95_high
+            n_inside += rest.ci95_low <= median(repeats) <= rest.ci95_high
     return LeftOut(n_offers, n_machines, n_inside)
 
 
 def _sigma(cv: float) -> float:
-    """Standard deviation of the logarithm of a lognormal with this coefficient of variation."""
+    """That of the logarithm; a spread of zero would hold everything, or nothing."""
     if not cv > 0:
         raise InvalidValue("cv", f"{cv} is not above zero")
-    return math.sqrt(math.log1p(cv**2))
+    return stats.stated_sigma(cv)
 
 
 def _within(deviations: float) -> float:

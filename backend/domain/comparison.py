@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 from backend.domain.units import EXACT
@@ -11,29 +10,11 @@ UNKNOWN_DISTANCE = math.log(2)
 """What a trait that only one of two things states counts for: as if they differed by half."""
 
 
-@dataclass(frozen=True)
-class IntervalFigure:
-    """A number with the ends of its 95 % interval, where it has one."""
-
-    value: Decimal
-    ci95_low: Decimal | None = None
-    ci95_high: Decimal | None = None
-
-
-def delta_ratio(figure: IntervalFigure, base: IntervalFigure) -> Decimal | None:
+def delta_ratio(value: Decimal, base: Decimal) -> Decimal | None:
     """value / base − 1, 34 digits (0.25 is a quarter more); None for a base of zero."""
-    if not base.value:
+    if not base:
         return None
-    return EXACT.subtract(EXACT.divide(figure.value, base.value), Decimal(1))
-
-
-def is_distinguishable(figure: IntervalFigure, base: IntervalFigure) -> bool | None:
-    """Whether the two intervals are apart; None where an interval is not known."""
-    ends = (figure.ci95_low, figure.ci95_high, base.ci95_low, base.ci95_high)
-    if any(end is None for end in ends):
-        return None
-    low, high, base_low, base_high = (end for end in ends if end is not None)
-    return high < base_low or base_high < low
+    return EXACT.subtract(EXACT.divide(value, base), Decimal(1))
 
 
 def distance(one: Mapping[str, float | None], other: Mapping[str, float | None]) -> float:

@@ -6,12 +6,13 @@ The baseline only sets the scale: it scores 1, and no order depends on it.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric
+from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric, resource
 from backend.domain.stats import IntervalBasis, Summary
 
 SAME_MIX_RATIO = Decimal("1e-12")
@@ -25,8 +26,9 @@ MIX = Metric(
     definition="Weighted geometric mean of the ratios to a baseline offer; where lower is better "
     "the ratio is turned over.",
     method="Computed from the scores of the metrics named by the weights.",
-    limits="The weights are the reader's. Errors of the metrics are taken as independent, and the "
-    "baseline as exact.",
+    limits="The weights are the reader's. Errors of metrics of one resource (CPU, memory, disk, "
+    "network) are taken as one, those of different resources as independent, and the baseline as "
+    "exact.",
     canonical_variant=None,
     fallback_variants=(),
     between_instance_cv=CPU_CV,
@@ -58,20 +60,20 @@ def mix_log(parts: Sequence[MixPart], values: Sequence[float]) -> float:
 def mixed(parts: Sequence[MixPart], summaries: Sequence[Summary], baseline_log: float) -> Summary:
     """The mix of an offer relative to a baseline, whose `mix_log` is given.
 
-    Half-widths are combined on the logarithm as the root of the sum of their weighted squares, up
-    and down apart. No interval where one of the metrics has none: an unknown spread is not zero.
+    Weighted half-widths are combined on the logarithm, up and down apart: added within a resource,
+    since one machine's clock or neighbours move all that is measured of it, and as the root of the
+    sum of squares over resources.
     The counts are the smallest of the metrics, None where one is not known.
     """
     log = mix_log(parts, [summary.value for summary in summaries])
-    bounds = _bounds(parts, summaries)
-    low, high = (None, None) if bounds is None else bounds
+    low, high = _half_widths(parts, summaries)
     return Summary(
         value=math.exp(log - baseline_log),
-        ci95_low=None if low is None else math.exp(log - baseline_log - low),
-        ci95_high=None if high is None else math.exp(log - baseline_log + high),
+        ci95_low=math.exp(log - baseline_log - low),
+        ci95_high=math.exp(log - baseline_log + high),
         n_instances=_least([summary.n_instances for summary in summaries]),
         n_repeats=_least([summary.n_repeats for summary in summaries]),
-        interval_basis=IntervalBasis.NONE if bounds is None else IntervalBasis.COMBINED,
+        interval_basis=IntervalBasis.COMBINED,
         is_unstable=any(summary.is_unstable for summary in summaries),
     )
 
@@ -92,18 +94,17 @@ def _checked(value: float) -> float:
     return value
 
 
-def _bounds(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tuple[float, float] | None:
-    """Half-widths of the logarithm down and up."""
-    down, up = [], []
-    for share, summary in zip(_shares(parts), summaries, strict=True):
-        if summary.ci95_low is None or summary.ci95_high is None:
-            return None
-        below = share * math.log(summary.value / _checked(summary.ci95_low))
-        above = share * math.log(summary.ci95_high / summary.value)
+def _half_widths(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tuple[float, float]:
+    """Of the logarithm, down and up."""
+    down: defaultdict[str, float] = defaultdict(float)
+    up: defaultdict[str, float] = defaultdict(float)
+    for part, share, summary in zip(parts, _shares(parts), summaries, strict=True):
+        below = abs(share) * math.log(summary.value / _checked(summary.ci95_low))
+        above = abs(share) * math.log(summary.ci95_high / summary.value)
         # Where lower is better, a low value is the good end.
-        down.append(below if share > 0 else above)
-        up.append(above if share > 0 else below)
-    return math.hypot(*down), math.hypot(*up)
+        down[resource(part.metric)] += below if share > 0 else above
+        up[resource(part.metric)] += above if share > 0 else below
+    return math.hypot(*down.values()), math.hypot(*up.values())
 
 
 def _least(counts: Sequence[int | None]) -> int | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from backend.domain import stats
 from backend.domain.cmips import cup
+from backend.domain.draws import SEED, common_draws, rank_bounds, spreads, tie_groups
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
@@ -31,11 +31,11 @@ SAME_VALUE_RATIO = Decimal("1e-30")
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What an offer comes to by itself, whoever else is listed; the bounds may be unknown."""
+    """What an offer comes to by itself, whoever else is listed."""
 
     value_per_cost: Decimal
-    low: Decimal | None
-    high: Decimal | None
+    low: Decimal
+    high: Decimal
     cup: Decimal | None
 
 
@@ -95,14 +95,11 @@ def worth(
             raise InvalidValue(field, f"{amount} is not above zero")
     if price is None:
         return None
-    low = high = None
-    if score.ci95_low is not None and score.ci95_high is not None:
-        ends = [value_per_cost(s, price, metric) for s in (score.ci95_low, score.ci95_high)]
-        low, high = min(ends), max(ends)
+    ends = [value_per_cost(s, price, metric) for s in (score.ci95_low, score.ci95_high)]
     return Worth(
         value_per_cost(score.value, price, metric),
-        low,
-        high,
+        min(ends),
+        max(ends),
         _cup(score.value, price_per_hour, metric),
     )
 
@@ -114,12 +111,12 @@ def _cup(score: float, price_per_hour: Decimal | None, metric: Metric) -> Decima
 
 
 def ranked(
-    candidates: Sequence[Entry], metric: Metric, *, seed: int = stats.SEED
+    candidates: Sequence[Entry], metric: Metric, *, seed: int = SEED
 ) -> list[tuple[Entry, Standing]]:
     """The candidates in the order described above, each with its standing.
 
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
-    common draws of the score intervals. Raises InvalidValue for an offer listed twice.
+    the intervals of the scores (domain.draws). Raises InvalidValue for an offer listed twice.
     """
     seen: set[str] = set()
     for one in candidates:
@@ -154,16 +151,13 @@ def _compared(
     rows: Iterable[tuple[Entry, Worth]], metric: Metric, seed: int
 ) -> list[tuple[Entry, Standing]]:
     ordered = _in_order(rows, metric)
-    draws = stats.common_draws(
+    of = spreads(
         [float(its.value_per_cost) for _, _, its in ordered],
-        [
-            None if its.low is None or its.high is None else (float(its.low), float(its.high))
-            for _, _, its in ordered
-        ],
-        seed=seed,
+        [float(its.low) for _, _, its in ordered],
+        [float(its.high) for _, _, its in ordered],
     )
-    bounds = stats.rank_bounds(draws, [rank for rank, _, _ in ordered])
-    groups = stats.tie_groups(draws)
+    bounds = rank_bounds(common_draws(of, seed=seed), [rank for rank, _, _ in ordered])
+    groups = tie_groups(of)
     front = _pareto([one for _, one, _ in ordered], metric)
     return [
         (one, Standing(rank, low, high, group, one.offer_id in front))

@@ -27,8 +27,16 @@ MIN_EFFECT_RATIO = 0.05
 MEMORY_TOLERANCE_RATIO = 0.03
 """What a kernel keeps of the memory for itself differs between versions; a DIMM is more."""
 
-HARDWARE = ("cpu_model", "vcpu_count", "threads_per_core", "memory_bytes")
-SOFTWARE = ("kernel", "os_name", "microcode", "governor", "virtualization")
+HARDWARE = (
+    "cpu_model",
+    "vcpu_count",
+    "usable_cpu_count",
+    "threads_per_core",
+    "memory_bytes",
+    "virtualization",
+    "disk_kinds",
+)
+SOFTWARE = ("kernel", "os_name", "microcode", "governor")
 
 Environment = Mapping[str, object]
 
@@ -92,7 +100,18 @@ def departure(
 
 def environment(facts: Mapping[str, object]) -> dict[str, object]:
     """What identifies the machine that was measured, of the facts of its inventory."""
-    return {name: facts.get(name) for name in (*HARDWARE, *SOFTWARE)}
+    known = {**facts, "disk_kinds": _disk_kinds(facts.get("disks"))}
+    return {name: known.get(name) for name in (*HARDWARE, *SOFTWARE)}
+
+
+def _disk_kinds(disks: object) -> str | None:
+    """Kinds of disks, each once: another disk of a kind is no other machine."""
+    kinds = {
+        f"{disk.get('transport') or ''} {'hdd' if disk['is_rotational'] else 'ssd'}".strip()
+        for disk in (disks if isinstance(disks, list | tuple) else ())
+        if isinstance(disk, Mapping) and disk.get("is_rotational") is not None
+    }
+    return ", ".join(sorted(kinds)) or None
 
 
 def is_same_hardware(one: Environment, other: Environment) -> bool:

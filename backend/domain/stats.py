@@ -1,7 +1,7 @@
-"""Summaries of repeated measurements, their intervals, and common draws for rankings.
+"""Summaries of repeated measurements and published figures, with their intervals.
 
 Values are positive finite floats of one metric. Instances are different machines of one offer,
-repeats are measurements within one machine; the two are never mixed up.
+repeats are measurements within one machine, in one run or several; they are never mixed up.
 """
 
 import math
@@ -9,23 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from statistics import NormalDist, fmean, median
+from statistics import fmean, median
 from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from backend.domain.errors import InsufficientSamples, InvalidValue
 from backend.domain.student_t import t_quantile
 
 CONFIDENCE = 0.95
 Z_95 = 1.96
-SEED = 20_130_921  # the day the first table of this kind was published; any fixed number serves
-BOOTSTRAP_DRAWS = 4_000
-RANK_DRAWS = 500
-RANK_BLOCK = 50  # draws ranked at a time: six thousand offers then fit the processor's cache
 MIN_INSTANCES_T = 3
-MIN_INSTANCES_BOOTSTRAP = 10
+MIN_INSTANCES_ORDER = 6  # of five values even the least and the greatest hold the median in 93.75 %
+MOST_DEGREES = 10**9  # Student's t is the normal distribution there
 
 DISTURBED = "disturbed"
 """Flag of a repeat during which something else ran on the machine."""
@@ -41,33 +35,34 @@ ZEROS = "zeros"
 """Flag of a copy of nothing but zeros, which disks that compress never store."""
 UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS})
 
-Draws = NDArray[np.float64]
 Repeat = TypeVar("Repeat")
+Machine = Mapping[str, Sequence[float]]
+"""Run → values of its repeats, of one machine."""
 
 
 class IntervalBasis(StrEnum):
     """How a 95 % interval was made; see `summary` and `published_summary`."""
 
-    INSTANCES_BOOTSTRAP = "instances_bootstrap"
+    INSTANCES_ORDER = "instances_order"
     INSTANCES_T = "instances_t"
     REPEATS_WIDENED = "repeats_widened"
     PUBLISHED_SD = "published_sd"
+    STATED_SPREAD = "stated_spread"
     COMBINED = "combined"
     """Of the intervals of several metrics; see domain.mix."""
-    NONE = "none"
 
 
 @dataclass(frozen=True)
 class Summary:
     """A metric of one offer: its value and 95 % interval, in the metric's unit.
 
-    Both bounds are set or neither is; when set, low ≤ value ≤ high. `n_instances` is None where
-    a source does not say how many machines stand behind its figure.
+    low ≤ value ≤ high: nothing is certain, and a single figure has the stated spread between
+    machines. `n_instances` is None where a source does not say how many machines stand behind it.
     """
 
     value: float
-    ci95_low: float | None
-    ci95_high: float | None
+    ci95_low: float
+    ci95_high: float
     n_instances: int | None
     n_repeats: int | None
     interval_basis: IntervalBasis
@@ -152,34 +147,38 @@ def counted_repeats(
 
 
 def summary(
-    values_by_instance: Mapping[str, Sequence[float]],
+    machines: Mapping[str, Machine],
     *,
     between_instance_cv: float,
     target_half_width_ratio: float,
-    seed: int = SEED,
 ) -> Summary:
-    """Median over instance medians with the interval that the number of instances allows.
+    """Median over the medians of machines, with the interval that their number allows.
 
-    - 10 or more: BCa bootstrap of that median, seeded (`instances_bootstrap`);
-    - 3 to 9: t interval of the logarithms of the instance medians (`instances_t`);
-    - 1 or 2: `repeats_widened`, see `_widened_interval`; `none` when no machine has two repeats.
+    - 6 or more: of order statistics (`instances_order`), which holds the median of whatever
+      distribution the machines have, such as two generations of processors behind one type;
+    - 3 to 5: t interval of the logarithms of the medians (`instances_t`);
+    - 1 or 2, or all equal: `repeats_widened`, see `_widened_interval`, and `stated_spread` where
+      no machine has two repeats.
 
     `between_instance_cv` (ratio) is the metric's stated spread between machines. `is_unstable`
     says that the typical machine's repeats ended above `target_half_width_ratio`.
     Raises InsufficientSamples without values, InvalidValue for one that is not above zero.
     """
-    series = [values for _, values in sorted(values_by_instance.items())]
-    medians = [median(_checked(values)) for values in series]
-    if not medians:
+    series = [
+        _checked([value for _, values in sorted(runs.items()) for value in values])
+        for _, runs in sorted(machines.items())
+    ]
+    if not series:
         raise InsufficientSamples(1, 0)
+    medians = [median(values) for values in series]
     value = median(medians)
-    basis, interval = _interval(series, medians, between_instance_cv, seed)
+    basis, (low, high) = _interval(machines.values(), medians, between_instance_cv)
     widths = [half_width_ratio(values) for values in series if len(values) > 1]
     return Summary(
         value=value,
         # A t interval is centred on a mean; it is stretched to hold the median it is shown with.
-        ci95_low=None if interval is None else min(interval[0], value),
-        ci95_high=None if interval is None else max(interval[1], value),
+        ci95_low=min(low, value),
+        ci95_high=max(high, value),
         n_instances=len(series),
         n_repeats=sum(map(len, series)),
         interval_basis=basis,
@@ -188,16 +187,39 @@ def summary(
 
 
 def _interval(
-    series: Sequence[Sequence[float]], medians: Sequence[float], cv: float, seed: int
-) -> tuple[IntervalBasis, tuple[float, float] | None]:
-    if len(medians) >= MIN_INSTANCES_BOOTSTRAP:
-        return IntervalBasis.INSTANCES_BOOTSTRAP, bca_median_interval(medians, seed=seed)
-    if len(medians) >= MIN_INSTANCES_T:
-        low, high = _log_t_interval(medians)
-        return IntervalBasis.INSTANCES_T, (low, high)
-    if all(len(values) < 2 for values in series):
-        return IntervalBasis.NONE, None
-    return IntervalBasis.REPEATS_WIDENED, _widened_interval(series, medians, cv)
+    machines: Iterable[Machine], medians: Sequence[float], cv: float
+) -> tuple[IntervalBasis, tuple[float, float]]:
+    basis, ends = IntervalBasis.STATED_SPREAD, (0.0, 0.0)
+    if len(medians) >= MIN_INSTANCES_ORDER:
+        basis, ends = IntervalBasis.INSTANCES_ORDER, order_interval(medians)
+    elif len(medians) >= MIN_INSTANCES_T:
+        basis, ends = IntervalBasis.INSTANCES_T, _log_t_interval(medians)
+    if ends[0] < ends[1]:
+        return basis, ends
+    # Machines that agree to the last digit, as coarse figures do, say nothing of their spread.
+    return _widened_interval(machines, medians, cv)
+
+
+def order_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the median of six or more values, whatever their distribution.
+
+    The d-th smallest and d-th largest of n hold the median with 1 − 2 · P(Binomial(n, ½) < d).
+    Between the last d with 95 % and the next, which has less, Hettmansperger and Sheather's
+    interpolation is taken (Confidence intervals based on interpolated order statistics, 1986).
+    """
+    if len(values) < MIN_INSTANCES_ORDER:
+        raise InsufficientSamples(MIN_INSTANCES_ORDER, len(values))
+    ordered, n = sorted(_checked(values)), len(values)
+    depth, outside = 0, 0.0  # outside: P(the median lies beyond the values of this depth)
+    following = 2 / 2**n
+    while following <= 1 - CONFIDENCE:
+        depth, outside = depth + 1, following
+        following += 2 * math.comb(n, depth) / 2**n
+    share = (1 - CONFIDENCE - outside) / (following - outside)
+    inner = (n - depth) * share / (depth + (n - 2 * depth) * share)
+    low = (1 - inner) * ordered[depth - 1] + inner * ordered[depth]
+    high = (1 - inner) * ordered[n - depth] + inner * ordered[n - depth - 1]
+    return low, high
 
 
 def _log_t_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -207,167 +229,69 @@ def _log_t_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _widened_interval(
-    series: Sequence[Sequence[float]], medians: Sequence[float], cv: float
-) -> tuple[float, float]:
-    """Repeat spread and between-instance spread of one or two machines, in quadrature on logs.
+    machines: Iterable[Machine], medians: Sequence[float], cv: float
+) -> tuple[IntervalBasis, tuple[float, float]]:
+    """Spread within one or two machines and between them, added as variances on logs.
 
-    half-width = √( (t·s/√n)² + (1.96·σ/√m)² ) with s the standard deviation of the log repeats
-    pooled within machines, n all repeats, t of n − m degrees; m machines and σ = √ln(1 + cv²),
-    or the spread of the two log medians where that is larger: a stated value may be too low.
+    half-width = t · √(v + σ²/m), m machines, σ = √ln(1 + cv²), or the spread of the two log
+    medians where that is larger: a stated value may be too low. v is the variance of the mean over
+    repeats, or over the medians of runs where days differ by more than their repeats explain. σ is
+    taken as known and v as estimated with d degrees, so t has d · (1 + σ²/(m·v))² of them
+    (Satterthwaite, 1946), and is 1.96 where nothing was repeated.
     """
-    if not cv >= 0:
-        raise InvalidValue("between_instance_cv", f"{cv} is below zero")
-    logs = [[math.log(value) for value in values] for values in series]
-    n_repeats, n_instances = sum(map(len, logs)), len(logs)
-    squares = sum(sum((x - fmean(values)) ** 2 for x in values) for values in logs)
-    degrees = n_repeats - n_instances
-    within = t_quantile((1 + CONFIDENCE) / 2, degrees) * math.sqrt(squares / degrees / n_repeats)
-    sigma = math.sqrt(math.log1p(cv**2))
-    if n_instances > 1:
-        sigma = max(sigma, _standard_deviation([math.log(value) for value in medians]))
-    half_width = math.hypot(within, Z_95 * sigma / math.sqrt(n_instances))
-    centre = fmean(math.log(value) for value in medians)
-    return math.exp(centre - half_width), math.exp(centre + half_width)
-
-
-def bca_median_interval(values: Sequence[float], *, seed: int = SEED) -> tuple[float, float]:
-    """The bias-corrected and accelerated bootstrap interval (95 %) of the median.
-
-    Efron and Tibshirani, An Introduction to the Bootstrap, 14.3; draws equal to the median count
-    half in the bias, because the median of few values repeats itself.
-    """
-    sample = np.asarray(_checked(values, 2), dtype=np.float64)
-    chosen = np.random.default_rng(seed).integers(0, sample.size, (BOOTSTRAP_DRAWS, sample.size))
-    boot = np.median(sample[chosen], axis=1)
-    centre = float(np.median(sample))
-    below = float(np.mean(boot < centre) + np.mean(boot == centre) / 2)
-    edge = 0.5 / BOOTSTRAP_DRAWS
-    bias = NormalDist().inv_cdf(min(max(below, edge), 1 - edge))
-    left_out = np.array([np.median(np.delete(sample, i)) for i in range(sample.size)])
-    deviation = left_out.mean() - left_out
-    spread = float(np.sum(deviation**2))
-    acceleration = 0.0 if spread == 0 else float(np.sum(deviation**3)) / (6 * spread**1.5)
-    shares = [
-        bca_share(probability, bias, acceleration)
-        for probability in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+    logs = [
+        [[math.log(value) for value in values] for values in runs.values()] for runs in machines
     ]
-    low, high = np.quantile(boot, shares)
-    return float(low), float(high)
+    repeats = _variance_of_mean([[x for run in runs for x in run] for runs in logs])
+    within, degrees = max(repeats, _variance_of_mean([[median(run) for run in r] for r in logs]))
+    centres = [math.log(value) for value in medians]
+    sigma = stated_sigma(cv)
+    if len(centres) > 1:
+        sigma = max(sigma, _standard_deviation(centres))
+    variance = within + sigma**2 / len(centres)
+    quantile = Z_95
+    if within:
+        whole_degrees = min(degrees * (variance / within) ** 2, MOST_DEGREES)
+        quantile = max(quantile, t_quantile((1 + CONFIDENCE) / 2, int(whole_degrees)))
+    half_width, centre = quantile * math.sqrt(variance), fmean(centres)
+    basis = IntervalBasis.REPEATS_WIDENED if repeats[1] else IntervalBasis.STATED_SPREAD
+    return basis, (math.exp(centre - half_width), math.exp(centre + half_width))
 
 
-def bca_share(probability: float, bias: float, acceleration: float) -> float:
-    """Which quantile of the bootstrap draws stands for `probability` (same source, 14.10)."""
-    shifted = bias + NormalDist().inv_cdf(probability)
-    return NormalDist().cdf(bias + shifted / (1 - acceleration * shifted))
+def _variance_of_mean(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """Variance of the mean of all numbers, pooled within the groups, and its degrees of freedom;
+    both 0 where no group has two numbers."""
+    count = sum(map(len, groups))
+    degrees = count - len(groups)
+    if not degrees:
+        return 0.0, 0
+    squares = math.fsum((x - fmean(group)) ** 2 for group in groups for x in group)
+    return squares / degrees / count, degrees
 
 
-def has_interval(sd_ratio: float | None) -> bool:
-    """Whether value ± 1.96 · sd lies above zero; a wider spread says nothing about a score."""
-    return sd_ratio is not None and 0 <= sd_ratio < 1 / Z_95
+def stated_sigma(cv: float) -> float:
+    """Standard deviation of the logarithm of a log-normal value with this coefficient of variation."""
+    if not 0 <= cv < math.inf:
+        raise InvalidValue("between_instance_cv", f"{cv} is not a finite number from zero on")
+    return math.sqrt(math.log1p(cv**2))
 
 
-def published_summary(value: float, sd_ratio: float | None, sample_count: int | None) -> Summary:
-    """A figure as its source states it, with value ± 1.96 · sd where it states a spread.
+def published_summary(
+    value: float, sd_ratio: float | None, sample_count: int | None, *, between_instance_cv: float
+) -> Summary:
+    """A figure as its source states it: value ± 1.96 · sd where it states a spread, else with the
+    stated spread between machines (`stated_spread`).
 
     The spread of single results is what a buyer of one machine meets, so it is never divided by
-    the root of the count. How many machines stand behind the samples is not stated: None.
+    the root of the count. How many machines stand behind the samples is not stated: None. A spread
+    of zero is one that was rounded away or not looked for.
     """
     _checked([value])
-    bounds: tuple[float | None, float | None] = (None, None)
-    basis = IntervalBasis.NONE
-    if sd_ratio is not None:
-        if not has_interval(sd_ratio):
-            raise InvalidValue("sd_ratio", f"{sd_ratio} is not in [0, 0.51)")
-        bounds = value * (1 - Z_95 * sd_ratio), value * (1 + Z_95 * sd_ratio)
-        basis = IntervalBasis.PUBLISHED_SD
-    return Summary(value, *bounds, None, sample_count, basis)
-
-
-# --- common draws for rankings ----------------------------------------------------------------
-
-
-def common_draws(
-    values: Sequence[float],
-    intervals: Sequence[tuple[float, float] | None],
-    *,
-    seed: int = SEED,
-    n_draws: int = RANK_DRAWS,
-) -> Draws:
-    """Plausible values of each row: an array (n_draws, rows), from one seeded stream.
-
-    A row with an interval is drawn from a two-piece log-normal whose median is the value and
-    whose 2.5 and 97.5 percentiles are the bounds; a row without one is a point in every draw.
-    Rows of one draw belong together, so differences between rows are paired.
-    """
-    centre = np.asarray(values, dtype=np.float64)
-    down, up = np.zeros_like(centre), np.zeros_like(centre)
-    for row, interval in enumerate(intervals):
-        if interval is not None:
-            down[row] = math.log(values[row] / interval[0]) / Z_95
-            up[row] = math.log(interval[1] / values[row]) / Z_95
-    draws: Draws = np.random.default_rng(seed).standard_normal((n_draws, centre.size))
-    draws *= np.where(draws < 0, down, up)
-    np.exp(draws, out=draws)
-    draws *= centre
-    return draws
-
-
-def rank_bounds(draws: Draws, ranks: Sequence[int]) -> list[tuple[int, int]]:
-    """Lowest and highest plausible rank of each row, given its rank by value (1 = largest).
-
-    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws.
-    """
-    if not ranks:
-        return []
-    drawn = np.empty(draws.shape, dtype=np.int32)
-    for block in range(0, len(draws), RANK_BLOCK):
-        drawn[block : block + RANK_BLOCK] = _competition_ranks(draws[block : block + RANK_BLOCK])
-    # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
-    (low, low_part), (high, high_part) = (divmod(p * (len(drawn) - 1), 100) for p in (5, 95))
-    last = len(drawn) - 1
-    drawn.partition(sorted({low, min(low + 1, last), high, min(high + 1, last)}), axis=0)
-    p5 = drawn[low] * (100 - low_part) + drawn[min(low + 1, last)] * low_part
-    p95 = drawn[high] * (100 - high_part) + drawn[min(high + 1, last)] * high_part
-    lowest = np.minimum(ranks, p5 // 100).tolist()
-    highest = np.maximum(ranks, -(-p95 // 100)).tolist()
-    return list(zip(lowest, highest, strict=True))
-
-
-def _competition_ranks(draws: Draws) -> NDArray[np.intp]:
-    """Rank of each column within its row, 1 for the largest; equal values share the first."""
-    order = np.argsort(-draws, axis=1)
-    descending = np.take_along_axis(draws, order, axis=1)
-    starts = np.diff(descending, axis=1, prepend=np.inf) != 0
-    first = np.where(starts, np.arange(draws.shape[1]), 0)
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.maximum.accumulate(first, axis=1) + 1, axis=1)
-    return ranks
-
-
-def tie_groups(draws: Draws) -> list[int]:
-    """Group numbers from 1 for rows in ranking order (columns of `draws`, best first).
-
-    Walking down, a row joins the group while its paired difference to the group's first row is
-    not clear of zero: at least 2.5 % of the draws lie on, or beyond, either side.
-    """
-    n_rows = draws.shape[1]
-    groups: list[int] = []
-    while len(groups) < n_rows:
-        first = len(groups)
-        groups += [groups[-1] + 1 if groups else 1] * _group_size(draws, first)
-    return groups
-
-
-def _group_size(draws: Draws, first: int) -> int:
-    """How many rows from `first` on are tied with it; looked at in growing chunks."""
-    needed = (1 - CONFIDENCE) / 2 * draws.shape[0]
-    start, chunk = first + 1, 8
-    while start < draws.shape[1]:
-        difference = draws[:, start : start + chunk] - draws[:, first : first + 1]
-        is_tied = (np.count_nonzero(difference <= 0, axis=0) >= needed) & (
-            np.count_nonzero(difference >= 0, axis=0) >= needed
-        )
-        if not is_tied.all():
-            return start + int(np.argmin(is_tied)) - first
-        start, chunk = start + chunk, chunk * 2
-    return int(draws.shape[1]) - first
+    basis, cv = IntervalBasis.PUBLISHED_SD, sd_ratio
+    if cv is None or not 0 < cv < math.inf:
+        basis, cv = IntervalBasis.STATED_SPREAD, between_instance_cv
+    factor = math.exp(Z_95 * stated_sigma(cv))
+    ends = value / factor, value * factor
+    if basis is IntervalBasis.PUBLISHED_SD and Z_95 * cv < 1:  # beyond, the low end is no score
+        ends = value * (1 - Z_95 * cv), value * (1 + Z_95 * cv)
+    return Summary(value, *ends, None, sample_count, basis)

@@ -9,7 +9,6 @@ from backend.domain.errors import InvalidValue
 MAX_EXACT_DEGREES = 200
 
 
-@lru_cache(maxsize=1024)
 def t_quantile(probability: float, degrees: int) -> float:
     """The quantile of Student's t with whole `degrees` of freedom ≥ 1.
 
@@ -24,6 +23,11 @@ def t_quantile(probability: float, degrees: int) -> float:
         return -t_quantile(1 - probability, degrees)
     if degrees > MAX_EXACT_DEGREES:
         return _t_quantile_expanded(NormalDist().inv_cdf(probability), degrees)
+    return _t_quantile_exact(probability, degrees)
+
+
+@lru_cache(maxsize=1024)
+def _t_quantile_exact(probability: float, degrees: int) -> float:
     low, high = 0.0, 1.0
     while _t_cdf(high, degrees) < probability:
         high *= 2

@@ -127,6 +127,8 @@ class ProviderRecord:
     example_region: str = ""
     family: re.Pattern[str] | None = None
     """The part of a machine type's name that types of one family share."""
+    burstable: re.Pattern[str] | None = None
+    """Names of machine types whose CPUs are burstable, where its price list does not say so."""
     increment: Increment = BY_HOUR
     """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
 
@@ -140,6 +142,11 @@ class ProviderRecord:
     def sells_machines(self) -> bool:
         """Else it only publishes exchange rates."""
         return not any(feed.are_rates for feed in self.feeds)
+
+    def vcpu_kind_of(self, machine_type: str) -> str:
+        """burstable, or "" where the name does not say of which kind the type's CPUs are."""
+        is_burstable = self.burstable is not None and self.burstable.match(machine_type)
+        return "burstable" if is_burstable else ""
 
     def family_of(self, machine_type: str) -> str:
         """Types of one family are priced alike per vCPU; the whole name where it names none."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from backend.benchmarks.services.summaries import Score, computed
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
-from backend.domain import stats
+from backend.domain import draws
 from backend.domain.metrics import METRICS, Metric
 
 Cells = dict[str, Any]
@@ -371,31 +371,27 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
 
 
 def _compared(valued: Sequence[Row]) -> None:
-    """Bounds of the ranks and tie groups, from draws of the intervals."""
-    draws = stats.common_draws(
-        [float(row.cells["value_per_cost"]) for row in valued],
-        [
-            (float(row.cells["value_per_cost_ci95_low"]), float(row.cells["value_per_cost_ci95_high"]))
-            if row.cells["value_per_cost_ci95_low"] is not None
-            else None
-            for row in valued
-        ],
-    ).tolist()  # fmt: skip
+    """Bounds of the ranks from draws of the intervals, and tie groups."""
+    names = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
+    ends = [tuple(float(row.cells[name]) for name in names) for row in valued]
+    drawn = draws.common_draws(draws.spreads(*zip(*ends, strict=True))).tolist()
     ranks: list[list[int]] = [[] for _ in valued]
-    for draw in draws:
+    for draw in drawn:
         rank_of: dict[float, int] = {}
         for position, value in enumerate(sorted(draw, reverse=True), start=1):
             rank_of.setdefault(value, position)
         for number, value in enumerate(draw):
             ranks[number].append(rank_of[value])
+    deviations = draws.tukey_quantile(len(valued)) / math.sqrt(2)
     first, group = 0, 1
     for number, row in enumerate(valued):
         low, high = _percentile(ranks[number], 5), _percentile(ranks[number], 95)
         row.cells["rank_low"] = min(row.cells["rank"], math.floor(low))
         row.cells["rank_high"] = max(row.cells["rank"], math.ceil(high))
-        below = sum(draw[number] <= draw[first] for draw in draws)
-        beyond = sum(draw[number] >= draw[first] for draw in draws)
-        if min(below, beyond) < 0.025 * len(draws):
+        best, low_end, _ = ends[first]
+        mine, _, high_end = ends[number]
+        down, up = math.log(best / low_end) / 1.96, math.log(high_end / mine) / 1.96
+        if math.log(best / mine) > deviations * math.hypot(down, up):
             first, group = number, group + 1
         row.cells["tie_group"] = group
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import math
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -218,7 +219,7 @@ def test_summaries_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPat
     assert not summaries.is_pending(data_stamp())
 
 
-SAID_BY_FORMULAS = {1: "47305f9b33439787"}
+SAID_BY_FORMULAS = {1: "47305f9b33439787", 2: "0adf04a85c6c5f8e"}
 
 
 @pytest.mark.django_db
@@ -237,7 +238,7 @@ def test_formulas_are_counted_up_with_what_a_summary_says() -> None:
     said = [
         (
             slugs[offer],
-            *(f"{v:.9g}" for v in (its.value, its.ci95_low or 0, its.ci95_high or 0)),
+            *(f"{v:.9g}" for v in (its.value, its.ci95_low, its.ci95_high)),
             (its.n_instances, its.n_repeats, str(its.interval_basis), its.is_unstable),
             (score.variant, score.is_unfit, score.flags, score.source),
         )
@@ -369,15 +370,90 @@ def test_a_refresh_that_fails_leaves_the_marks(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("spread", [0.6, 5.0, -1.0])
-def test_meaningless_published_spread_gives_no_interval(
-    client: Client, settings: LazySettings, spread: float
+@pytest.mark.parametrize("spread", [None, 0.0, 0.6, -1.0])
+def test_every_published_figure_has_an_interval(
+    client: Client, settings: LazySettings, spread: float | None
 ) -> None:
+    """W2: without a stated spread a figure was a point, and ranked as if it were certain."""
     settings.PUBLIC_READ = True
-    offer = factories.offer("wide")
+    offer = factories.offer("wide", vcpu_kind="dedicated")
     factories.sample(offer, 100.0, source="published", published_sd_ratio=spread)
     factories.price(offer, "1")
     summaries_refresh()
-    answer = client.get("/api/v1/rankings").json()
-    (row,) = answer["results"]
-    assert (row["offer_id"], row["score"], row["score_ci95_low"]) == ("wide", 100.0, None)
+    (row,) = client.get("/api/v1/rankings").json()["results"]
+    assert row["score_ci95_low"] < 100 < row["score_ci95_high"]
+    assert row["interval_basis"] == ("published_sd" if spread == 0.6 else "stated_spread")
+
+
+# --- what one score pools ---------------------------------------------------------------------
+
+
+def score_of(offer: Offer) -> summaries.Score:
+    summaries_refresh()
+    return kept()[offer.pk, "cmips_score"]
+
+
+def sampled(offer: Offer, host: Host, *values: float, day: int, model: str, **given: Any) -> None:
+    """The repeats of one run on a machine of this model."""
+    vcpus = given.pop("vcpu_count", 2)
+    run = factories.run(host, environment={"cpu_model": model or None, "vcpu_count": vcpus})
+    at = factories.AT + dt.timedelta(days=day)
+    for repeat, value in enumerate(values):
+        factories.sample(offer, value, host=host, run=run, repeat=repeat, measured_at=at, **given)
+
+
+@pytest.mark.django_db
+def test_a_new_kernel_ranks_and_the_old_one_is_history() -> None:
+    """W3: 1,000 of the old kernel and 1,300 of the new one were pooled to 1,152."""
+    offer = factories.offer()
+    host = factories.host(offer)
+    sampled(offer, host, 999, 1000, 1001, day=0, model="Milan", method_version="cmips 2 aaaa")
+    sampled(offer, host, 1299, 1302, 1303, day=1, model="Milan", method_version="cmips 2 bbbb")
+    score = score_of(offer)
+    assert (score.summary.value, score.method_version) == (1302, "cmips 2 bbbb")
+    newest, older = summaries.score_groups(offer.pk)["cmips_score"]
+    assert newest == score
+    assert (older.summary.value, older.method_version) == (1000, "cmips 2 aaaa")
+
+
+@pytest.mark.django_db
+def test_a_host_that_was_resized_is_another_machine() -> None:
+    """W3: 2 and 8 vCPUs were pooled to 1,503.5 of none of them."""
+    offer = factories.offer()
+    host = factories.host(offer)
+    sampled(offer, host, 1500, 1501, day=0, model="Milan")
+    sampled(offer, host, 6000, 6002, day=1, model="Milan", vcpu_count=8)
+    assert score_of(offer).summary.value == 6001
+
+
+@pytest.mark.django_db
+def test_models_behind_one_offer_are_counted_and_flagged() -> None:
+    offer = factories.offer()
+    for day, model in enumerate(("Milan", "Rome", "Milan", "")):
+        sampled(offer, factories.host(offer), 100 + day, day=day, model=model)
+    score = score_of(offer)
+    assert (score.cpu_models, score.summary.n_instances) == ({"Milan": 2, "Rome": 1}, 4)
+    assert "mixed_hardware" in score.flags
+
+
+@pytest.mark.django_db
+def test_what_the_inventory_says_later_makes_the_summary_anew() -> None:
+    offer = factories.offer()
+    host = factories.host(offer)
+    sampled(offer, host, 100, day=0, model="")
+    assert score_of(offer).cpu_models == {}
+    run = host.runs.get()
+    run.environment = {"cpu_model": "Rome"}
+    run.save(update_fields=["environment"])
+    assert score_of(offer).cpu_models == {"Rome": 1}
+
+
+@pytest.mark.django_db
+def test_kind_of_an_offer_changes_its_stated_spread() -> None:
+    """W18: a cloud that states no kind of vCPU is taken to share them."""
+    offer = factories.offer(kind="cloud", vcpu_kind="")
+    factories.sample(offer, 100, host=factories.host(offer))
+    wide = score_of(offer).summary
+    assert wide.ci95_high == pytest.approx(100 * math.exp(0.5384775))
+    Offer.objects.filter(pk=offer.pk).update(kind="dedicated")
+    assert score_of(offer).summary.ci95_high == pytest.approx(100 * math.exp(0.0979388))

@@ -187,7 +187,9 @@ def candidates() -> list[Candidate]:
     return [
         candidate(
             f"offer-{n}",
-            published_summary(100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30),
+            published_summary(
+                100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30, between_instance_cv=SD_RATIO
+            ),
             Decimal(f"{0.01 + 0.9 * math.cos(n * n) ** 2:.6f}"),
             METRICS["cmips_score"],
             Decimal("0.1"),

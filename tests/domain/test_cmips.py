@@ -38,7 +38,7 @@ def test_ranking_of_2013_has_the_published_order():
     candidates = [
         candidate(
             row["slug"],
-            published_summary(float(row["cmips_score"]), None, None),
+            published_summary(float(row["cmips_score"]), None, None, between_instance_cv=0.05),
             per_hour(row),
             metric("cmips_score"),
             per_hour(row),
@@ -48,7 +48,8 @@ def test_ranking_of_2013_has_the_published_order():
     result = ranked(candidates[::-1], metric("cmips_score"))
     assert [one.offer_id for one, _ in result] == [row["slug"] for row in rows]
     assert [standing.rank for _, standing in result] == list(range(1, 18))
-    assert [standing.tie_group for _, standing in result] == list(range(1, 18))
+    groups = [standing.tie_group for _, standing in result]
+    assert groups[:6] == [1, 1, 2, 3, 3, 3]  # single figures are not certain to the last digit
     for (one, _), published in zip(result, rows, strict=True):
         printed = Decimal(published["cup_published_usd_per_hour"])
         assert one.worth is not None

@@ -1,7 +1,7 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS, between_instance_cv, metric
+from backend.domain.metrics import METRICS, between_instance_cv, metric, resource
 from backend.domain.metrics.own import OWN
 from backend.domain.metrics.spare_cores import SPARE_CORES
 
@@ -115,16 +115,37 @@ def test_metric_refuses_an_unknown_key():
 
 
 @pytest.mark.parametrize(
-    ("key", "vcpu_kind", "expected"),
+    ("key", "vcpu_kind", "offer_kind", "expected"),
     [
-        ("cmips_score", "burstable", 0.28),
-        ("cmips_score", "shared", 0.28),
-        ("cmips_score", "dedicated", 0.05),
-        ("cmips_score", None, 0.05),
-        ("memory_latency_ns", "burstable", 0.05),
-        ("stress_ng_div16_ops_per_s", "burstable", 0.28),
-        ("bw_mem_bytes_per_s", "burstable", 0.05),
+        ("cmips_score", "burstable", "cloud", 0.28),
+        ("cmips_score", "shared", "vps", 0.28),
+        ("cmips_score", "dedicated", "cloud", 0.05),
+        ("cmips_score", "", "cloud", 0.28),
+        ("cmips_score", "", "vps", 0.28),
+        ("cmips_score", "", "dedicated", 0.05),
+        ("cmips_score", "", "onprem", 0.05),
+        ("sysbench_cpu_events_per_s", "shared", "vps", 0.28),
+        ("memory_latency_ns", "burstable", "cloud", 0.05),
+        ("stress_ng_div16_ops_per_s", "burstable", "cloud", 0.28),
+        ("bw_mem_bytes_per_s", "", "cloud", 0.05),
     ],
 )
-def test_between_instance_cv_is_wide_for_a_cpu_that_is_shared(key, vcpu_kind, expected):
-    assert between_instance_cv(metric(key), vcpu_kind) == expected
+def test_cpus_that_may_be_shared_spread_wide(key, vcpu_kind, offer_kind, expected):
+    """W18: a cloud or VPS that states no kind was taken for dedicated: ± 10 % for ± 55 %."""
+    assert between_instance_cv(metric(key), vcpu_kind, offer_kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("cmips_score", "cpu"),
+        ("stress_ng_div16_ops_per_s", "cpu"),
+        ("sysbench_memory_bytes_per_s", "memory"),
+        ("membench_latency_ns", "memory"),
+        ("fsync_p99_ns", "disk"),
+        ("disk_seeks_per_s", "disk"),
+        ("net_rtt_ns", "net"),
+    ],
+)
+def test_metrics_of_one_resource_are_known_as_such(key, expected):
+    assert resource(metric(key)) == expected

@@ -25,7 +25,7 @@ class Offer(Candidate):
 
 def offer(offer_id, score, price, sd=None, **more):
     amount = None if price is None else Decimal(price)
-    score = published_summary(float(score), sd, None)
+    score = published_summary(float(score), sd, None, between_instance_cv=0.05)
     return Offer(offer_id=offer_id, score=score, price=amount, **more)
 
 
@@ -128,8 +128,15 @@ def test_ranked_cup_is_per_hour_whatever_the_period():
 def test_ranked_gives_equal_values_one_rank_and_the_order_of_their_ids():
     rows = ranked([offer("c", 200, "2"), offer("b", 100, "1"), offer("a", 50, "1")], CMIPS)
     assert [(row.candidate.offer_id, row.rank) for row in rows] == [("b", 1), ("c", 1), ("a", 3)]
-    assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 1), (1, 1), (3, 3)]
+    assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 2), (1, 2), (3, 3)]
     assert [row.tie_group for row in rows] == [1, 1, 2]
+
+
+def test_ranked_takes_no_single_figure_for_certain():
+    """W2: one sample ranked first (1–1) before the well measured offer 2 % below it."""
+    rows = ranked([offer("lucky", 102, "1"), offer("measured", 100, "1", sd=0.01)], CMIPS)
+    assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 2), (1, 2)]
+    assert [row.tie_group for row in rows] == [1, 1]
 
 
 def test_ranked_ties_offers_whose_intervals_overlap():
@@ -204,7 +211,7 @@ def test_ranked_of_nothing_is_empty():
         (offer("a", 1, "-1"), "price"),
         (offer("a", 1, "1", price_per_hour=Decimal(0)), "price_per_hour"),
         (
-            replace(offer("a", 1, "1"), score=replace(published_summary(1, None, 1), value=0.0)),
+            replace(offer("a", 1, "1"), score=replace(offer("a", 1, "1").score, value=0.0)),
             "score",
         ),
     ],

@@ -87,6 +87,7 @@ def test_band_stays_when_fewer_than_half_of_the_runs_went_wrong(values, wild):
 FACTS = {
     "cpu_model": "Xeon",
     "vcpu_count": 8,
+    "usable_cpu_count": 8,
     "threads_per_core": 2,
     "memory_bytes": 64 * 2**30,
     "kernel": "6.1",
@@ -94,11 +95,18 @@ FACTS = {
     "microcode": "0x1",
     "governor": "performance",
     "virtualization": "none",
+    "disk_kinds": "nvme ssd, sata hdd",
 }
+DISKS = [
+    {"transport": "sata", "is_rotational": True},
+    {"transport": "nvme", "is_rotational": False},
+    {"transport": "nvme", "is_rotational": False},
+    {"transport": None, "is_rotational": None},
+]
 
 
 def test_environment_is_what_identifies_the_machine():
-    found = environment({**FACTS, "dimms": []})
+    found = environment({**FACTS, "dimms": [], "disks": DISKS})
     assert found == FACTS
     assert set(found) == {*HARDWARE, *SOFTWARE}
 
@@ -112,6 +120,8 @@ def test_environment_is_what_identifies_the_machine():
         ({"memory_bytes": 60 * 2**30}, False),
         ({"memory_bytes": "64 GiB"}, False),
         ({"cpu_model": "EPYC"}, False),
+        ({"virtualization": "kvm"}, False),
+        ({"disk_kinds": "sata hdd"}, False),
         ({"vcpu_count": None}, True),
     ],
 )

@@ -267,7 +267,6 @@ def test_compared_figures_share_the_scale_of_their_line():
         ("lower", "-0.25", True, "−25.0 %", ("better", "good")),
         ("lower", "12.5", True, "+1,250.0 %", ("worse", "bad")),
         ("higher", "0.01", False, "+1.0 %", ("not distinguishable", "")),
-        ("higher", "0.01", None, "+1.0 %", ("better, spread unknown", "")),
         ("higher", "0", False, "±0 %", ("not distinguishable", "")),
         ("", "0.5", True, "+50.0 %", ("", "")),
     ],

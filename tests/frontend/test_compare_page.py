@@ -59,15 +59,19 @@ def test_page_shows_figures_and_differences_from_the_baseline(client, pair):
     assert "+80.0 % better" in second
 
 
-def test_figures_whose_intervals_overlap_are_not_distinguishable(client, pair):
+def test_figures_too_close_to_call_are_not_distinguishable(client, pair):
     _, second = row_of(html(client, "/compare/?o=a,c"), "CPU, all threads")
     assert "+1.0 % not distinguishable" in second
 
 
-def test_figures_without_a_spread_say_so(client, pair):
+def test_figures_with_the_stated_spread_are_compared_like_others(client, pair):
+    """W17, W2: a single figure has an interval, and the ranking's rule tells it from others."""
     published("d", 2000.0, "0.1")
     _, second = row_of(html(client, "/compare/?o=a,d"), "CPU, all threads")
-    assert "+100.0 % better, spread unknown" in second
+    assert "+100.0 % better" in second
+    published("e", 1120.0, "0.1")
+    _, second = row_of(html(client, "/compare/?o=a,e"), "CPU, all threads")
+    assert "+12.0 % not distinguishable" in second
 
 
 def test_baseline_is_chosen_by_the_address(client, pair):

@@ -113,12 +113,10 @@ def lines(document: dict[str, Any]) -> list[str]:
 
 def rank_lines(row: dict[str, Any]) -> list[str]:
     """Score, price and place of an offer's row in the ranking."""
-    interval = "interval unknown"
-    if row["score_ci95_low"] is not None:
-        interval = (
-            f"95 % interval {row['score_ci95_low']:,.2f} … {row['score_ci95_high']:,.2f}, "
-            f"{row['interval_basis']}"
-        )
+    interval = (
+        f"95 % interval {row['score_ci95_low']:,.2f} … {row['score_ci95_high']:,.2f}, "
+        f"{row['interval_basis']}"
+    )
     lines = [f"  score: {row['score']:,.2f} CMIPS ({interval})"]
     if (stated := row["stated"]) is not None:
         lines.append(

@@ -19,8 +19,8 @@ class StoredSummary(models.Model):
     metric = models.CharField(max_length=40)
     variant = models.CharField(max_length=40)
     value = models.FloatField()
-    ci95_low = models.FloatField(null=True)
-    ci95_high = models.FloatField(null=True)
+    ci95_low = models.FloatField()
+    ci95_high = models.FloatField()
     n_instances = models.PositiveIntegerField(null=True)
     n_repeats = models.PositiveIntegerField(null=True)
     interval_basis = models.CharField(max_length=20)
@@ -30,6 +30,7 @@ class StoredSummary(models.Model):
     source = models.CharField(max_length=10, choices=Source)
     measured_at = models.DateTimeField()
     method_version = models.CharField(max_length=80, blank=True)
+    cpu_models = models.JSONField(default=dict)
     result = models.CharField(max_length=300, blank=True)
     """A path of our own site, or the address that a source states."""
 

@@ -50,17 +50,21 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
         )
         .order_by()
         .values_list(
-            "offer__provider__slug", "offer__vcpu_kind", "offer__name", "published_sd_ratio"
+            "offer__provider__slug",
+            "offer__vcpu_kind",
+            "offer__kind",
+            "offer__name",
+            "published_sd_ratio",
         )
         .distinct()
     )
-    spreads: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for provider, vcpu_kind, _, ratio in rows:
+    spreads: dict[tuple[str, str, float], list[float]] = defaultdict(list)
+    for provider, vcpu_kind, kind, _, ratio in rows:
         if ratio:  # not every source states a spread
-            spreads[provider, vcpu_kind].append(ratio)
+            stated_cv = between_instance_cv(metric, vcpu_kind, kind)
+            spreads[provider, vcpu_kind, stated_cv].append(ratio)
     lines = []
-    for (provider, vcpu_kind), ratios in sorted(spreads.items()):
-        stated_cv = between_instance_cv(metric, vcpu_kind or None)
+    for (provider, vcpu_kind, stated_cv), ratios in sorted(spreads.items()):
         shares = calibration.expected(ratios, stated_cv)
         lines.append(
             PublishedSpread(provider, vcpu_kind, stated_cv, median(ratios), max(ratios), shares)
@@ -83,6 +87,7 @@ def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
         .values(
             "offer_id",
             "offer__vcpu_kind",
+            "offer__kind",
             "method_version",
             "host_id",
             "value",
@@ -90,15 +95,16 @@ def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
             "excluded_reason",
         )
     )
-    offers: dict[str, list[Mapping[str, Sequence[float]]]] = defaultdict(list)
+    offers: dict[tuple[str, float], list[Mapping[str, Sequence[float]]]] = defaultdict(list)
     for _, group in groupby(samples, itemgetter("offer_id", "method_version")):
         alike = list(group)
         machines = _machines(alike)
         if len(machines) > 1:
-            offers[alike[0]["offer__vcpu_kind"]].append(machines)
+            vcpu_kind = alike[0]["offer__vcpu_kind"]
+            stated_cv = between_instance_cv(metric, vcpu_kind, alike[0]["offer__kind"])
+            offers[vcpu_kind, stated_cv].append(machines)
     lines = []
-    for vcpu_kind, of in sorted(offers.items()):
-        stated_cv = between_instance_cv(metric, vcpu_kind or None)
+    for (vcpu_kind, stated_cv), of in sorted(offers.items()):
         counted = calibration.left_out(
             of,
             between_instance_cv=stated_cv,

@@ -6,6 +6,7 @@ catalog.stored), `stored` reads what it stored.
 
 import datetime as dt
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -20,10 +21,11 @@ from backend.benchmarks.models import Sample, Source, StoredSummary
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import SUMMARIES, marks_taken
 from backend.domain import stats
+from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
-FORMULAS = 1
+FORMULAS = 2
 """To be counted up with what a summary says of the same samples; older ones are made anew."""
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
@@ -31,10 +33,12 @@ SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 READ = (
     "offer_id",
     "metric",
+    "offer__kind",
     "offer__vcpu_kind",
     "offer__source",
     "host_id",
     "run_id",
+    "run__environment",
     "evidence_id",
     "variant",
     "value",
@@ -47,6 +51,8 @@ READ = (
     "method_version",
     "measured_at",
 )
+Row = Mapping[str, Any]
+"""A sample with the fields READ."""
 MARKS = itemgetter("flags", "excluded_reason")
 """What says whether a repeat counts (domain.stats.counted_repeats)."""
 RANKING_VARIANTS = frozenset(
@@ -55,7 +61,7 @@ RANKING_VARIANTS = frozenset(
 """Samples of others never make a score; an import has two of them for one of these."""
 SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
 """Fields of Summary that are columns of the same name."""
-SAME = ("variant", "is_unfit", "source", "measured_at", "method_version")
+SAME = ("variant", "is_unfit", "source", "measured_at", "method_version", "cpu_models")
 """Fields of Score that are columns of the same name."""
 STORED = (*SUMMARY, *SAME, "interval_basis", "is_unstable", "flags", "result")
 
@@ -69,6 +75,8 @@ class Score:
     variant: str
     is_unfit: bool
     """Whether every sample has a flag of stats.UNFIT; such a score takes no place."""
+    cpu_models: Mapping[str, int]
+    """CPU model → machines of it behind the score; those that state none are left out."""
     flags: tuple[str, ...]
     source: str
     measured_at: dt.datetime
@@ -175,6 +183,17 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
 
     The conditions keep or leave out whole metrics of whole offers.
     """
+    for offer_id, key, samples in _samples(**conditions):
+        for score in _scores(METRICS[key], samples)[:1]:
+            yield offer_id, score
+
+
+def score_groups(offer_id: UUID) -> dict[str, list[Score]]:
+    """Metric → a score of each group of alike samples of the offer, the newest first."""
+    return {key: _scores(METRICS[key], samples) for _, key, samples in _samples(offer_id=offer_id)}
+
+
+def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
     counted = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
     samples = (
         Sample.objects.filter(**counted, **conditions)
@@ -183,46 +202,68 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
         .iterator()
     )
     for (offer_id, key), group in groupby(samples, lambda row: (row["offer_id"], row["metric"])):
-        score = _score(METRICS[key], list(group)) if key in METRICS else None
-        if score is not None:
-            yield offer_id, score
+        if key in METRICS:
+            yield offer_id, key, list(group)
 
 
-def _score(metric: Metric, samples: list[Mapping[str, Any]]) -> Score | None:
-    """Measured before imported before published, the canonical variant before its fallbacks."""
+def _scores(metric: Metric, samples: list[Row]) -> list[Score]:
+    """Of the best source and variant, the newest group of alike samples first: it is the one that
+    ranks. Measured before imported before published, the canonical variant before its fallbacks."""
     for source in SOURCE_ORDER:
         for variant in metric.ranking_variants:
             chosen = [s for s in samples if s["source"] == source and s["variant"] == variant]
+            chosen.sort(key=itemgetter("measured_at"), reverse=True)
+            if chosen and source == Source.PUBLISHED:
+                return [_published(metric, chosen)]
             if chosen:
-                summarised = _published if source == Source.PUBLISHED else _measured
-                return summarised(metric, chosen)
-    return None
+                return [_measured(metric, group) for group in alike(chosen, _origin)]
+    return []
 
 
-def _published(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
+def _origin(sample: Row) -> Origin:
+    environment = sample["run__environment"] or {}
+    return Origin(sample["method_version"], str(sample["host_id"]), environment)
+
+
+def _published(metric: Metric, samples: list[Row]) -> Score:
     newest = max(samples, key=lambda s: (s["measured_at"], s["published_count"] or 0))
-    spread = newest["published_sd_ratio"]
     summary = stats.published_summary(
-        newest["value"], spread if stats.has_interval(spread) else None, newest["published_count"]
+        newest["value"],
+        newest["published_sd_ratio"],
+        newest["published_count"],
+        between_instance_cv=_stated_cv(metric, newest),
     )
-    return _score_of(metric, summary, [newest], is_unfit=False)
+    return _score_of(metric, summary, [newest], is_unfit=False, cpu_models={})
 
 
-def _measured(metric: Metric, samples: list[Mapping[str, Any]]) -> Score:
-    counted, is_unfit = stats.counted_repeats(samples, MARKS)
-    values: dict[str, list[float]] = {}
+def _measured(metric: Metric, group: AlikeSamples[Row]) -> Score:
+    counted, is_unfit = stats.counted_repeats(group.samples, MARKS)
+    machines: dict[str, dict[str, list[float]]] = {}
     for sample in counted:
-        values.setdefault(str(sample["host_id"]), []).append(sample["value"])
+        # What has no run was imported: a day of theirs stands for it.
+        run = str(sample["run_id"] or sample["measured_at"].date())
+        runs = machines.setdefault(str(sample["host_id"]), {})
+        runs.setdefault(run, []).append(sample["value"])
     summary = stats.summary(
-        values,
-        between_instance_cv=between_instance_cv(metric, samples[0]["offer__vcpu_kind"] or None),
+        machines,
+        between_instance_cv=_stated_cv(metric, counted[0]),
         target_half_width_ratio=metric.target_half_width_ratio,
     )
-    return _score_of(metric, summary, counted, is_unfit=is_unfit)
+    models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
+    return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+
+
+def _stated_cv(metric: Metric, sample: Row) -> float:
+    return between_instance_cv(metric, sample["offer__vcpu_kind"], sample["offer__kind"])
 
 
 def _score_of(
-    metric: Metric, summary: Summary, used: list[Mapping[str, Any]], *, is_unfit: bool
+    metric: Metric,
+    summary: Summary,
+    used: list[Row],
+    *,
+    is_unfit: bool,
+    cpu_models: Mapping[str, int],
 ) -> Score:
     newest = max(used, key=lambda s: s["measured_at"])
     return Score(
@@ -230,7 +271,8 @@ def _score_of(
         summary=summary,
         variant=newest["variant"],
         is_unfit=is_unfit,
-        flags=tuple(_flags(summary, used)),
+        cpu_models=cpu_models,
+        flags=tuple(_flags(summary, used, cpu_models)),
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
@@ -238,18 +280,20 @@ def _score_of(
     )
 
 
-def _flags(summary: Summary, used: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int]) -> Iterator[str]:
     stated = {flag for s in used for flag in s["flags"]}
     if DISTURBED in stated:
         yield DISTURBED
     if summary.is_unstable:
         yield "unstable"
+    if len(cpu_models) > 1:
+        yield "mixed_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
     if any(s["source"] == Source.IMPORTED for s in used):
         yield "imported"
 
 
-def _result_url(sample: Mapping[str, Any]) -> str | None:
+def _result_url(sample: Row) -> str | None:
     """The run page, or the imported text, else the address that a published figure states."""
     site = _site()
     if sample["run_id"]:

@@ -1,7 +1,7 @@
 """Offers as price lists name them: looked up by provider, region and name, else made."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -43,7 +43,7 @@ def offers_record(
     *,
     provider: Provider,
     region: Region | None,
-    names: Iterable[str],
+    names: Sequence[str],
     types: Iterable[ParsedType],
     source: str,
     stated_on: dt.date,
@@ -53,7 +53,9 @@ def offers_record(
     Unknown figures of a type leave the known ones as they are. `region` None is for types that
     are sold alike everywhere.
     """
-    figures_of = {machine.name: _figures(machine) for machine in types}
+    figures_of = _kinds(provider, names)
+    for machine in types:
+        figures_of[machine.name] = figures_of.get(machine.name, {}) | _figures(machine)
     listed = ListedOffers(offers=_known(provider, region))
     stated = {"source": source, "stated_on": stated_on}
     missing = [name for name in dict.fromkeys([*figures_of, *names]) if name not in listed.offers]
@@ -68,6 +70,13 @@ def offer_slug(provider: str, name: str, region: str) -> str:
     """As in aws-m5-large-eu-west-1."""
     parts = "-".join(filter(None, (provider, name, region)))
     return slugify(parts.replace(".", "-").replace("_", "-"))[:LONGEST_SLUG]
+
+
+def _kinds(provider: Provider, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What the provider's record knows of types by their names."""
+    record = provider_record(provider.slug)
+    kinds = {name: record.vcpu_kind_of(name) for name in names}
+    return {name: {"vcpu_kind": kind} for name, kind in kinds.items() if kind}
 
 
 def _figures(machine: ParsedType) -> dict[str, Any]:

@@ -14,11 +14,14 @@ from backend.domain.metrics.kinds import (
     CPU_CV,
     CPU_TARGET,
     SHARED_VCPU_KINDS,
+    SHARING_OFFER_KINDS,
     Metric,
 )
 
 __all__ = [
+    "BURSTABLE_CPU_CV",
     "CPU_CV",
+    "CPU_METRICS",
     "CPU_TARGET",
     "METRICS",
     "OWN_METRICS",
@@ -26,12 +29,15 @@ __all__ = [
     "Metric",
     "between_instance_cv",
     "metric",
+    "resource",
 ]
 
 CPU_METRICS = frozenset({*own.CPU_METRICS, *spare_cores.CPU_METRICS})
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {metric.key: metric for metric in (*own.OWN, *spare_cores.SPARE_CORES)}
 )
+DISK_SUBJECTS = ("disk", "dd", "small", "fsync")
+"""First words of the keys of metrics of disks."""
 OWN_METRICS = frozenset(metric.key for metric in own.OWN)
 """Those that our own probes and imports know; the others come with the data of others."""
 
@@ -44,8 +50,25 @@ def metric(key: str) -> Metric:
         raise InvalidValue("metric", f"{key!r} is not a metric key") from None
 
 
-def between_instance_cv(measured: Metric, vcpu_kind: str | None) -> float:
-    """The stated spread between machines of an offer (ratio); larger for CPUs that are shared."""
-    if measured.key in CPU_METRICS and vcpu_kind in SHARED_VCPU_KINDS:
-        return BURSTABLE_CPU_CV
+def between_instance_cv(measured: Metric, vcpu_kind: str, offer_kind: str) -> float:
+    """The stated spread between machines of an offer (ratio); larger for CPUs that are shared.
+
+    `vcpu_kind` is "" where nobody states it: a cloud or VPS that does not say that its CPUs are
+    dedicated is taken to share them. On other kinds of machines there is nobody to share with.
+    """
+    is_shared = vcpu_kind in SHARED_VCPU_KINDS or (
+        not vcpu_kind and offer_kind in SHARING_OFFER_KINDS
+    )
+    if is_shared and measured.key in CPU_METRICS:
+        return max(BURSTABLE_CPU_CV, measured.between_instance_cv)
     return measured.between_instance_cv
+
+
+def resource(measured: Metric) -> str:
+    """What of a machine the metric depends on most: errors of one resource move together."""
+    if measured.key in CPU_METRICS:
+        return "cpu"
+    if "mem" in measured.key:
+        return "memory"
+    subject = measured.key.split("_")[0]
+    return "disk" if subject in DISK_SUBJECTS else subject

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-# Stated spread (coefficient of variation, a ratio) between machines of one offer. It widens the
-# interval of a metric seen on one or two machines only.
+# Stated spread (coefficient of variation, a ratio) between machines of one offer. It makes the
+# interval of a single figure, and widens that of a metric seen on one or two machines only.
 #
 # CPU: of the 233 machine types in fixtures/published/coremark_gcp.csv the stated standard
 # deviation is 0.8 % at the median, 3.6 % at the 95th percentile and 6.6 % at most; 5 % stands
@@ -25,6 +25,7 @@ CPU_TARGET = 0.03
 IO_TARGET = 0.05
 
 SHARED_VCPU_KINDS = ("shared", "burstable")
+SHARING_OFFER_KINDS = ("cloud", "vps")
 ANY_VARIANT = "standard"
 
 

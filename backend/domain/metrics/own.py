@@ -12,7 +12,14 @@ from backend.domain.metrics.kinds import (
     Metric,
 )
 
-CPU_METRICS = ("cmips_score", "cmips_single_score", "cmips_sustained_ratio", "coremark_score")
+CPU_METRICS = (
+    "cmips_score",
+    "cmips_single_score",
+    "cmips_sustained_ratio",
+    "coremark_score",
+    "passmark_score",
+    "sysbench_cpu_events_per_s",
+)
 
 OWN = (
     Metric(

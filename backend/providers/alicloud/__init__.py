@@ -1,5 +1,7 @@
 """Alibaba Cloud: only what imported tables say of it."""
 
+import re
+
 from backend.providers.base import MachineKind, ProviderRecord
 
 RECORD = ProviderRecord(
@@ -8,4 +10,5 @@ RECORD = ProviderRecord(
     short_name="Alibaba Cloud",
     homepage="https://www.alibabacloud.com/",
     kind=MachineKind.CLOUD,
+    burstable=re.compile(r"ecs\.t[0-9]"),
 )

@@ -17,6 +17,8 @@ RECORD = ProviderRecord(
     shape=Shape.UP,
     is_hollow=False,
     family=re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
+    # B1s, B2ms, B2s_v2, B4as_v2, B2pls_v2: credits, "B-series burstable" in Microsoft's list of sizes.
+    burstable=re.compile(r"(?:Standard|Basic)_B[0-9]"),
     increment=BY_SECOND,
     feeds=(
         FeedKind(

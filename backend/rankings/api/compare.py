@@ -28,7 +28,11 @@ COLUMNS = (
     Column("ci95_high", ColumnType.DECIMAL, "Upper end of its 95 % interval"),
     Column("base", ColumnType.TEXT, "Slug of the offer that it is compared with"),
     Column("delta_ratio", ColumnType.DECIMAL, "value / value of base − 1"),
-    Column("distinguishable", ColumnType.BOOLEAN, "Whether the two intervals are apart"),
+    Column(
+        "distinguishable",
+        ColumnType.BOOLEAN,
+        "Whether it differs from the base by more than chance explains, among the offers compared",
+    ),
     Column("n_instances", ColumnType.INTEGER, "Different machines behind a score"),
     Column("n_repeats", ColumnType.INTEGER, "Single results behind a score"),
     Column("source", ColumnType.TEXT, "measured, published or imported"),

@@ -146,6 +146,7 @@ def _offer_schema() -> dict[str, Any]:
     """A row, empty where the query leaves the offer out, with what is known beside it."""
     words = {"type": "array", "items": {"type": "string"}}
     summary = row_schema(_SUMMARY_COLUMNS)
+    counts = {"type": "object", "additionalProperties": {"type": "integer"}}
     return object_schema(
         row_schema(COLUMNS)["properties"]
         | {
@@ -155,7 +156,9 @@ def _offer_schema() -> dict[str, Any]:
             "prices": {"type": "array", "items": row_schema(_PRICE_COLUMNS)},
             "summaries": {
                 "type": "array",
-                "items": object_schema(summary["properties"] | {"flags": words}),
+                "items": object_schema(
+                    summary["properties"] | {"cpu_models": counts, "flags": words}
+                ),
             },
             "warnings": words,
         }
@@ -228,6 +231,7 @@ def _summary_document(score: Score) -> dict[str, Any]:
         "n_instances": summary.n_instances,
         "n_repeats": summary.n_repeats,
         "interval_basis": str(summary.interval_basis),
+        "cpu_models": dict(score.cpu_models),
         "flags": list(score.flags),
         "source": score.source,
         "measured_at": json_cell(score.measured_at),

@@ -221,7 +221,8 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "interval_basis",
         ColumnType.TEXT,
-        "How the interval was made",
+        "How the interval was made: instances_order, instances_t, repeats_widened, published_sd, "
+        "stated_spread, combined",
         label="Interval from",
     ),
     RankingColumn(
@@ -336,7 +337,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "flags",
         ColumnType.WORDS,
-        "disturbed unstable cached shared_vcpu burstable stale_price …",
+        "disturbed unstable mixed_hardware cached shared_vcpu burstable stale_price …",
         label="Notes",
         empty="",
     ),

@@ -11,7 +11,8 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.comparison import IntervalFigure, delta_ratio, is_distinguishable
+from backend.domain.comparison import delta_ratio
+from backend.domain.draws import are_apart
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
@@ -36,7 +37,7 @@ class ComparedCell:
     delta_ratio: Decimal | None = None
     """Against the baseline; None for the baseline itself."""
     is_distinguishable: bool | None = None
-    """None: this offer is the baseline, or a spread is not known."""
+    """None: this offer is the baseline, or one of the two has no figure."""
     n_instances: int | None = None
     n_repeats: int | None = None
     source: str | None = None
@@ -73,7 +74,7 @@ class ComparedItem:
             return False
         if self.cells[0].text is not None:
             return True
-        return any(cell.is_distinguishable is not False for cell in self.cells if cell.delta_ratio)
+        return any(cell.is_distinguishable for cell in self.cells)
 
 
 @dataclass(frozen=True)
@@ -240,11 +241,10 @@ def _score(score: Score | None) -> ComparedCell:
     if score is None:
         return ComparedCell()
     summary = score.summary
-    low, high = summary.ci95_low, summary.ci95_high
     return ComparedCell(
         value=exact_decimal(summary.value),
-        ci95_low=None if low is None else exact_decimal(low),
-        ci95_high=None if high is None else exact_decimal(high),
+        ci95_low=exact_decimal(summary.ci95_low),
+        ci95_high=exact_decimal(summary.ci95_high),
         n_instances=summary.n_instances,
         n_repeats=summary.n_repeats,
         source=score.source,
@@ -258,30 +258,28 @@ def _score(score: Score | None) -> ComparedCell:
 
 
 def _against(item: ComparedItem, base_index: int) -> ComparedItem:
-    base = _figure(item.cells[base_index], is_estimate=item.is_estimate)
-    if base is None:
-        return item
+    base = item.cells[base_index]
+    count = sum(cell.value is not None for cell in item.cells)
     cells = [
-        cell if n == base_index else _compared(cell, base, is_estimate=item.is_estimate)
+        cell if n == base_index else _compared(cell, base, count)
         for n, cell in enumerate(item.cells)
     ]
     return replace(item, cells=cells)
 
 
-def _compared(cell: ComparedCell, base: IntervalFigure, *, is_estimate: bool) -> ComparedCell:
-    figure = _figure(cell, is_estimate=is_estimate)
-    if figure is None:
+def _compared(cell: ComparedCell, base: ComparedCell, count: int) -> ComparedCell:
+    """Estimates are told apart as in a ranking of so many offers, exact figures when they differ."""
+    if cell.value is None or base.value is None:
         return cell
+    one, other = _interval(cell), _interval(base)
+    is_apart = are_apart(one, other, count) if one and other else cell.value != base.value
     return replace(
-        cell,
-        delta_ratio=delta_ratio(figure, base),
-        is_distinguishable=is_distinguishable(figure, base),
+        cell, delta_ratio=delta_ratio(cell.value, base.value), is_distinguishable=is_apart
     )
 
 
-def _figure(cell: ComparedCell, *, is_estimate: bool) -> IntervalFigure | None:
-    if cell.value is None:
+def _interval(cell: ComparedCell) -> tuple[float, float, float] | None:
+    """Value and ends; None for an exact figure."""
+    if cell.value is None or cell.ci95_low is None or cell.ci95_high is None:
         return None
-    if is_estimate:
-        return IntervalFigure(cell.value, cell.ci95_low, cell.ci95_high)
-    return IntervalFigure(cell.value, cell.value, cell.value)
+    return float(cell.value), float(cell.ci95_low), float(cell.ci95_high)

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
+from backend.benchmarks.services.summaries import score_groups
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
+from backend.domain.metrics import METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.rankings.selectors.scores import Score, offer_scores
+from backend.rankings.selectors.scores import Score
 
 PRICES_SHOWN = 100
 SAMPLES_SHOWN = 200
@@ -27,6 +29,8 @@ class OfferDetail:
     """The rows of all offers, ranked ones first."""
     prices: Sequence[PriceObservation]
     summaries: Sequence[Score]
+    earlier: Sequence[Score]
+    """Of older methods or hardware, newest first: history that no longer ranks."""
     samples: Sequence[Sample]
 
 
@@ -41,6 +45,8 @@ def offer_detail(
     offer = offers_visible(workspace_slug).get(slug=slug)
     everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
+    by_metric = score_groups(offer.pk)
+    groups = [by_metric[key] for key in METRICS if by_metric.get(key)]
     return OfferDetail(
         offer=offer,
         row=next((row for row in rows if row.offer_id == slug), None),
@@ -50,7 +56,8 @@ def offer_detail(
                 :PRICES_SHOWN
             ]
         ),
-        summaries=offer_scores(offer.pk),
+        summaries=[of[0] for of in groups],
+        earlier=[score for of in groups for score in of[1:]],
         samples=list(
             offer.samples.select_related("run", "evidence", "host")
             .defer("evidence__raw_gzip", "evidence__series")

@@ -7,7 +7,7 @@ from backend.benchmarks.services.summaries import Score, stored
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.stats import DISTURBED
 
-__all__ = ["DISTURBED", "Score", "offer_scores", "scores", "scores_by_metric", "scores_of"]
+__all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
 
 
 def scores(metric: Metric) -> dict[UUID, Score]:
@@ -23,13 +23,8 @@ def scores_by_metric(keys: Iterable[str]) -> dict[str, dict[UUID, Score]]:
     return by_key
 
 
-def offer_scores(offer_id: UUID) -> list[Score]:
-    """Every ranking metric of one offer, in the order of METRICS."""
-    return scores_of([offer_id])[offer_id]
-
-
 def scores_of(offer_ids: Iterable[UUID]) -> dict[UUID, list[Score]]:
-    """The same of several offers; an empty list for one that has none."""
+    """Every ranking metric of each offer, in the order of METRICS; an empty list without any."""
     by_key: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
     for offer_id, score in stored(offer_id__in=list(by_key)):
         by_key[offer_id][score.metric.key] = score

@@ -8,7 +8,7 @@ from typing import Any
 from backend.benchmarks.services.summaries import Score, computed
 from backend.catalog.models import Offer
 from backend.domain.documents.values import exact
-from backend.domain.metrics import METRICS, between_instance_cv
+from backend.domain.metrics import METRICS
 from backend.scenarios.selectors.quoted import DIGITS, text
 
 METRIC, UNITS = "metric", "units_per_score"
@@ -89,8 +89,7 @@ def _note_scores(parts: Parts, key: str, scores: Scores, assumptions: list[Assum
 def _source(score: Score) -> str:
     summary = score.summary
     words = [f"{score.source} on {score.measured_at:%Y-%m-%d}"]
-    if summary.ci95_low is not None and summary.ci95_high is not None:
-        words.append(f"95 % interval {summary.ci95_low:.6g} to {summary.ci95_high:.6g}")
+    words.append(f"95 % interval {summary.ci95_low:.6g} to {summary.ci95_high:.6g}")
     if summary.n_instances:
         words.append(f"{summary.n_instances} machines")
     return "; ".join([*words, *score.flags])
@@ -107,26 +106,18 @@ def _spread(
     asked = document.get("uncertainty")
     if not isinstance(asked, Mapping):
         return
-    offers = {offer.pk: offer for _, offer in parts.values()}
+    offers = {offer.pk for _, offer in parts.values()}
     for name, metric in (("score_cv", key), ("boot_cv", BOOT)):
-        spreads = [
-            _cv(scores[pk, metric], offer) for pk, offer in offers.items() if (pk, metric) in scores
-        ]
+        spreads = [_cv(scores[pk, metric]) for pk in offers if (pk, metric) in scores]
         if spreads and asked.get(name) is None:
             asked = {**asked, name: text(Decimal(max(spreads)).quantize(Decimal("0.000001")))}
-            source = (
-                f"half the 95 % interval of {metric} over 1.96, the widest of the offers; without "
-                "an interval what is stated between machines of a type"
-            )
+            source = f"half the 95 % interval of {metric} over 1.96, the widest of the offers"
             assumption = {"name": name, "value": asked[name], "unit": "ratio", "source": source}
             assumptions.append(assumption)
     document["uncertainty"] = asked
 
 
-def _cv(score: Score, offer: Offer) -> float:
+def _cv(score: Score) -> float:
     """Coefficient of variation that the 95 % interval stands for."""
     low, high = score.summary.ci95_low, score.summary.ci95_high
-    if low is None or high is None or score.summary.value <= 0:
-        # An unknown spread is not none.
-        return between_instance_cv(score.metric, offer.vcpu_kind)
     return min(5.0, (high - low) / (2 * Z_95 * score.summary.value))

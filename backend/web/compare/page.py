@@ -38,7 +38,7 @@ class ShownCell:
     interval: str = ""
     delta: str = ""
     outcome: str = ""
-    """better or worse; `not distinguishable` where the intervals overlap."""
+    """better or worse; `not distinguishable` where errors could explain the difference."""
     tone: str = ""
     origin: str = ""
     url: str | None = None
@@ -146,12 +146,10 @@ def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
     """The difference in a word, and the tone of its mark."""
     if cell.delta_ratio is None or not item.better:
         return "", ""
-    if cell.is_distinguishable is False:
+    if not cell.is_distinguishable:
         return ("not distinguishable", "") if item.is_estimate else ("", "")
     is_better = (cell.delta_ratio > 0) == (item.better == "higher")
-    word, tone = ("better", "good") if is_better else ("worse", "bad")
-    # Without both spreads the difference may be chance: the word stays, the colour does not.
-    return (word, tone) if cell.is_distinguishable else (f"{word}, spread unknown", "")
+    return ("better", "good") if is_better else ("worse", "bad")
 
 
 def _origin(cell: ComparedCell) -> str:

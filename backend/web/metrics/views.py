@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS, metric
+from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS, METRICS, metric
 from backend.rankings.selectors.coverage import coverage, scored_counts
 from backend.rankings.services.current_data import current_stamp
 from backend.web.shared import charts
@@ -37,6 +37,8 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     covered = coverage(key)
     context = {
         "metric": chosen,
+        "is_cpu": chosen.key in CPU_METRICS,
+        "shared_cv": BURSTABLE_CPU_CV,
         "scored_count": covered.scored_count,
         "lacking_count": len(covered.lacking),
         "lacking": [(row, charts.row_label(row)) for row in covered.lacking[:LACKING_SHOWN]],

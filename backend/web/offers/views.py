@@ -1,5 +1,6 @@
 """One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -47,6 +48,8 @@ class ScoreLine:
     interval: str
     unit: str
     basis: str
+    cpu_models: str
+    """Models of the machines with their shares; "" where none is known."""
     source_url: str | None
 
 
@@ -163,6 +166,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "prices": detail.prices,
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score) for score in detail.summaries],
+        "earlier": [_score_line(score) for score in detail.earlier],
         "scaling": scaling(measured, detail.samples),
         "strips": charts.strips(detail),
         "runs": list(runs.values())[:RUNS_SHOWN],
@@ -178,9 +182,16 @@ def _score_line(score: Score) -> ScoreLine:
         shown=figures.figure(scale.shown(summary.value)),
         interval=figures.ends(scale, summary.ci95_low, summary.ci95_high),
         unit=scale.unit,
-        basis=words.INTERVALS.get(summary.interval_basis, summary.interval_basis),
+        basis=words.INTERVALS[summary.interval_basis],
+        cpu_models=_shares(score.cpu_models),
         source_url=lines.own_path(score.result_url),
     )
+
+
+def _shares(cpu_models: Mapping[str, int]) -> str:
+    total = sum(cpu_models.values())
+    ordered = sorted(cpu_models.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{model} {count / total:.0%}".replace("%", " %") for model, count in ordered)
 
 
 def _facts(offer: Offer) -> list[tuple[str, str]]:

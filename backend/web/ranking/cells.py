@@ -186,7 +186,7 @@ class Cells:
     # --- what a row rests on --------------------------------------------------------------------
 
     def _spread(self, scale: figures.UnitScale, low: Any, high: Any) -> str:
-        return figures.ends(scale, low, high) or "no interval"
+        return figures.ends(scale, low, high)
 
     def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""
@@ -231,12 +231,8 @@ class Cells:
         said: list[Any] = [
             format_html("<b>Score</b> {} {}", figures.plain(row.score), self.score_unit)
         ]
-        if row.score_ci95_low is not None and row.score_ci95_high is not None:
-            ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
-            basis = words.INTERVALS.get(row.interval_basis or "", "")
-            said.append(f"95 %: {ends}" + (f" ({basis})" if basis else ""))
-        else:
-            said.append("No spread is known")
+        ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
+        said.append(f"95 %: {ends} ({words.INTERVALS[row.interval_basis or '']})")
         count = _count(row)
         day = row.measured_at.date() if row.measured_at else "undated"
         said.append(format_html("{} {}{}", _source(row), day, f", n = {count}" if count else ""))

@@ -26,6 +26,7 @@ TERMS = {
 FLAGS = {
     "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
     "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
+    "mixed_hardware": ("mixed CPUs", "warn", "The machines have different models of CPU."),
     "cached": ("cached", "bad", "Memory may have stood in for the disk or network; not ranked."),
     "lower_bound": ("at least", "warn", "A bound: the true figure is larger; not ranked."),
     "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
@@ -59,12 +60,12 @@ RUN_PARAMETERS = {
     "install_tools": "Missing tools are installed",
 }
 INTERVALS = {
-    "instances_bootstrap": "over machines",
+    "instances_order": "over machines",
     "instances_t": "over machines",
     "repeats_widened": "repeats, widened",
     "published_sd": "published spread",
+    "stated_spread": "stated spread between machines",
     "combined": "of several metrics",
-    "none": "",
 }
 MISSING = {
     "price": "no price under these terms",
@@ -163,7 +164,7 @@ OF_VALUES: Mapping[str, Callable[[str], str]] = {
     "kind": kind,
     "price_term": term,
     "metric": metric,
-    "interval_basis": lambda code: INTERVALS.get(code) or code,
+    "interval_basis": lambda code: INTERVALS.get(code, code),
     "flags": lambda code: flag(code)[0],
     "missing": lambda code: MISSING.get(code, code),
 }

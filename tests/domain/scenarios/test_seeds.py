@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from backend.domain import cmips
-from backend.domain.comparison import IntervalFigure, delta_ratio
+from backend.domain.comparison import delta_ratio
 from backend.domain.contention import Flow, Link, shares
 from backend.domain.metrics import metric
 from backend.domain.parsing import dd
@@ -220,8 +220,8 @@ def test_rates_of_the_pool_of_24_disks(seconds: str, gb_per_s: float) -> None:
 
 def test_wrong_sectors_lose_about_a_third_of_the_writing() -> None:
     change = delta_ratio(
-        IntervalFigure(Decimal(rate(104_857_600_000, "97.4231"))),
-        IntervalFigure(Decimal(rate(104_857_600_000, "66.4922"))),
+        Decimal(rate(104_857_600_000, "97.4231")),
+        Decimal(rate(104_857_600_000, "66.4922")),
     )
     # 66.4922 / 97.4231 − 1 = −31.75 %
     assert round(change or 0, 4) == Decimal("-0.3175")
@@ -266,9 +266,7 @@ def test_sizes_in_binary_units(size_bytes: int, size_gib: int) -> None:
 def test_twenty_thousand_are_a_quarter_more_than_sixteen() -> None:
     before, after = (math.trunc(cmips.score(2_048_000_000_000, seconds)) for seconds in (125, 100))
     assert (before, after) == (16_000, 20_000)
-    assert delta_ratio(IntervalFigure(Decimal(after)), IntervalFigure(Decimal(before))) == Decimal(
-        "0.25"
-    )
+    assert delta_ratio(Decimal(after), Decimal(before)) == Decimal("0.25")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +284,7 @@ def test_twenty_thousand_are_a_quarter_more_than_sixteen() -> None:
     ],
 )
 def test_ratios_of_times(seconds: str, base_s: str, times: str) -> None:
-    more = delta_ratio(IntervalFigure(Decimal(base_s)), IntervalFigure(Decimal(seconds)))
+    more = delta_ratio(Decimal(base_s), Decimal(seconds))
     assert abs(1 + (more or 0) - Decimal(times)) <= Decimal("0.005")
 
 

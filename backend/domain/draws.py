@@ -1,0 +1,140 @@
+"""Offers of one list against each other: how far their ranks may lie, and which are told apart.
+
+A value with its 95 % interval is a log-normal on each side of the value, so that value and bounds
+are its 50, 2.5 and 97.5 percentiles.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.stats import CONFIDENCE, Z_95
+
+SEED = 20_130_921  # the day the first table of this kind was published; any fixed number serves
+RANK_DRAWS = 500
+RANK_BLOCK = 50  # draws ranked at a time: six thousand offers then fit the processor's cache
+GRID = np.linspace(-8.0, 8.0, 321)  # normal deviates; beyond lie 1e-15
+
+Floats = NDArray[np.float64]
+
+
+class Spreads(NamedTuple):
+    """Values on the logarithm, with the standard deviations below and above each."""
+
+    centre: Floats
+    down: Floats
+    up: Floats
+
+
+def spreads(values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Spreads:
+    """Of values above zero with the ends of their intervals, low ≤ value ≤ high."""
+    centre, low, high = (np.log(np.asarray(column, np.float64)) for column in (values, lows, highs))
+    return Spreads(centre, (centre - low) / Z_95, (high - centre) / Z_95)
+
+
+def common_draws(of: Spreads, *, seed: int = SEED, n_draws: int = RANK_DRAWS) -> Floats:
+    """Plausible logarithms of each row: an array (n_draws, rows), from one seeded stream.
+
+    Rows of one draw belong together, so differences between rows are paired.
+    """
+    draws: Floats = np.random.default_rng(seed).standard_normal((n_draws, of.centre.size))
+    draws *= np.where(draws < 0, of.down, of.up)
+    draws += of.centre
+    return draws
+
+
+def rank_bounds(draws: Floats, ranks: Sequence[int]) -> list[tuple[int, int]]:
+    """Lowest and highest plausible rank of each row, given its rank by value (1 = largest).
+
+    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws.
+    """
+    if not ranks:
+        return []
+    drawn = np.empty(draws.shape, dtype=np.int32)
+    for block in range(0, len(draws), RANK_BLOCK):
+        drawn[block : block + RANK_BLOCK] = _competition_ranks(draws[block : block + RANK_BLOCK])
+    # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
+    (low, low_part), (high, high_part) = (divmod(p * (len(drawn) - 1), 100) for p in (5, 95))
+    last = len(drawn) - 1
+    drawn.partition(sorted({low, min(low + 1, last), high, min(high + 1, last)}), axis=0)
+    p5 = drawn[low] * (100 - low_part) + drawn[min(low + 1, last)] * low_part
+    p95 = drawn[high] * (100 - high_part) + drawn[min(high + 1, last)] * high_part
+    lowest = np.minimum(ranks, p5 // 100).tolist()
+    highest = np.maximum(ranks, -(-p95 // 100)).tolist()
+    return list(zip(lowest, highest, strict=True))
+
+
+def _competition_ranks(draws: Floats) -> NDArray[np.intp]:
+    """Rank of each column within its row, 1 for the largest; equal values share the first."""
+    order = np.argsort(-draws, axis=1)
+    descending = np.take_along_axis(draws, order, axis=1)
+    starts = np.diff(descending, axis=1, prepend=np.inf) != 0
+    first = np.where(starts, np.arange(draws.shape[1]), 0)
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(first, axis=1) + 1, axis=1)
+    return ranks
+
+
+# --- telling apart -----------------------------------------------------------------------------
+
+
+def tie_groups(of: Spreads) -> list[int]:
+    """Group numbers from 1 for rows in ranking order, best first.
+
+    Walking down, a row joins the group until the first one that is clear of the group's first
+    (`is_clear`), among as many offers as there are rows.
+    """
+    n_rows = of.centre.size
+    groups: list[int] = []
+    while len(groups) < n_rows:
+        first = len(groups)
+        rest = slice(first, n_rows)
+        clear = is_clear(of.centre[first] - of.centre[rest], of.down[first], of.up[rest], n_rows)
+        size = int(np.argmax(clear)) or n_rows - first
+        groups += [groups[-1] + 1 if groups else 1] * size
+    return groups
+
+
+def are_apart(
+    one: tuple[float, float, float], other: tuple[float, float, float], count: int
+) -> bool:
+    """Whether two offers of a list of `count`, as (value, low, high), are clear of each other."""
+    better, worse = sorted((one, other), reverse=True)
+    of = spreads(*zip(better, worse, strict=True))
+    return bool(is_clear(of.centre[0] - of.centre[1], of.down[0], of.up[1], count))
+
+
+def is_clear(difference: Floats, down: Floats, up: Floats, count: int) -> NDArray[np.bool_]:
+    """Whether the better of two offers is better whatever their errors, in a list of `count`.
+
+    Their paired difference on the logarithm lies around `difference` with the standard deviations
+    `down` of the better and `up` of the worse, those that could close the gap. It is clear of zero
+    beyond as many of its deviations as the best of `count` equal offers exceeds the last in 95 of
+    100 lists (Tukey's honest significant difference): the better one was chosen for its luck too.
+    """
+    return difference > tukey_quantile(count) / math.sqrt(2) * np.hypot(down, up)
+
+
+@lru_cache(maxsize=1024)
+def tukey_quantile(count: int) -> float:
+    """The 95 % quantile of the range of `count` ≥ 2 standard normal numbers.
+
+    P(range ≤ q) = n ∫ φ(z) · (Φ(z) − Φ(z − q))ⁿ⁻¹ dz; less than two numbers count as two.
+    """
+    n = max(count, 2)
+    density = np.exp(-(GRID**2) / 2) / math.sqrt(2 * math.pi) * (GRID[1] - GRID[0])
+    below = _normal_below(GRID)
+    low, high = 0.0, 16.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        inside = float(n * density @ (below - _normal_below(GRID - middle)) ** (n - 1))
+        low, high = (middle, high) if inside < CONFIDENCE else (low, middle)
+    return (low + high) / 2
+
+
+def _normal_below(z: Floats) -> Floats:
+    return np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in z.tolist()])
