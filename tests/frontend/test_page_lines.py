@@ -29,7 +29,7 @@ AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 
 
 def sample(value: float, repeat: int, metric="memory_bandwidth_bytes_per_s", **given):
-    known = {"variant": "all", "unit": "bytes/s", "flags": [], "excluded_reason": "",
+    known = {"variant": "all", "unit": "bytes/s", "flags": [], "excluded_reason": "", "parameters": {},
              "evidence": SimpleNamespace(n=repeat, run_id=UUID(int=1), pk=5)}  # fmt: skip
     return SimpleNamespace(metric=metric, value=value, repeat=repeat, **{**known, **given})
 
