@@ -20,6 +20,7 @@ COVERING_FOLDERS = {"backend", "frontend", "probes", "providers", "workers"}
 by the suite, or these reach it too."""
 TRACED: set[str] = set()
 """Functions of tests that were traced in this process."""
+LONG_MARKERS = ("browser", "hypothesis")
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
 """Servers that stand for providers: they need nothing, but are no part of the fast tests."""
 
@@ -72,9 +73,13 @@ def is_fast(item: pytest.Item) -> bool:
     return not (needs(item) or is_slow or item.get_closest_marker("serial"))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around pytest-randomly: to have the last word
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """Leave out the long forms unless they are asked for, and with --fast all that needs setting up."""
 
+    yield
     for item in items:
         folder = item.path.relative_to(config.rootpath).parts[1]
         if item.get_closest_marker("serial") and folder not in SERIAL_FOLDERS:
@@ -88,7 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in items if is_chosen(item)]
     left_out = [item for item in items if not is_chosen(item)]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = chosen
+    # Whatever takes a minute begins early, so that no process is left alone with it at the end.
+    items[:] = sorted(chosen, key=lambda item: not any(map(item.get_closest_marker, LONG_MARKERS)))
 
 
 def is_traced(item: pytest.Item) -> bool:
