@@ -180,15 +180,17 @@ def test_rule_26_an_expired_quote_is_listed_as_stale(client: Client) -> None:
     ]
 
 
-def test_rule_24_a_quote_is_ranked_net_with_its_setup_fee_apart(client: Client) -> None:
+def test_rule_24_a_quote_is_ranked_net_with_its_setup_fee_spread(client: Client) -> None:
     gross = {"monthly_net": "", "setup_net": "", "monthly_gross": "119", "setup_gross": "1190"}
     imported(GOOD | gross | {"tax_rate": "19%", "currency": "USD"})
     imported(GOOD | {"model": "net", "monthly_net": "100", "setup_net": "1000", "currency": "USD"})
     for offer in Offer.objects.all():
         factories.sample(offer, 5000.0)
     ranked = client.get(f"{API}/rankings?period=month").json()["results"]
-    # 119 / 1.19 = 100, the fee in neither; the price is a month's, under the default term
-    assert [Decimal(row["price"]) for row in ranked] == [100, 100]
+    # 119 / 1.19 + 1,190 / 1.19 / 12 = 100 + 1,000 / 12; a month's price under the default term
+    assert [round(Decimal(row["price"]), 2) for row in ranked] == [Decimal("183.33")] * 2
+    bare = client.get(f"{API}/rankings?period=month&setup_months=0").json()["results"]
+    assert [Decimal(row["price"]) for row in bare] == [100, 100]
     assert {row["price_term"] for row in ranked} == {"monthly"}
     price = PriceObservation.objects.get(tax_basis="gross")
     assert (price.amount, price.tax_rate) == (119, Decimal("0.19"))

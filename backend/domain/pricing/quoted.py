@@ -58,7 +58,7 @@ def gross(amount: Decimal, tax_basis: str, tax_rate: Decimal | None) -> Decimal 
 
 
 def setup_per_month(setup: Decimal | None, months: int = SETUP_MONTHS) -> Decimal | None:
-    """A setup fee spread evenly over so many months, shown beside the price and never in it.
+    """A setup fee spread evenly over so many months; a price of the catalog is shown without it.
 
     None where the fee is not known. Raises InvalidValue for months outside 1 to 120.
     """
