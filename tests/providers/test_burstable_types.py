@@ -1,0 +1,24 @@
+"""Types whose CPUs are burstable by the provider's own naming."""
+
+import pytest
+
+from backend.providers.registry import provider
+
+
+@pytest.mark.parametrize(
+    ("slug", "name", "kind"),
+    [
+        ("azure", "Standard_B1s", "burstable"),
+        ("azure", "Standard_B2ms", "burstable"),
+        ("azure", "Standard_B4as_v2", "burstable"),
+        ("azure", "Standard_B2pls_v2", "burstable"),
+        ("azure", "Basic_A1", ""),
+        ("azure", "Standard_D2s_v3", ""),
+        ("alicloud", "ecs.t6-c1m2.large", "burstable"),
+        ("alicloud", "ecs.g7.large", ""),
+        ("nobody-knows", "B1s", ""),
+    ],
+)
+def test_burstable_types_are_known_by_their_names(slug, name, kind):
+    """W18: Azure's price list tells no kind, so the B series had the spread of dedicated CPUs."""
+    assert provider(slug).vcpu_kind_of(name) == kind
