@@ -70,6 +70,19 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class ScoreInterval:
+    """A 95 % interval, low < high, and the numbers that its formula was given, by their symbols."""
+
+    basis: IntervalBasis
+    low: float
+    high: float
+    terms: Mapping[str, float]
+    """n machines · d depth, w way inwards to the next order statistic · mean and s (standard
+    deviation) of logarithms · t quantile · v variance of the mean · sigma · h half-width on the
+    logarithm · sd as a ratio."""
+
+
+@dataclass(frozen=True)
 class StoppingRule:
     """When a series of repeats may end."""
 
@@ -164,43 +177,43 @@ def summary(
     says that the typical machine's repeats ended above `target_half_width_ratio`.
     Raises InsufficientSamples without values, InvalidValue for one that is not above zero.
     """
-    series = [
-        _checked([value for _, values in sorted(runs.items()) for value in values])
-        for _, runs in sorted(machines.items())
-    ]
-    if not series:
-        raise InsufficientSamples(1, 0)
-    medians = [median(values) for values in series]
-    value = median(medians)
-    basis, (low, high) = _interval(machines.values(), medians, between_instance_cv)
+    interval = machines_interval(machines, between_instance_cv)
+    series = [_repeats(runs) for _, runs in sorted(machines.items())]
+    value = median(median(values) for values in series)
     widths = [half_width_ratio(values) for values in series if len(values) > 1]
     return Summary(
         value=value,
         # A t interval is centred on a mean; it is stretched to hold the median it is shown with.
-        ci95_low=min(low, value),
-        ci95_high=max(high, value),
+        ci95_low=min(interval.low, value),
+        ci95_high=max(interval.high, value),
         n_instances=len(series),
         n_repeats=sum(map(len, series)),
-        interval_basis=basis,
+        interval_basis=interval.basis,
         is_unstable=bool(widths) and median(widths) > target_half_width_ratio,
     )
 
 
-def _interval(
-    machines: Iterable[Machine], medians: Sequence[float], cv: float
-) -> tuple[IntervalBasis, tuple[float, float]]:
-    basis, ends = IntervalBasis.STATED_SPREAD, (0.0, 0.0)
+def _repeats(runs: Machine) -> Sequence[float]:
+    return _checked([value for _, values in sorted(runs.items()) for value in values])
+
+
+def machines_interval(machines: Mapping[str, Machine], cv: float) -> ScoreInterval:
+    """The interval of `summary`, whose arguments these are."""
+    medians = [median(_repeats(runs)) for _, runs in sorted(machines.items())]
+    if not medians:
+        raise InsufficientSamples(1, 0)
+    interval = None
     if len(medians) >= MIN_INSTANCES_ORDER:
-        basis, ends = IntervalBasis.INSTANCES_ORDER, order_interval(medians)
+        interval = order_interval(medians)
     elif len(medians) >= MIN_INSTANCES_T:
-        basis, ends = IntervalBasis.INSTANCES_T, _log_t_interval(medians)
-    if ends[0] < ends[1]:
-        return basis, ends
+        interval = _log_t_interval(medians)
+    if interval is not None and interval.low < interval.high:
+        return interval
     # Machines that agree to the last digit, as coarse figures do, say nothing of their spread.
-    return _widened_interval(machines, medians, cv)
+    return _widened_interval(machines.values(), medians, cv)
 
 
-def order_interval(values: Sequence[float]) -> tuple[float, float]:
+def order_interval(values: Sequence[float]) -> ScoreInterval:
     """The 95 % interval of the median of six or more values, whatever their distribution.
 
     The d-th smallest and d-th largest of n hold the median with 1 − 2 · P(Binomial(n, ½) < d).
@@ -219,18 +232,28 @@ def order_interval(values: Sequence[float]) -> tuple[float, float]:
     inner = (n - depth) * share / (depth + (n - 2 * depth) * share)
     low = (1 - inner) * ordered[depth - 1] + inner * ordered[depth]
     high = (1 - inner) * ordered[n - depth] + inner * ordered[n - depth - 1]
-    return low, high
+    return ScoreInterval(IntervalBasis.INSTANCES_ORDER, low, high, {"n": n, "d": depth, "w": inner})
 
 
-def _log_t_interval(values: Sequence[float]) -> tuple[float, float]:
+def _log_t_interval(values: Sequence[float]) -> ScoreInterval:
     logs = [math.log(value) for value in values]
-    centre, half_width = fmean(logs), t_half_width(logs)
-    return math.exp(centre - half_width), math.exp(centre + half_width)
+    s = _standard_deviation(logs)
+    t = t_quantile((1 + CONFIDENCE) / 2, len(logs) - 1)
+    terms = {"n": len(logs), "s": s, "t": t}
+    return _around(IntervalBasis.INSTANCES_T, fmean(logs), t * s / math.sqrt(len(logs)), terms)
+
+
+def _around(
+    basis: IntervalBasis, centre: float, half_width: float, terms: Mapping[str, float]
+) -> ScoreInterval:
+    """Of a centre and half-width on the logarithm."""
+    low, high = math.exp(centre - half_width), math.exp(centre + half_width)
+    return ScoreInterval(basis, low, high, {**terms, "mean": math.exp(centre), "h": half_width})
 
 
 def _widened_interval(
     machines: Iterable[Machine], medians: Sequence[float], cv: float
-) -> tuple[IntervalBasis, tuple[float, float]]:
+) -> ScoreInterval:
     """Spread within one or two machines and between them, added as variances on logs.
 
     half-width = t · √(v + σ²/m), m machines, σ = √ln(1 + cv²), or the spread of the two log
@@ -253,9 +276,9 @@ def _widened_interval(
     if within:
         whole_degrees = min(degrees * (variance / within) ** 2, MOST_DEGREES)
         quantile = max(quantile, t_quantile((1 + CONFIDENCE) / 2, int(whole_degrees)))
-    half_width, centre = quantile * math.sqrt(variance), fmean(centres)
     basis = IntervalBasis.REPEATS_WIDENED if repeats[1] else IntervalBasis.STATED_SPREAD
-    return basis, (math.exp(centre - half_width), math.exp(centre + half_width))
+    terms = {"n": len(centres), "v": within, "sigma": sigma, "t": quantile}
+    return _around(basis, fmean(centres), quantile * math.sqrt(variance), terms)
 
 
 def _variance_of_mean(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
@@ -286,12 +309,18 @@ def published_summary(
     the root of the count. How many machines stand behind the samples is not stated: None. A spread
     of zero is one that was rounded away or not looked for.
     """
+    of = published_interval(value, sd_ratio, between_instance_cv)
+    return Summary(value, of.low, of.high, None, sample_count, of.basis)
+
+
+def published_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
+    """The interval of `published_summary`, whose arguments these are."""
     _checked([value])
-    basis, cv = IntervalBasis.PUBLISHED_SD, sd_ratio
-    if cv is None or not 0 < cv < math.inf:
-        basis, cv = IntervalBasis.STATED_SPREAD, between_instance_cv
-    factor = math.exp(Z_95 * stated_sigma(cv))
-    ends = value / factor, value * factor
-    if basis is IntervalBasis.PUBLISHED_SD and Z_95 * cv < 1:  # beyond, the low end is no score
-        ends = value * (1 - Z_95 * cv), value * (1 + Z_95 * cv)
-    return Summary(value, *ends, None, sample_count, basis)
+    if sd_ratio is None or not 0 < sd_ratio < math.inf:
+        sigma = stated_sigma(cv)
+        terms = {"n": 1, "v": 0.0, "sigma": sigma, "t": Z_95}
+        return _around(IntervalBasis.STATED_SPREAD, math.log(value), Z_95 * sigma, terms)
+    basis, terms = IntervalBasis.PUBLISHED_SD, {"sd": sd_ratio}
+    if Z_95 * sd_ratio >= 1:  # on a line the low end would be no score
+        return _around(basis, math.log(value), Z_95 * stated_sigma(sd_ratio), terms)
+    return ScoreInterval(basis, value * (1 - Z_95 * sd_ratio), value * (1 + Z_95 * sd_ratio), terms)

@@ -14,6 +14,7 @@ from backend.web.hardware import views as hardware
 from backend.web.hosts import views as hosts
 from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
+from backend.web.offers import score_page
 from backend.web.offers import views as offers
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
@@ -35,6 +36,7 @@ urlpatterns = [
     path("frontier/", frontier.frontier_page, name="frontier"),
     path("offers/<slug:slug>/", offers.offer_page, name="offer"),
     path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
+    path("offers/<slug:slug>/scores/<slug:key>/", score_page.score_page, name="score"),
     path("runs/", list_views.runs_page, name="runs"),
     path("runs/<uuid:run_id>/", runs.run_page, name="run"),
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),

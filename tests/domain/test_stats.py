@@ -26,6 +26,11 @@ def summarise(values_by_instance, cv=0.05, target=0.03):
     return stats.summary(machines, between_instance_cv=cv, target_half_width_ratio=target)
 
 
+def ends(values):
+    interval = stats.order_interval(values)
+    return interval.low, interval.high
+
+
 # --- Student's t ---
 
 
@@ -246,9 +251,7 @@ def test_summary_of_three_machines_is_the_t_interval_of_logs():
 def test_summary_of_six_machines_rests_on_their_order():
     found = summarise({f"m{n}": [100.0 + n * n] for n in range(6)})
     assert found.interval_basis == IntervalBasis.INSTANCES_ORDER
-    assert (found.ci95_low, found.ci95_high) == stats.order_interval(
-        [100.0 + n * n for n in range(6)]
-    )
+    assert (found.ci95_low, found.ci95_high) == ends([100.0 + n * n for n in range(6)])
     assert summarise({f"m{n}": [100.0 + n] for n in range(5)}).interval_basis == "instances_t"
 
 
@@ -328,14 +331,14 @@ def test_order_interval_is_exact_where_an_order_statistic_has_the_level():
     # 1 − 2 · (1 + 10 + 45) / 1024 = 89.06 % at depth 3 and 1 − 2 · 11 / 1024 = 97.85 % at depth 2:
     # share (0.05 − 0.021484) / (0.109375 − 0.021484) = 0.324444, weight of depth 3
     # 8 · 0.324444 / (2 + 6 · 0.324444) = 0.657658
-    low, high = stats.order_interval([float(n) for n in range(1, 11)])
+    low, high = ends([float(n) for n in range(1, 11)])
     assert low == pytest.approx(2.657658, abs=1e-6)
     assert high == pytest.approx(8.342342, abs=1e-6)
 
 
 @pytest.mark.parametrize("count", [6, 7, 15, 100, 1500])
 def test_order_interval_is_symmetric_and_holds_the_median(count):
-    low, high = stats.order_interval([float(n) for n in range(count, 0, -1)])
+    low, high = ends([float(n) for n in range(count, 0, -1)])
     assert low + high == pytest.approx(count + 1)
     assert 1 <= low < (count + 1) / 2
     # of many values: the normal approximation, n/2 − 1.96 · √n / 2
@@ -358,7 +361,7 @@ def test_order_interval_covers_the_median_of_a_mixture(count, lowest):
         machines = [
             draw.lognormvariate(0, 0.05) * (0.8 if draw.random() < 0.4 else 1) for _ in range(count)
         ]
-        low, high = stats.order_interval(machines)
+        low, high = ends(machines)
         hits += low <= true <= high
     assert lowest <= hits / 2000 <= 0.98
 

@@ -104,6 +104,7 @@ def everything(admin: User) -> dict[str, list[str]]:
             "/frontier/?metric=fsync_p99_ns",
         ],
         "offer": [offer, f"/offers/{clouds.offer.slug}/", "/offers/aws-0/"],
+        "score": [f"{offer}scores/cmips_score/", "/offers/aws-0/scores/cmips_score/"],
         "runs": ["/runs/"],
         "run": [
             full,

@@ -31,6 +31,7 @@ OFFERS_AT_ONCE = 500
 BATCH = 10_000
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 READ = (
+    "id",
     "offer_id",
     "metric",
     "offer__kind",
@@ -184,13 +185,62 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     The conditions keep or leave out whole metrics of whole offers.
     """
     for offer_id, key, samples in _samples(**conditions):
-        for score in _scores(METRICS[key], samples)[:1]:
-            yield offer_id, score
+        metric = METRICS[key]
+        for group in _groups(metric, samples)[:1]:
+            yield offer_id, _score(metric, group)
 
 
 def score_groups(offer_id: UUID) -> dict[str, list[Score]]:
     """Metric → a score of each group of alike samples of the offer, the newest first."""
-    return {key: _scores(METRICS[key], samples) for _, key, samples in _samples(offer_id=offer_id)}
+    return {
+        key: [_score(METRICS[key], group) for group in _groups(METRICS[key], samples)]
+        for _, key, samples in _samples(offer_id=offer_id)
+    }
+
+
+@dataclass(frozen=True)
+class ScoreOrigin:
+    """What the score of an offer is made of."""
+
+    score: Score
+    stated_cv: float
+    interval: stats.ScoreInterval
+    machines: Mapping[str, stats.Machine]
+    """Host → run → values; empty of a published figure."""
+    pooled: frozenset[int]
+    """Keys of the samples behind the score."""
+    earlier: frozenset[int]
+    """Keys of those of an older method or of other hardware."""
+
+
+def score_origin(offer_id: UUID, metric: Metric) -> ScoreOrigin | None:
+    """What the offer's score for the metric is made of; None where it has none."""
+    for _, _, samples in _samples(offer_id=offer_id, metric=metric.key):
+        groups = _groups(metric, samples)
+        if groups:
+            return _origin_of_score(metric, groups[0], groups[1:])
+    return None
+
+
+def _origin_of_score(
+    metric: Metric, newest: AlikeSamples[Row], older: list[AlikeSamples[Row]]
+) -> ScoreOrigin:
+    counted, _ = stats.counted_repeats(newest.samples, MARKS)
+    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    if first["source"] == Source.PUBLISHED:
+        machines: dict[str, stats.Machine] = {}
+        interval = stats.published_interval(first["value"], first["published_sd_ratio"], stated_cv)
+    else:
+        machines = _machines(counted)
+        interval = stats.machines_interval(machines, stated_cv)
+    return ScoreOrigin(
+        score=_score(metric, newest),
+        stated_cv=stated_cv,
+        interval=interval,
+        machines=machines,
+        pooled=frozenset(sample["id"] for sample in counted),
+        earlier=frozenset(sample["id"] for group in older for sample in group.samples),
+    )
 
 
 def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
@@ -206,17 +256,18 @@ def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
             yield offer_id, key, list(group)
 
 
-def _scores(metric: Metric, samples: list[Row]) -> list[Score]:
+def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
     """Of the best source and variant, the newest group of alike samples first: it is the one that
     ranks. Measured before imported before published, the canonical variant before its fallbacks."""
     for source in SOURCE_ORDER:
         for variant in metric.ranking_variants:
             chosen = [s for s in samples if s["source"] == source and s["variant"] == variant]
-            chosen.sort(key=itemgetter("measured_at"), reverse=True)
             if chosen and source == Source.PUBLISHED:
-                return [_published(metric, chosen)]
+                newest = max(chosen, key=lambda s: (s["measured_at"], s["published_count"] or 0))
+                return [AlikeSamples(newest["method_version"], samples=[newest])]
             if chosen:
-                return [_measured(metric, group) for group in alike(chosen, _origin)]
+                chosen.sort(key=itemgetter("measured_at"), reverse=True)
+                return alike(chosen, _origin)
     return []
 
 
@@ -225,32 +276,36 @@ def _origin(sample: Row) -> Origin:
     return Origin(sample["method_version"], str(sample["host_id"]), environment)
 
 
-def _published(metric: Metric, samples: list[Row]) -> Score:
-    newest = max(samples, key=lambda s: (s["measured_at"], s["published_count"] or 0))
-    summary = stats.published_summary(
-        newest["value"],
-        newest["published_sd_ratio"],
-        newest["published_count"],
-        between_instance_cv=_stated_cv(metric, newest),
-    )
-    return _score_of(metric, summary, [newest], is_unfit=False, cpu_models={})
-
-
-def _measured(metric: Metric, group: AlikeSamples[Row]) -> Score:
+def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
     counted, is_unfit = stats.counted_repeats(group.samples, MARKS)
+    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    if first["source"] == Source.PUBLISHED:
+        summary = stats.published_summary(
+            first["value"],
+            first["published_sd_ratio"],
+            first["published_count"],
+            between_instance_cv=stated_cv,
+        )
+        return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models={})
+    machines = _machines(counted)
+    summary = stats.summary(
+        machines,
+        between_instance_cv=stated_cv,
+        target_half_width_ratio=metric.target_half_width_ratio,
+    )
+    models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
+    return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+
+
+def _machines(counted: Iterable[Row]) -> dict[str, stats.Machine]:
+    """Host → run → values."""
     machines: dict[str, dict[str, list[float]]] = {}
     for sample in counted:
         # What has no run was imported: a day of theirs stands for it.
         run = str(sample["run_id"] or sample["measured_at"].date())
         runs = machines.setdefault(str(sample["host_id"]), {})
         runs.setdefault(run, []).append(sample["value"])
-    summary = stats.summary(
-        machines,
-        between_instance_cv=_stated_cv(metric, counted[0]),
-        target_half_width_ratio=metric.target_half_width_ratio,
-    )
-    models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
-    return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+    return dict(machines)
 
 
 def _stated_cv(metric: Metric, sample: Row) -> float:

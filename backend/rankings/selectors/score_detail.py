@@ -1,0 +1,68 @@
+"""One score of one offer: the samples behind it, and those that were left out with the reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.benchmarks.models import Sample
+from backend.benchmarks.services.summaries import ScoreOrigin, score_origin
+from backend.catalog.models import Offer
+from backend.catalog.selectors.offers import offers_visible
+from backend.domain.metrics import Metric
+from backend.domain.stats import UNFIT
+
+
+@dataclass(frozen=True)
+class LeftOutSample:
+    """A sample of the offer and metric that the score does not pool, and why in one word."""
+
+    sample: Sample
+    reason: str
+    """excluded · no_value · source · variant · earlier · unfit."""
+
+
+@dataclass(frozen=True)
+class ScoreDetail:
+    """Of one offer and metric; samples newest first."""
+
+    offer: Offer
+    origin: ScoreOrigin
+    pooled: Sequence[Sample]
+    left_out: Sequence[LeftOutSample]
+
+
+def score_detail(
+    slug: str, metric: Metric, *, workspace_slug: str = DEFAULT_WORKSPACE
+) -> ScoreDetail | None:
+    """None where the offer has no score for the metric. Raises Offer.DoesNotExist."""
+    offer = offers_visible(workspace_slug).get(slug=slug)
+    origin = score_origin(offer.pk, metric)
+    if origin is None:
+        return None
+    samples = (
+        offer.samples.filter(metric=metric.key)
+        .select_related("run", "evidence", "host")
+        .defer("evidence__raw_gzip", "evidence__series")
+        .order_by("-measured_at", "id")
+    )
+    pooled, left_out = [], []
+    for sample in samples:
+        if sample.pk in origin.pooled:
+            pooled.append(sample)
+        else:
+            left_out.append(LeftOutSample(sample, _reason(sample, origin)))
+    return ScoreDetail(offer, origin, pooled, left_out)
+
+
+def _reason(sample: Sample, origin: ScoreOrigin) -> str:
+    if sample.excluded_reason:
+        return "excluded"
+    if sample.value <= 0:
+        return "no_value"
+    if sample.source != origin.score.source:
+        return "source"
+    if sample.variant != origin.score.variant:
+        return "variant"
+    if sample.pk in origin.earlier or UNFIT.isdisjoint(sample.flags):
+        return "earlier"
+    return "unfit"

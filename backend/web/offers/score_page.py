@@ -1,0 +1,118 @@
+"""A score worked through: the samples pooled, the formula with its numbers, what was left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.catalog.models import Offer
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import metric
+from backend.domain.stats import IntervalBasis, Machine, ScoreInterval
+from backend.rankings.selectors.score_detail import score_detail
+from backend.web.shared import figures, lines, words
+from backend.web.shared.access import readable
+
+FORMULAS: Mapping[IntervalBasis, str] = {
+    IntervalBasis.INSTANCES_ORDER: "The d-th smallest and the d-th largest of the n machines hold the "
+    "median in more than 95 % of cases, the next ones in less. The bounds lie the share w of the way "
+    "from the first to the next.",
+    IntervalBasis.INSTANCES_T: "mean × exp(± h) with h = t · s / √n: mean and standard deviation s of the "
+    "logarithms of the n machines, t of n − 1 degrees. It is stretched where it would not hold the median.",
+    IntervalBasis.REPEATS_WIDENED: "mean × exp(± h) with h = t · √(v + σ² / n): v is the variance of the "
+    "mean over repeats, σ = √ln(1 + spread²) the stated spread between machines, or that of the two "
+    "machines where it is larger.",
+    IntervalBasis.STATED_SPREAD: "value × exp(± h) with h = t · √(v + σ² / n) and v = 0, since nothing was "
+    "repeated: only σ = √ln(1 + spread²), the stated spread between machines, is known.",
+    IntervalBasis.PUBLISHED_SD: "value × (1 ± 1.96 · sd), with the standard deviation sd that the source "
+    "states; on the logarithm where that would reach below zero.",
+}
+SYMBOLS = {
+    "n": "n, machines",
+    "d": "d, from each end",
+    "w": "w, share of the way",
+    "s": "s, of logarithms",
+    "t": "t, quantile",
+    "v": "v, variance of the mean",
+    "sigma": "σ, of logarithms",
+    "mean": "mean",
+    "h": "h, half-width of logarithms",
+    "sd": "sd, ratio",
+}
+REASONS = {
+    "excluded": "left out by a person",
+    "no_value": "not above zero",
+    "source": "of another source: measured goes before imported, imported before published",
+    "variant": "another variant",
+    "earlier": "an older method, figure or other hardware",
+    "unfit": "marked, where others are not",
+}
+
+
+@dataclass(frozen=True)
+class PooledMachine:
+    """One machine behind a score, its median in the unit of the page."""
+
+    name: str
+    n_runs: int
+    n_repeats: int
+    shown: str
+    plain: float
+
+
+@readable
+@require_safe
+def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """What one score of an offer is made of."""
+    try:
+        chosen = metric(key)
+        detail = score_detail(slug, chosen)
+    except (InvalidValue, Offer.DoesNotExist) as error:
+        raise Http404("There is no such offer or metric.") from error
+    if detail is None:
+        raise Http404("The offer has no score for this metric.")
+    origin = detail.origin
+    summary = origin.score.summary
+    scale = figures.scale(chosen.unit, [summary.value])
+    left_out = lines.sample_lines(one.sample for one in detail.left_out)
+    reasons = [REASONS[one.reason] for one in detail.left_out]
+    context = {
+        "offer": detail.offer,
+        "metric": chosen,
+        "score": origin.score,
+        "shown": figures.figure(scale.shown(summary.value)),
+        "ends": figures.ends(scale, summary.ci95_low, summary.ci95_high),
+        "unit": scale.unit,
+        "basis": words.INTERVALS[summary.interval_basis],
+        "stated_cv": origin.stated_cv,
+        "machines": machine_lines(origin.machines, scale),
+        "formula": FORMULAS[summary.interval_basis],
+        "terms": term_lines(origin.interval),
+        "samples": lines.sample_lines(detail.pooled),
+        "left_out": list(zip(left_out, reasons, strict=True)),
+    }
+    return render(request, "offers/score.html", context)
+
+
+def machine_lines(
+    machines: Mapping[str, Machine], scale: figures.UnitScale
+) -> Sequence[PooledMachine]:
+    """Each machine's repeats and their median, the largest first; machines are numbered."""
+    counted: list[tuple[float, int, int]] = []
+    for runs in machines.values():
+        values = [value for repeats in runs.values() for value in repeats]
+        counted.append((median(values), len(runs), len(values)))
+    return [
+        PooledMachine(
+            f"Machine {n}", n_runs, n_repeats, figures.figure(scale.shown(middle)), middle
+        )
+        for n, (middle, n_runs, n_repeats) in enumerate(sorted(counted, reverse=True), 1)
+    ]
+
+
+def term_lines(interval: ScoreInterval) -> Sequence[tuple[str, str]]:
+    """The numbers of the formula: name and figure with six significant digits."""
+    return [(SYMBOLS[name], f"{value:.6g}") for name, value in interval.terms.items()]
