@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.addresses import checked_address, is_public, key_fingerprint
+from backend.domain.addresses import checked_address, is_loopback, is_public, key_fingerprint
 from backend.domain.errors import InvalidValue
 
 
@@ -53,3 +53,18 @@ def test_fingerprint_is_the_one_that_ssh_shows():
 def test_fingerprint_of_no_key_is_refused(text):
     with pytest.raises(InvalidValue):
         key_fingerprint(text)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "127.9.9.9", "::1", "::1%lo", "::ffff:127.0.0.1", "localhost", "a.LOCALHOST."],
+)
+def test_loopback_is_known_by_every_spelling(address):
+    assert is_loopback(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["192.0.2.7", "::ffff:192.0.2.7", "fe80::1%eth0", "localhost.x"]
+)
+def test_other_addresses_are_no_loopback(address):
+    assert not is_loopback(address)

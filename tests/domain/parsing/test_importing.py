@@ -158,6 +158,12 @@ def test_pasted_command_says_how_dd_was_run(command, metric, variant, flags):
     )
 
 
+def test_conditions_that_the_pasted_command_agrees_with_stay():
+    stated = {"direction": "write", "conditions": "fdatasync"}
+    made = imported("dd", f"$ dd if=/dev/urandom of=x conv=fdatasync\n{DD}", stated)
+    assert made.samples[0].variant == "dd_fdatasync"
+
+
 @pytest.mark.parametrize(
     ("command", "stated", "field"),
     [

@@ -15,6 +15,7 @@ from backend.domain.repeats import (
     reparse,
     repeat_of,
     stored_flags,
+    was_disturbed,
 )
 
 CMIPS = "cmips-all-x86_64"
@@ -192,3 +193,10 @@ def test_text_of_an_unknown_or_another_probe_is_refused(recorded):
 def test_output_ends_where_the_complaints_begin():
     assert output_of("a\n") == "a\n"
     assert output_of(f"a\n{STDERR_MARK}b\n") == "a\n"
+
+
+def test_repeat_is_judged_by_the_sample_that_states_its_share(made, recorded):
+    conditions = made("cmips-all-2", recorded(CMIPS)).conditions
+    short = {"cpu_share": 0.5, "threads": conditions.usable_cpus}
+    assert was_disturbed("cmips", conditions, [{"threads": 1}, short])
+    assert not was_disturbed("cmips", conditions, [{"threads": 1}])

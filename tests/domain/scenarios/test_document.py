@@ -227,6 +227,16 @@ def test_reader_refuses_a_document_without_a_field_that_is_needed(path: str) -> 
     assert is_refused(document)
 
 
+def test_unmet_demand_is_tolerated_or_priced_and_not_both() -> None:
+    document = {
+        **whole(),
+        "tolerated_unserved_share": "0.01",
+        "price_per_unserved_unit_hour": "1",
+    }
+    with pytest.raises(InvalidDocument, match="either a share that is tolerated, or a price"):
+        scenario_from(document)
+
+
 def test_schema_refuses_unknown_fields_and_a_document_without_options() -> None:
     assert not VALIDATOR.is_valid({**whole(), "surprise": 1})
     document = whole()

@@ -1,0 +1,26 @@
+"""The disks that are rented with machines, as their figures name them."""
+
+import pytest
+
+from backend.providers.base import Volume
+from backend.providers.gcp import volume
+
+
+@pytest.mark.parametrize(
+    ("rented", "text"),
+    [
+        (Volume("gp3", 20), "gp3 20 GiB"),
+        (Volume("gp3", 20, iops=3000, mib_per_s=125), "gp3 20 GiB 3000 IOPS 125 MiB/s"),
+        (Volume("gp3", 20, mib_per_s=125), "gp3 20 GiB 125 MiB/s"),
+    ],
+)
+def test_volume_is_named_with_its_limits(rented, text):
+    assert str(rented) == text
+
+
+@pytest.mark.parametrize(
+    ("machine_type", "kind"),
+    [("c4-standard-8", "hyperdisk-balanced"), ("n2-standard-4", "pd-balanced")],
+)
+def test_boot_disk_of_google_is_one_that_the_family_takes(machine_type, kind):
+    assert volume(machine_type).type == kind
