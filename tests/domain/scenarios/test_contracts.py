@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.contracts import Exposure, endings, exposure
 from backend.domain.scenarios.simulate import simulate
-from tests.domain.scenarios.documents import Document, all_of, price, startup
+from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
 
 def exposed(hazard: str, horizon: int, minimum: int) -> Exposure:
@@ -147,6 +147,13 @@ def test_notice_of_a_nominal_month_is_paid_by_its_hours() -> None:
 def test_what_is_bound_to_nothing_ends_with_the_project() -> None:
     found = may_end(all_of("cloud", price("1")), "1", notice_days=30, minimum_months=12)
     assert (Decimal(found["expected_cost"]), found["paid_months"]) == (744, 1)
+
+
+def test_reservation_is_owed_for_its_term_when_the_project_ends() -> None:
+    """Rules 29b and c: one server, covered by the reservation in the month that the project lasts."""
+    reserved = price("0.5", "reserved", term_months=12)
+    found = may_end(hybrid("both", reserved, price("1"), count=1), "1")
+    assert Decimal(found["expected_cost"]) == 12 * 730 * Decimal("0.5")
 
 
 @pytest.mark.parametrize(
