@@ -1,4 +1,4 @@
-"""Offers of one list against each other: how far their ranks may lie, and which are told apart.
+"""Offers of one list against each other: how far their ranks may lie, and which differ.
 
 A value with its 95 % interval is a log-normal on each side of the value, so that value and bounds
 are its 50, 2.5 and 97.5 percentiles.

@@ -1,4 +1,4 @@
-"""How far ranks may lie, and which offers of a list are told apart."""
+"""How far ranks may lie, and which offers of a list are distinguishable."""
 
 import math
 import random
@@ -84,7 +84,7 @@ def test_the_longer_the_list_the_further_apart():
 
 def test_tie_groups_compare_with_the_first_row_of_the_group():
     # Half-widths of 3 % are deviations of 1.53 %; of three rows those 3.314 · 1.53 % = 5.07 %
-    # apart are told apart: the third is tied with the second only, and opens a group.
+    # apart are distinguishable: the third is tied with the second only, and opens a group.
     assert draws.tie_groups(around([100.0, 97.0, 94.0], 0.03)) == [1, 1, 2]
     assert draws.tie_groups(around([100.0, 97.0, 96.0], 0.03)) == [1, 1, 1]
 

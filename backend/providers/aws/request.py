@@ -50,7 +50,7 @@ def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:
     """A disk of the image as the machine gets it: it ends with the machine."""
     ebs = {"VolumeSize": disk["Ebs"]["VolumeSize"], "DeleteOnTermination": True}
     if is_root:
-        # Named, as an image may come with another type: figures of the disk are told apart by it.
+        # Named, as an image may come with another type: figures of the disk differ by it.
         size = max(ebs["VolumeSize"], VOLUME.size_gib)
         ebs |= {"VolumeSize": size, "VolumeType": VOLUME.type}
     return {"DeviceName": disk["DeviceName"], "Ebs": ebs}

@@ -63,7 +63,7 @@ class ComparedItem:
     """higher, lower, or empty where neither is better."""
     cells: Sequence[ComparedCell]
     is_estimate: bool = False
-    """Whether figures have intervals; exact ones (a size, a price) are told apart when they differ."""
+    """Whether figures have intervals; exact ones (a size, a price) are distinguishable when they differ."""
 
     @property
     def is_difference(self) -> bool:
@@ -268,7 +268,7 @@ def _against(item: ComparedItem, base_index: int) -> ComparedItem:
 
 
 def _compared(cell: ComparedCell, base: ComparedCell, count: int) -> ComparedCell:
-    """Estimates are told apart as in a ranking of so many offers, exact figures when they differ."""
+    """Estimates by the rule of a ranking of so many offers, exact figures when they differ."""
     if cell.value is None or base.value is None:
         return cell
     one, other = _interval(cell), _interval(base)
