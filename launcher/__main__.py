@@ -19,6 +19,11 @@ def parser() -> argparse.ArgumentParser:
     demo = sub.add_parser("demo", help="set up, benchmark this machine, serve until Ctrl-C")
     demo.add_argument("--once", action="store_true", help="end after the benchmark")
     demo.add_argument("--no-benchmark", action="store_true", help="only serve")
+    demo.add_argument(
+        "--install-tools",
+        action="store_true",
+        help="unpack stress-ng in this checkout where it is absent, without asking",
+    )
     up = sub.add_parser("up", help="set up and serve until Ctrl-C")
     for command in (demo, up):
         command.add_argument(
@@ -65,8 +70,13 @@ def run(arguments: list[str]) -> int:
         case "up":
             return commands.serve("up", options.port, benchmark=False, once=False)
         case "demo":
-            benchmark = not options.no_benchmark
-            return commands.serve("demo", options.port, benchmark=benchmark, once=options.once)
+            return commands.serve(
+                "demo",
+                options.port,
+                benchmark=not options.no_benchmark,
+                once=options.once,
+                install_tools=options.install_tools,
+            )
         case "stop":
             return commands.stop()
         case "check":

@@ -4,13 +4,14 @@ import os
 import sys
 from collections.abc import Callable
 
-from launcher import checks
+from launcher import checks, host_tools
 from launcher.console import LauncherError, console, say
 from launcher.environment import application_environment, chosen
+from launcher.loopback import claim_port
 from launcher.paths import MANAGE, PYTHON, ROOT, STATE_VARIABLE, state_directory
 from launcher.processes import has_ended, send, wait_until
 from launcher.setup import set_up
-from launcher.stack import Stack, claim_port
+from launcher.stack import Stack
 from launcher.state import Busy, StackState, throw_away
 
 SERVING = ("up", "demo")
@@ -42,13 +43,19 @@ def _acquire(state: StackState, command: str) -> None:
         )
 
 
-def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
+def serve(
+    command: str, port: int, *, benchmark: bool, once: bool, install_tools: bool = False
+) -> int:
     """`up` and `demo`: everything set up and running until Ctrl-C."""
     state = StackState(state_directory())
     _acquire(state, command)
     try:
         port = claim_port(port)
+        # First, so that nobody has to wait for the question.
+        has_to_unpack = benchmark and host_tools.offer_stress_ng(state, is_asked_for=install_tools)
         set_up()
+        if has_to_unpack:
+            host_tools.install_stress_ng()
         claim_port(port)
         stack = Stack(state)
         try:
@@ -59,6 +66,7 @@ def serve(command: str, port: int, *, benchmark: bool, once: bool) -> int:
             status = 0
             if benchmark:
                 say(f"serving at {url}/ — now benchmarking this machine")
+                stack.settle()
                 status = stack.run(
                     [str(PYTHON), str(MANAGE), "benchmark", "local", "--profile", "quick"],
                     log_name="benchmark",
@@ -175,11 +183,13 @@ def bench(name: str) -> int:
     known = sorted(path.stem for path in (ROOT / "tests/bench").glob("[!_]*.py"))
     if name not in known:
         raise LauncherError(f"There is no bench {name!r}; there are: {', '.join(known) or 'none'}.")
-    return _in_throw_away_stack(
-        "bench",
-        lambda stack: stack.run([str(PYTHON), "-m", f"tests.bench.{name}"]),
-        with_browser=name == "pages",
-    )
+
+    def job(stack: Stack) -> int:
+        if name == "quiet":
+            stack.settle()
+        return stack.run([str(PYTHON), "-m", f"tests.bench.{name}"])
+
+    return _in_throw_away_stack("bench", job, with_browser=name == "pages")
 
 
 def screenshots() -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from launcher.console import LauncherError
-from launcher.paths import BIN, ROOT, TOOLS
+from launcher.paths import BIN, HOST_TOOLS, ROOT, TOOLS
 from launcher.state import StackState
 
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
@@ -30,7 +30,8 @@ def dotenv(path: Path) -> dict[str, str]:
 def plain_environment() -> dict[str, str]:
     """The person's environment without what ./rackrate added, with the project's tools on PATH."""
     environment = {key: value for key, value in os.environ.items() if key not in OWN_VARIABLES}
-    environment["PATH"] = f"{BIN}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    path = environment.get("PATH", os.defpath)
+    environment["PATH"] = os.pathsep.join((str(BIN), path, str(HOST_TOOLS)))
     # The stack runs on the Python that started it.
     environment["UV_PYTHON_DOWNLOADS"] = "never"
     # Nothing is written outside the checkout, and hard links out of the cache cost no space.

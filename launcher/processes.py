@@ -52,6 +52,21 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields and fields[0] not in "ZX" else None
 
 
+def cpu_s(root: int) -> float:
+    """CPU seconds that a process and all that descend from it have taken, with those that ended."""
+    children: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
+    for entry in PROC.iterdir():
+        fields = _stat(int(entry.name)) if entry.name.isdigit() else None
+        if fields:
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+            ticks[int(entry.name)] = sum(map(int, fields[11:15]))
+    family = [root]
+    for pid in family:  # grows meanwhile
+        family += children.get(pid, [])
+    return sum(ticks.get(pid, 0) for pid in family) / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass(frozen=True)
 class ProcessRecord:
     """A process known beyond the life of its parent: the pid alone may be another process by then."""

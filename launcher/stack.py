@@ -2,52 +2,29 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from launcher.console import LauncherError, say
 from launcher.environment import application_environment, chosen
+from launcher.loopback import LOOPBACK, answers, free_port
 from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
 from launcher.postgres import Postgres
-from launcher.processes import die_with_launcher
+from launcher.processes import cpu_s, die_with_launcher
 from launcher.state import StackState
 from launcher.supervisor import APPLICATION_TIER, Program, Supervisor, ignore_interrupts
 from launcher.valkey import Valkey
 
-LOOPBACK = "127.0.0.1"
 READY_WITHIN_S = 60.0
+REST_S = 6.0
+"""Longer than the tick's period, so that each look sees what comes regularly."""
+REST_WITHIN_S = 60.0
+REST_RATIO = 0.02
+"""Of all CPUs. Repeats with more than 0.05 of them for others are disturbed."""
 FIRST_ACCOUNT = "admin"
 QUEUES = "engine,poll,reap,price,notify"
 Process = subprocess.Popen[bytes]
-
-
-def free_port() -> int:
-    """A loopback port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        # Somebody may take it before it is used; who starts a service on it tries again.
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def claim_port(port: int) -> int:
-    """The port itself, or a free one for 0; Problem when somebody listens on it."""
-    if port == 0:
-        return free_port()
-    with socket.socket() as probe:
-        # Connections of a server that just ended keep its port for a minute otherwise.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            raise LauncherError(
-                f"Port {port} cannot be used ({error.strerror}); choose another one with --port N."
-            ) from None
-    return port
 
 
 class Stack:
@@ -66,6 +43,7 @@ class Stack:
         is_durable = not is_throw_away
         self.postgres = Postgres(state, known["DATABASE_PASSWORD"], is_durable=is_durable)
         self.valkey = Valkey(state, known["BROKER_PASSWORD"], is_durable=is_durable)
+        self.postgres_port = 0
         self.addresses: dict[str, str] = {}
         self.environment: dict[str, str] = {}
 
@@ -79,7 +57,7 @@ class Stack:
             say(f"stopped what an earlier launcher left: {', '.join(stopped)}")
         if self.is_isolated or chosen("DATABASE_URL") is None:
             self.postgres.prepare()
-            port = self._start_service(self.postgres)
+            self.postgres_port = port = self._start_service(self.postgres)
             self.postgres.create_database(port)
             self.addresses["DATABASE_URL"] = self.postgres.url(port)
         if self.is_isolated or chosen("REDIS_URL") is None:
@@ -219,6 +197,26 @@ class Stack:
         self.publish(url)
         return url
 
+    def settle(self) -> None:
+        """Wait until the services rest: they share the CPUs with what is measured next, and each
+        has much to do when it starts and after data were loaded."""
+        say("  waiting until the services rest …")
+        started = time.monotonic()
+        if self.postgres_port:
+            self.postgres.tidy(self.postgres_port)
+        while (busy := self._busy_ratio(REST_S)) > REST_RATIO:
+            if time.monotonic() > started + REST_WITHIN_S:
+                say(f"  they still use {busy:.0%} of the CPUs, which may disturb repeats")
+                return
+        say(f"  {'at rest':<20} {time.monotonic() - started:5.1f} s")
+
+    def _busy_ratio(self, during_s: float) -> float:
+        """Share of all CPUs that this launcher and its children take."""
+        before_s, started = cpu_s(os.getpid()), time.monotonic()
+        self.supervisor.run_until(lambda: time.monotonic() > started + during_s)
+        spent_s = cpu_s(os.getpid()) - before_s
+        return spent_s / (time.monotonic() - started) / len(os.sched_getaffinity(0))
+
     def publish(self, url: str = "") -> None:
         """Let `./rackrate manage` of another terminal find this stack."""
         self.state.publish({**self.addresses, **({"PUBLIC_URL": url} if url else {})})
@@ -250,7 +248,7 @@ class Stack:
             return all(process.poll() is not None for process in processes)
 
         try:
-            self.supervisor.run_until(have_ended, 0.05)
+            self.supervisor.run_until(have_ended, 0.2)
         except BaseException:
             # Ctrl-C reached them too (same terminal); give them the time to tidy up.
             for process in processes:
@@ -272,16 +270,3 @@ class Stack:
         self.supervisor.stop()
         if self.is_throw_away:
             self.postgres.remove_public()
-
-
-def answers(url: str) -> bool:
-    """Whether the web server answers at all; a redirect or a refusal is an answer too."""
-    # A proxy of the environment does not reach the loopback of this machine.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f"{url}/healthz", timeout=5):
-            return True
-    except urllib.error.HTTPError as error:
-        return error.code < 500
-    except OSError:
-        return False

@@ -1,11 +1,17 @@
 """Quick forms of what tests do with the database again and again: empty it, load the same rows."""
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 from django.apps import apps
 from django.db import connection, transaction
 
+from backend.catalog.models import DataVersion
+from backend.common import clock
+
+Made = TypeVar("Made")
 MADE_BY_MIGRATE = {"django_migrations", "django_content_type", "auth_permission"}
 
 
@@ -47,21 +53,26 @@ def empty() -> None:
         _delete(tables_with_rows())
 
 
-class Loaded:
-    """Rows that a function loads: from the second time on they are copied instead."""
+class Loaded(Generic[Made]):
+    """Rows that a function makes: from the second time on they are copied instead."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[[], Made]) -> None:
+        self._function = function
         self._rows: dict[str, list[bytes]] = {}
+        self._made: Made
 
-    def load(self, function: Callable[[], object]) -> None:
-        """Into an empty database the function's rows, into any other whatever the function does."""
-        if tables_with_rows():
-            function()
-        elif self._rows:
+    def load(self) -> Made:
+        """What the function answers. Its rows are kept when the database was empty before, and
+        copied into tables that are empty; in any other it makes them."""
+        filled = {*tables_with_rows()}
+        if self._rows and not filled & self._rows.keys():
             self._copy_in()
-        else:
-            function()
+            return copy.deepcopy(self._made)
+        made = self._function()
+        if not filled:
             self._copy_out()
+            self._made = copy.deepcopy(made)
+        return made
 
     def _copy_out(self) -> None:
         for table in tables_with_rows():
@@ -74,3 +85,5 @@ class Loaded:
                 with cursor.copy(f'COPY "{table}" FROM STDIN') as rows:
                     for chunk in chunks:
                         rows.write(chunk)
+        # What a process remembers of an earlier test's data version is not of this one's.
+        DataVersion.objects.update(changed_at=clock.now())

@@ -18,6 +18,7 @@ for _name, _value in {
     "HTTPS_ONLY": "0",
     "PUBLIC_READ": "1",
     "SSH_ALLOW_PRIVATE": "1",
+    "CAPACITY_WAIT_S": "0",
 }.items():
     os.environ.setdefault(_name, _value)
 

@@ -117,14 +117,19 @@ class CloudAccount(Identified):
     calls_left = models.FloatField(default=0)
     calls_at = models.DateTimeField(null=True)
     """The bucket of calls: how many were left when it was last looked at."""
+    calls_ending_left = models.FloatField(default=0)
+    calls_ending_at = models.DateTimeField(null=True)
+    """The bucket of calls that end machines, which never wait behind others."""
     identity = models.CharField(max_length=300, blank=True)
     """Who the provider says we are."""
     check_requested_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)
     check_error = models.TextField(blank=True)
     last_used_at = models.DateTimeField(null=True)
+    looked_at = models.DateTimeField(null=True)
+    """When a look at its machines was last tried, with whatever outcome."""
     reaped_at = models.DateTimeField(null=True)
-    """When its machines were last compared with ours."""
+    """When its machines, in every region, were last compared with ours."""
     reap_error = models.TextField(blank=True)
     """Why the newest look at its machines failed; empty when it did not."""
     failed_looks = models.PositiveIntegerField(default=0)

@@ -43,6 +43,7 @@ from backend.catalog.api.prices import (
     PriceView,
 )
 from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
+from backend.rankings.api.answer import AnswerView
 from backend.rankings.api.compare import CompareView
 from backend.rankings.api.rankings import (
     ColumnsView,
@@ -72,6 +73,7 @@ from backend.scenarios.api.scenarios import (
     ScenarioView,
 )
 from backend.scenarios.api.series import ScenarioSeriesView
+from backend.search.api import SearchView
 
 app_name = "api"
 FORMATS = "json|csv|tsv|xlsx"
@@ -108,6 +110,8 @@ LISTS = {
     "feed-keys": FeedKeysView,
 }
 plain = [
+    path("search", SearchView.as_view(), name="search"),
+    path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
     path("offers/<slug:slug>", OfferView.as_view(), name="offer"),
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),

@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "backend.common.work.WorkLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "backend.web.shared.wrong_method.LeadOn",
 ]
 # Each view says how large its body may be; Django would answer in HTML what is over one for all.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
@@ -146,6 +147,7 @@ TICK_S = env.whole("TICK_S", 5, at_least=1)
 REAP_S = env.whole("REAP_S", 60, at_least=1)
 PROVIDER_SETTLE_S = env.whole("PROVIDER_SETTLE_S", 300, at_least=1)
 BOOT_LIMIT_S = env.whole("BOOT_LIMIT_S", 900, at_least=1)
+CAPACITY_WAIT_S = env.whole("CAPACITY_WAIT_S", 3600, at_least=0)
 CLOUD_ENDPOINTS = env.flag("CLOUD_ENDPOINTS", False)
 PROBE_BUILD_DIR = Path(
     env.text(

@@ -14,7 +14,8 @@ from backend.domain.regression import HARDWARE, Environment, changes
 
 CPU_MODEL = ("cpu_model",)
 SIZE = tuple(name for name in HARDWARE if name not in CPU_MODEL)
-MINOR_VERSION = re.compile(r"(?<![0-9.])([0-9]+)\.[0-9][0-9A-Za-z.~+-]*")
+# Before version 1 it is the second number that a tool changes with what it does.
+MINOR_VERSION = re.compile(r"(?<![0-9.])(0\.[0-9]+|[1-9][0-9]*)\.[0-9][0-9A-Za-z.~+-]*")
 
 Sample = TypeVar("Sample")
 

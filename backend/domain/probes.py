@@ -15,6 +15,7 @@ from typing import Literal
 from backend.domain.parsing import (
     ParsedSample,
     cmips,
+    cpu_tools,
     dd,
     fio,
     inventory,
@@ -29,6 +30,8 @@ INVENTORY = "inventory"
 PACKAGES = "packages"
 MATRIX = "fio_matrix"
 NETWORK = "network"
+INSTALLED = ("fio", "iperf3", "stress-ng", "sysbench")
+"""What a host's package manager installs where a run may do so."""
 SIZE = ("{file_bytes}", "{disk_s}")
 PATHS = "{directories}"
 STREAMS = "{network_streams}"
@@ -175,13 +178,42 @@ def _cmips(variant: str, threads: str, metric: str) -> ProbeSeries:
     )
 
 
+def _cpu_tool(
+    name: str,
+    function: str,
+    seconds: str,
+    metric: str,
+    *,
+    all_in: tuple[str, ...],
+    single_in: tuple[str, ...],
+) -> Probe:
+    """A tool of others, on all usable CPUs and on one, in these profiles."""
+
+    def series(variant: str, threads: str, profiles: tuple[str, ...]) -> ProbeSeries:
+        words = ("cpu.sh", function, threads, f"{{{seconds}}}")
+        return ProbeSeries(
+            variant, words, f"{seconds}+0.5", f"{seconds}+20", metric, profiles=profiles
+        )
+
+    return Probe(
+        name=name,
+        version="1",
+        series=(
+            series("all", "all", all_in),
+            series("single", "1", single_in),
+        ),
+        parser=cpu_tools.parse,
+        metrics=(metric,),
+        needs=(),
+        is_parsed_by_variant=True,  # on one CPU all threads are one thread
+    )
+
+
 _TABLE = (
     Probe(
         name=PACKAGES,
         version="1",
-        series=(
-            ProbeSeries("install", ("packages.sh", "install", "fio", "iperf3"), "20", "600", ""),
-        ),
+        series=(ProbeSeries("install", ("packages.sh", "install", *INSTALLED), "20", "600", ""),),
         parser=None,
         metrics=(),
         needs=(),
@@ -205,6 +237,30 @@ _TABLE = (
         metrics=("cmips_score", "cmips_single_score"),
         needs=("cmips",),
         is_parsed_by_variant=True,  # on one CPU all threads are one thread
+    ),
+    _cpu_tool(
+        "stress_ng",
+        "stress_ng_div16",
+        "stress_ng_s",
+        "stress_ng_div16",
+        all_in=EVERY_PROFILE,
+        single_in=FROM_STANDARD,
+    ),
+    _cpu_tool(
+        "openssl",
+        "openssl_sha256",
+        "cpu_tool_s",
+        "openssl_sha256_bytes_per_s",
+        all_in=FROM_STANDARD,
+        single_in=FULL_ONLY,
+    ),
+    _cpu_tool(
+        "sysbench",
+        "sysbench_cpu",
+        "cpu_tool_s",
+        "sysbench_cpu_events_per_s",
+        all_in=FROM_STANDARD,
+        single_in=FULL_ONLY,
     ),
     Probe(
         name="memory",

@@ -78,6 +78,12 @@ def value_per_cost(score: float, price: Decimal, metric: Metric) -> Decimal:
     return EXACT.divide(Decimal(1), EXACT.multiply(exact, price))
 
 
+def break_even_price(score: float, best: Decimal, metric: Metric) -> Decimal:
+    """The price at which a score is worth as much per cost as the `best`; 34 digits."""
+    # The price stands where the value per cost stood: value = score / price, price = score / value.
+    return value_per_cost(score, best, metric)
+
+
 def worth(
     score: Summary, price: Decimal | None, price_per_hour: Decimal | None, metric: Metric
 ) -> Worth | None:

@@ -129,6 +129,14 @@ def lifetime_s(time_cap_s: int, boot_limit_s: int) -> int:
     return boot_limit_s + 2 * time_cap_s + TIDY_UP_S
 
 
+def zones_to_try(named: Sequence[str], offering: Sequence[str]) -> list[str] | None:
+    """Of the zones that an account names, in its order, those that offer the type; all that offer
+    it where it names none. Empty: the provider chooses. None: no zone is both."""
+    if not named or not offering:
+        return [*(named or offering)]
+    return [zone for zone in named if zone in offering] or None
+
+
 def next_zone(zones: Sequence[str], tried: Sequence[str]) -> str | None:
     """The first zone that was not tried yet; without zones the provider chooses, once ("")."""
     return next((zone for zone in zones or ("",) if zone not in tried), None)

@@ -300,22 +300,42 @@ def stated_sigma(cv: float) -> float:
 
 
 def published_summary(
-    value: float, sd_ratio: float | None, sample_count: int | None, *, between_instance_cv: float
+    value: float,
+    sd_ratio: float | None,
+    sample_count: int | None,
+    *,
+    between_instance_cv: float,
+    seen: tuple[float, float] | None = None,
 ) -> Summary:
     """A figure as its source states it: value ± 1.96 · sd where it states a spread, else with the
-    stated spread between machines (`stated_spread`).
+    stated spread between machines (`stated_spread`). `seen` are the lowest and the highest result
+    behind the figure, in its unit: the interval reaches at least that far.
 
     The spread of single results is what a buyer of one machine meets, so it is never divided by
     the root of the count. How many machines stand behind the samples is not stated: None. A spread
     of zero is one that was rounded away or not looked for.
     """
-    of = published_interval(value, sd_ratio, between_instance_cv)
+    of = published_interval(value, sd_ratio, between_instance_cv, seen)
     return Summary(value, of.low, of.high, None, sample_count, of.basis)
 
 
-def published_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
+def published_interval(
+    value: float,
+    sd_ratio: float | None,
+    cv: float,
+    seen: tuple[float, float] | None = None,
+) -> ScoreInterval:
     """The interval of `published_summary`, whose arguments these are."""
-    _checked([value])
+    _checked([value, *(seen or ())])
+    of = _published_interval(value, sd_ratio, cv)
+    if seen is None:
+        return of
+    lowest, highest = seen
+    terms = {**of.terms, "lowest": lowest, "highest": highest}
+    return ScoreInterval(of.basis, min(of.low, lowest), max(of.high, highest), terms)
+
+
+def _published_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
     if sd_ratio is None or not 0 < sd_ratio < math.inf:
         sigma = stated_sigma(cv)
         terms = {"n": 1, "v": 0.0, "sigma": sigma, "t": Z_95}
@@ -324,3 +344,34 @@ def published_interval(value: float, sd_ratio: float | None, cv: float) -> Score
     if Z_95 * sd_ratio >= 1:  # on a line the low end would be no score
         return _around(basis, math.log(value), Z_95 * stated_sigma(sd_ratio), terms)
     return ScoreInterval(basis, value * (1 - Z_95 * sd_ratio), value * (1 + Z_95 * sd_ratio), terms)
+
+
+@dataclass(frozen=True)
+class PublishedGroup:
+    """What a source states of results of one kind of machine."""
+
+    mean: float
+    sd_ratio: float
+    """Standard deviation of single results over their mean."""
+    count: int
+
+
+def pooled_groups(groups: Sequence[PublishedGroup]) -> PublishedGroup:
+    """All results together, as if every kind of machine were met as often as it was measured.
+
+    The variance is the mean of the groups' variances plus the variance of their means (law of
+    total variance), each weighted with its count: it covers not knowing which kind one gets.
+    Raises InsufficientSamples without a group.
+    """
+    count = sum(group.count for group in groups)
+    if not count:
+        raise InsufficientSamples(1, count)
+    mean = math.fsum(group.count * group.mean for group in groups) / count
+    variance = (
+        math.fsum(
+            group.count * ((group.sd_ratio * group.mean) ** 2 + (group.mean - mean) ** 2)
+            for group in groups
+        )
+        / count
+    )
+    return PublishedGroup(mean, math.sqrt(variance) / mean, count)

@@ -1,12 +1,13 @@
 """What the engine asks of a provider that rents machines; `<slug>/driver.py` implements it."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
 
+from backend.domain.errors import DriverError
 from backend.domain.host_keys import HostKey
 
 
@@ -61,6 +62,9 @@ class LaunchSpec:
     is_spot: bool = False
     max_price_per_hour: Decimal | None = None
     """Of a spot machine, in the provider's currency; None = the provider's own limit."""
+    round: int = 0
+    """How often this launch was refused everywhere before. A provider that remembers requests must
+    not take one of a later round for one of an earlier one."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,28 @@ class ProviderResource:
     expires_at: dt.datetime | None = None
     detail: str = ""
     """Why it ended, in the provider's words."""
+
+
+class Inventory(list[ProviderResource]):
+    """What carries our tag; `unread` says of each region that did not answer why."""
+
+    def __init__(
+        self,
+        resources: Iterable[ProviderResource] = (),
+        unread: Mapping[str, DriverError] | None = None,
+    ) -> None:
+        super().__init__(resources)
+        self.unread = dict(unread or {})
+
+    def add(self, region: str, answer: "Iterable[ProviderResource] | BaseException") -> None:
+        """What a region answered: one that the account has not opted into must not hide the
+        machines of the others. Raises anything but a DriverError."""
+        if isinstance(answer, DriverError):
+            self.unread[region] = answer
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            self.extend(answer)
 
 
 @dataclass(frozen=True)
@@ -109,6 +135,11 @@ class ProviderDriver(Protocol):
         """Machine types on sale."""
         ...
 
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        """Where in the region the type is sold; empty where the provider has no zones, or the
+        account leaves no choice. UNSUPPORTED when the region does not sell it."""
+        ...
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Start a machine; the same token never starts a second one.
 
@@ -126,11 +157,11 @@ class ProviderDriver(Protocol):
         fine. What cannot go before another one is gone raises a retryable error."""
         ...
 
-    async def inventory(
-        self, tag: str, *, token: str = "", region: str = ""
-    ) -> Sequence[ProviderResource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """Everything at the provider that carries our tag, of every kind, in every region that the
-        account names; with a token or region only that. What is over need not be in it."""
+        account names; with a token or region only that. What is over need not be in it.
+
+        Some regions may stay unread, unless a launch is looked for: then each of them counts."""
         ...
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:

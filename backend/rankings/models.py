@@ -68,7 +68,8 @@ class Report(Identified):
     params = models.JSONField()
     """Parameters of the ranking that was frozen, so that it can be asked for again."""
     document = models.JSONField()
-    """What is shown: `columns`, `rows` (decimal strings as in the API), `basis`, `count`."""
+    """What is shown: `columns`, `rows` (decimal strings as in the API), `basis`, `count`; `top`,
+    how many rows come first."""
     data_version = models.BigIntegerField()
     created_by = models.CharField(max_length=150)
 

@@ -11,6 +11,7 @@ from backend.web.compare import views as compare
 from backend.web.data import views as data
 from backend.web.frontier import views as frontier
 from backend.web.hardware import views as hardware
+from backend.web.help import views as help_views
 from backend.web.hosts import views as hosts
 from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
@@ -26,6 +27,7 @@ from backend.web.saved_views import views as saved_views
 from backend.web.scenarios import editor_views, trace_views
 from backend.web.scenarios import views as scenarios
 from backend.web.schedules import views as schedules
+from backend.web.search import views as search_views
 from backend.web.storage import views as storage
 from backend.web.tokens import views as tokens
 
@@ -51,6 +53,8 @@ urlpatterns = [
     path("hosts/", hosts.hosts_page, name="hosts"),
     path("hosts/new/", hosts.host_new, name="host-new"),
     path("hosts/<uuid:host_id>/", hosts.host_page, name="host"),
+    path("hosts/<uuid:host_id>/change/", hosts.host_change, name="host-change"),
+    path("hosts/<uuid:host_id>/remove/", hosts.host_remove_form, name="host-remove"),
     path("hosts/<uuid:host_id>/key/", hosts.host_key, name="host-key"),
     path("hosts/<uuid:host_id>/scan/", hosts.host_scan_form, name="host-scan"),
     path("hosts/<uuid:host_id>/approve/", hosts.host_approve_form, name="host-approve"),
@@ -67,6 +71,11 @@ urlpatterns = [
         "campaigns/<uuid:campaign_id>/start/", campaigns.campaign_start_form, name="campaign-start"
     ),
     path(
+        "campaigns/<uuid:campaign_id>/delete/",
+        campaigns.campaign_delete_form,
+        name="campaign-delete",
+    ),
+    path(
         "campaigns/<uuid:campaign_id>/cancel/",
         campaigns.campaign_cancel_form,
         name="campaign-cancel",
@@ -80,6 +89,11 @@ urlpatterns = [
     path("schedules/<uuid:schedule_id>/delete/", schedules.schedule_remove, name="schedule-delete"),
     path("subscriptions/new/", schedules.subscription_new, name="subscription-new"),
     path(
+        "subscriptions/<uuid:subscription_id>/test/",
+        schedules.subscription_test_form,
+        name="subscription-test",
+    ),
+    path(
         "subscriptions/<uuid:subscription_id>/delete/",
         schedules.subscription_remove,
         name="subscription-delete",
@@ -92,32 +106,38 @@ urlpatterns = [
     path("prices/lists/<uuid:feed_id>/", prices.price_feed_switch, name="price-feed-switch"),
     path("prices/payloads/<int:payload_id>/", prices.payload_page, name="price-payload"),
     path("prices/<uuid:price_id>/", prices.price_page, name="price"),
+    path("prices/<uuid:price_id>/delete/", prices.price_delete_form, name="price-delete"),
     path("prices/<uuid:price_id>/review/", prices.price_review_form, name="price-review"),
     path("offers/<slug:slug>/price/", prices.price_new, name="price-new"),
     path("hardware/", hardware.hardware_page, name="hardware"),
     path("hardware/new/", hardware.hardware_new, name="hardware-new"),
     path("hardware/<uuid:model_id>/", hardware.hardware_model_page, name="hardware-model"),
+    path("hardware/<uuid:model_id>/delete/", hardware.hardware_delete_form, name="hardware-delete"),
     path("import/", imports.import_page, name="import"),
     path("import/run/", imports.archive_page, name="import-run"),
     path("import/offers/", imports.offer_names, name="offer-names"),
     path("reports/", reports.reports_page, name="reports"),
     path("reports/new/", reports.report_new, name="report-new"),
     path("reports/<slug:slug>/", reports.report_page, name="report"),
+    path("reports/<slug:slug>.pdf", reports.report_pdf, name="report-pdf"),
     path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),
     path("scenarios/", scenarios.scenarios_page, name="scenarios"),
     path("scenarios/new/", editor_views.scenario_new, name="scenario-new"),
     path("scenarios/preview/", editor_views.scenario_preview, name="scenario-preview"),
-    path("scenarios/new/offers/", editor_views.scenario_offers, name="scenario-offers"),
     path("scenarios/trace/", trace_views.scenario_trace, name="scenario-trace"),
     path("scenarios/compare/", scenarios.scenarios_compare, name="scenarios-compare"),
     path("scenarios/<slug:slug>/", scenarios.scenario_page, name="scenario"),
     path("scenarios/<slug:slug>/map/", scenarios.scenario_map, name="scenario-map"),
+    path("scenarios/<slug:slug>/curves/", scenarios.scenario_curves, name="scenario-curves"),
     path("scenarios/<slug:slug>/edit/", editor_views.scenario_edit, name="scenario-edit"),
     path("scenarios/<slug:slug>/copy/", scenarios.scenario_copy_form, name="scenario-copy"),
     path("scenarios/<slug:slug>/freeze/", scenarios.scenario_freeze_form, name="scenario-freeze"),
     path("scenarios/<slug:slug>/delete/", scenarios.scenario_delete_form, name="scenario-delete"),
     path("requirements/", requirements.requirements_page, name="requirements"),
     path("storage/", storage.storage_page, name="storage"),
+    path("search", search_views.search_page, name="search"),
+    path("help/", help_views.help_page, name="help"),
+    path("glossary/", help_views.glossary_page, name="glossary"),
     path("activity/", activity.activity_page, name="activity"),
     path("views/", saved_views.views_page, name="views"),
     path("views/new/", saved_views.view_new, name="view-new"),
@@ -148,7 +168,7 @@ urlpatterns = [
     path(
         "accounts/clouds/<uuid:account_id>/delete/", clouds.cloud_delete_form, name="cloud-delete"
     ),
-    path("accounts/login/", auth_views.LoginView.as_view(), name="login"),
+    path("accounts/login/", accounts.SignInPage.as_view(), name="login"),
     path("accounts/link/<slug:secret>/", accounts.sign_in_link_page, name="sign-in-link"),
     path("accounts/logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]

@@ -7,7 +7,7 @@ const PAGE = `<button id="theme-button" hidden></button>
   <details class="menu" id="second" open><summary>More</summary></details>
   <p id="outside">text</p>`;
 show(PAGE);
-const { onThemeChange, theme } = await import("../src/js/lib/base.js");
+const { onPaper, onThemeChange, theme } = await import("../src/js/lib/base.js");
 
 const isOpen = (id) => document.getElementById(id).open;
 
@@ -45,4 +45,16 @@ test("Escape closes the menu that has the focus and puts the focus on its summar
   document.getElementById("inside").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   assert.equal(isOpen("first"), false);
   assert.equal(document.activeElement, document.querySelector("#first summary"));
+});
+
+test("paper is light, and the screen is as it was afterwards", () => {
+  const seen = [];
+  document.documentElement.dataset.theme = "dark";
+  onPaper((isPrinted) => seen.push([isPrinted, theme()]));
+  window.dispatchEvent(new Event("beforeprint"));
+  window.dispatchEvent(new Event("afterprint"));
+  assert.deepEqual(seen, [
+    [true, "light"],
+    [false, "dark"],
+  ]);
 });

@@ -2,42 +2,29 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-DOMAIN = ROOT / "backend/domain"
 FORBIDDEN = ("django", "rest_framework", "celery", "asyncssh", "boto3", "redis", "psycopg")
-MODULES = sorted(
+MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in DOMAIN.rglob("*.py")
-)
-LIBRARIES = ("highspy", "numpy", "pydantic")
-"""What the domain may use and takes long to load."""
+    for path in sources.files("backend/domain")
+]
 PROGRAM = """
-import importlib, os, sys
-libraries, forbidden, *modules = (argument.split() for argument in sys.argv[1:])
-for name in libraries:
-    importlib.import_module(name)
-for (module,) in modules:
-    if os.fork():
-        _, status = os.wait()
-        assert status == 0, module
-    else:
-        importlib.import_module(module)
-        frameworks = {name.partition(".")[0] for name in sys.modules} & {*forbidden}
-        print(module, *sorted(frameworks), flush=True)
-        os._exit(0)
+import importlib, sys
+forbidden, *modules = sys.argv[1:]
+for module in modules:
+    importlib.import_module(module)
+    if frameworks := {name.partition(".")[0] for name in sys.modules} & {*forbidden.split()}:
+        sys.exit(f"{module} loads {frameworks}")
 """
-"""Each module is imported alone, by a copy of a process that has loaded the libraries."""
 
 
-@pytest.fixture(scope="module")
-def loaded():
-    """Module → the frameworks that its import loads."""
+def test_domain_loads_no_framework_when_all_of_it_is_imported():
+    # What one process does not load for all modules, none of them loads alone.
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, " ".join(LIBRARIES), " ".join(FORBIDDEN), *MODULES],
+        [sys.executable, "-c", PROGRAM, " ".join(FORBIDDEN), *MODULES],
         cwd=ROOT,
         env={"PATH": "", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -45,13 +32,6 @@ def loaded():
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    lines = (line.split() for line in done.stdout.splitlines())
-    return {module: frameworks for module, *frameworks in lines}
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_domain_module_loads_no_framework_when_imported_alone(module, loaded):
-    assert loaded[module] == []
 
 
 def test_purity_covers_the_whole_domain_when_modules_are_listed():

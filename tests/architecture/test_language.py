@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
+
 PRODUCTION = ("backend", "launcher", "workers")
 NAME_CHARS_MAX = 69
 
@@ -34,13 +36,8 @@ TEXT = re.compile(
 TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 
-def files(*tops: str, suffix: str = ".py") -> list[Path]:
-    return [
-        path
-        for top in tops
-        for path in sorted((ROOT / top).rglob(f"*{suffix}"))
-        if "migrations" not in path.parts and "node_modules" not in path.parts
-    ]
+def production() -> list[Path]:
+    return [path for top in PRODUCTION for path in sources.files(top)]
 
 
 def parts(name: str) -> set[str]:
@@ -56,11 +53,10 @@ def names(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
+def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Every string that is no docstring."""
-    tree = ast.parse(source)
-    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    silent = {id(node.value) for node in sources.nodes(path) if isinstance(node, ast.Expr)}
+    for node in sources.nodes(path):
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -72,24 +68,22 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
 def test_names_hold_no_banned_word():
     faults = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in files(*PRODUCTION)
-        for line, name in names(path.read_text())
+        for path in production()
+        for line, name in names(sources.text(path))
         if parts(name) & NAME_PARTS
     ]
     assert not faults, "\n".join(faults)
 
 
 def test_texts_for_people_hold_no_banned_word():
-    said = [
-        (path, line, text) for path in files(*PRODUCTION) for line, text in texts(path.read_text())
-    ]
+    said = [(path, line, text) for path in production() for line, text in texts(path)]
     said += [
         (path, 1, TAG.sub(" ", path.read_text()))
-        for path in files("frontend/templates", suffix=".html")
+        for path in sources.files("frontend/templates", ".html")
     ]
     said += [
         (path, number, line)
-        for path in files("frontend/src", suffix=".js")
+        for path in sources.files("frontend/src", ".js")
         for number, line in enumerate(path.read_text().splitlines(), start=1)
     ]
     faults = [
@@ -102,8 +96,8 @@ def test_texts_for_people_hold_no_banned_word():
 
 def test_class_names_stand_for_one_thing():
     where = defaultdict(list)
-    for path in files(*PRODUCTION):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in production():
+        for node in sources.nodes(path):
             if isinstance(node, ast.ClassDef) and node.name not in {"Command", "Meta"}:
                 where[node.name].append(str(path.relative_to(ROOT)))
     assert not {name: paths for name, paths in where.items() if len(paths) > 1}
@@ -112,8 +106,8 @@ def test_class_names_stand_for_one_thing():
 def test_names_of_tests_are_short_and_plain():
     faults = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
-        for path in files("tests")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path in sources.files("tests")
+        for node in sources.nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         if len(node.name) > NAME_CHARS_MAX or parts(node.name) & NAME_PARTS
     ]

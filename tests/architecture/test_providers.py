@@ -4,13 +4,13 @@ import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from backend.providers.registry import PROVIDERS
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/add-a-provider.md").read_text()
 DECLARED = {slug: record for slug, record in PROVIDERS.items() if slug != "fake"}
 FILES = {
@@ -61,8 +61,8 @@ def test_backend_names_no_fetcher_or_driver_in_a_string():
     # The linter reads imports; a dotted path in a string would load the library all the same.
     named = [
         (path.relative_to(ROOT), node.value)
-        for path in (ROOT / "backend").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path in sources.files("backend")
+        for node in sources.nodes(path)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and re.search(r"providers[.\w]*\.(fetch|driver)\b", node.value)
@@ -74,7 +74,7 @@ def test_backend_asks_for_no_module_of_a_provider():
     users = [
         path.relative_to(ROOT).parts[0]
         for folder in ("backend", "workers", "launcher")
-        for path in (ROOT / folder).rglob("*.py")
-        if "registry.module(" in path.read_text()
+        for path in sources.files(folder)
+        if "registry.module(" in sources.text(path)
     ]
     assert set(users) == {"workers"}

@@ -9,7 +9,9 @@ from vulture import Vulture
 from vulture.config import make_config
 from vulture.core import Item
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
+
 TEMPLATES = ROOT / "frontend/templates"
 TAG = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 DOTTED = re.compile(r"[A-Za-z_][\w.]*[.:](?P<name>\w+)")
@@ -82,7 +84,7 @@ def _names_in_dotted_strings(paths: list[Path]) -> set[str]:
     matches = (
         DOTTED.fullmatch(node.value)
         for path in paths
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in sources.nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     return {match["name"] for match in matches if match}
@@ -96,8 +98,8 @@ def _unused() -> list[Item]:
     )
     folders = [ROOT / folder for folder in config["paths"]]
     scan.scavenge(folders, exclude=config["exclude"])
-    sources = [path for folder in folders for path in folder.rglob("*.py")]
-    named = _names_in_templates() | _names_in_dotted_strings(sources)
+    modules = [path for folder in config["paths"] for path in sources.files(folder)]
+    named = _names_in_templates() | _names_in_dotted_strings(modules)
     return [item for item in scan.get_unused_code() if item.name not in named]
 
 

@@ -1,12 +1,13 @@
 """No app reads the rows of an app above it through the name that a relation has on its own models."""
 
 import ast
-from pathlib import Path
 
 import pytest
 from django.apps import apps
 
-BACKEND = Path(__file__).resolve().parents[2] / "backend"
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
+
 BY_NAME = {"Avg", "Count", "F", "Max", "Min", "Sum", "prefetch_related", "select_related"}
 """Calls that take the name of a relation as a string."""
 
@@ -34,8 +35,8 @@ def is_use(node, name):
     return isinstance(node, ast.Constant) and str(node.value).startswith(f"{name}__")
 
 
-def uses(source, name):
-    return [node for node in ast.walk(ast.parse(source)) if is_use(node, name)]
+def is_used(nodes, name):
+    return any(is_use(node, name) for node in nodes)
 
 
 @pytest.mark.parametrize(
@@ -48,16 +49,16 @@ def uses(source, name):
     ],
 )
 def test_use_of_a_relation_is_seen(source):
-    assert uses(source, "resources")
+    assert is_used(ast.walk(ast.parse(source)), "resources")
 
 
 def test_no_app_names_a_relation_of_an_app_above():
     names = reverse_names()
     assert ("accounts", "resources") in names
     faults = [
-        f"{path.relative_to(BACKEND)}: {name}"
+        f"{path.relative_to(ROOT)}: {name}"
         for app, name in sorted(names)
-        for path in sorted((BACKEND / app).rglob("*.py"))
-        if "migrations" not in path.parts and uses(path.read_text(), name)
+        for path in sources.files(f"backend/{app}")
+        if is_used(sources.nodes(path), name)
     ]
     assert faults == []

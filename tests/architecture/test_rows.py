@@ -1,9 +1,10 @@
 """Rows are written by services and read by selectors; views and workers call those."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
+
 READ = re.compile(r"\.objects\b")
 WRITE = re.compile(
     r"\.objects\.\w*(create|update)\w*\(|\.(bulk_\w+|save|create|get_or_create|update_or_create)\(|"
@@ -14,8 +15,8 @@ WRITE = re.compile(
 def lines(folder: str, pattern: re.Pattern[str]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        for path in sources.files(folder)
+        for number, line in enumerate(sources.text(path).splitlines(), start=1)
         if pattern.search(line)
     ]
 

@@ -2,9 +2,11 @@
 
 import ast
 import subprocess
-from pathlib import Path
+import sys
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.architecture import sources
+from tests.architecture.sources import ROOT
+
 # In pieces, so that this file does not find itself.
 REGISTRIES = ["registry.npm" + "js", "python" + "hosted", "pypi" + ".org", "deb.debian" + ".org"]
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "managers.py", "signals.py"}
@@ -48,13 +50,10 @@ def test_tree_has_no_junk_drawer_when_listed():
 
 
 def test_launcher_uses_the_standard_library_only_when_parsed():
-    import ast
-    import sys
-
     foreign = {
         f"{path.name}: {name}"
         for path in (ROOT / "launcher").glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in sources.nodes(path)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (
             [node.module or ""]
@@ -86,7 +85,7 @@ def test_tree_splats_no_literal_to_please_the_formatter():
     lines = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in production
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in sources.nodes(path)
         if is_literal_splat(node)
     ]
     assert lines == []

@@ -9,12 +9,10 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from django.conf import LazySettings
 
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.benchmarks.services.demo import demo_load
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.schedules import schedule_create
 from backend.catalog.models import Offer
@@ -27,6 +25,7 @@ from backend.rankings.services.views import view_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend import campaigns, clouds
+from tests.backend.conftest import DEMO
 from tests.backend.test_archive import finished_run, gone
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
@@ -75,9 +74,9 @@ class Call:
     ids: Mapping[str, Any] = field(default_factory=dict)
 
 
-def build(settings: LazySettings) -> World:
+def build() -> World:
     """The demo tables and one object of each kind."""
-    demo_load(settings.FIXTURE_DIR)
+    DEMO.load()
     workspace = factories.workspace()
     odd = factories.offer(ODD, name="=1+1", cpu_model="@x")
     prices = [
@@ -119,7 +118,7 @@ def _runs(world: World) -> None:
     evidence.save()
     campaign = campaigns.campaign(host)
     world.ids |= {
-        "hosts": [host.pk],
+        "hosts": [host.pk, factories.host().pk],
         "runs": [done.pk, factories.run(host).pk],
         "evidence": [evidence.n],
         "samples": list(evidence.samples.values_list("pk", flat=True)),
@@ -225,6 +224,8 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /requirements/solve": Call({"targets": {"cmips_score": "1000"}}),
         "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
         "POST /cloud-accounts": Call(account | {"settings": {"regions": ["fsn1"]}} | secret),
+        "DELETE /hosts/{host_id}": Call(ids={"host_id": world.ids["hosts"][1]}),
+        "GET /search": Call(query={"q": ODD}),
         "PATCH /cloud-accounts/{account_id}": Call({"max_machines": 3}),
         "DELETE /cloud-accounts/{account_id}": Call(
             ids={"account_id": world.ids["cloud-accounts"][1]}

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
+from django.conf import LazySettings, settings
 from django.test import Client
 
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_load
-from backend.catalog.models import DataVersion
-from backend.common import clock
 from tests import factories
 from tests.database import Loaded
 
@@ -27,15 +25,13 @@ def _roomy_throttles(settings: LazySettings) -> None:
     settings.WORK_RATE_TOKEN = settings.WORK_RATE_ANONYMOUS = f"{10**12}/min"
 
 
-DEMO = Loaded()
+DEMO = Loaded(lambda: demo_load(settings.FIXTURE_DIR))
 
 
 @pytest.fixture
-def demo(settings: LazySettings, db: None) -> None:
+def demo(db: None) -> None:
     """The fixture tables, loaded."""
-    DEMO.load(lambda: demo_load(settings.FIXTURE_DIR))
-    # What a process remembers of an earlier test's data version is not of this one's.
-    DataVersion.objects.update(changed_at=clock.now())
+    DEMO.load()
 
 
 @pytest.fixture

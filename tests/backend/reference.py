@@ -156,6 +156,7 @@ class Reference:
         day = asked.as_of or self.today
         flags = ["stale_price"] if is_missing or (day - read_on).days > 30 else []
         flags += [] if row.has_known_tax else ["tax_unknown"]
+        flags += ["interruptible"] if price["purchase_model"] == "spot" else []
         rate = self._rate(price["currency"], asked.currency, asked.as_of)
         if rate is None:
             row.missing += ["price", "fx_rate"]

@@ -42,6 +42,21 @@ def amounts(client: Client, query: str) -> dict[str, Decimal]:
     return {found["offer_id"]: Decimal(found["price"]) for found in results(client, query)}
 
 
+def test_demo_ranks_with_disk_address_and_traffic(client: Client, demo: None) -> None:
+    query = f"metric=coremark_score&provider=gcp&{ALL}&period=month"
+    found = rows(client.get(f"{API}/rankings.csv?{query}"))
+    assert len(found) == 455
+    assert {one["missing"] for one in found} == {""}
+    # N2 standard of 4 in Belgium: the machine's 730 h with a pd-balanced disk of 100 GB, an
+    # address, and 1,000 GB of the first tier.
+    [one] = [one for one in found if one["offer_id"] == "gcp-n2-standard-4-europe-west1"]
+    alone = PriceObservation.objects.get(
+        offer__slug="gcp-n2-standard-4-europe-west1", purchase_model="on_demand"
+    )
+    added = 100 * Decimal("0.1") + 730 * Decimal("0.005") + 1000 * Decimal("0.12")
+    assert Decimal(one["price"]) == alone.amount * 730 + added
+
+
 # --- the figures ------------------------------------------------------------------------------
 
 

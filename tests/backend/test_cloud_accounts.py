@@ -275,6 +275,14 @@ def test_bucket_gives_its_burst_and_then_says_how_long_to_wait():
     assert given[4] <= given[3]
 
 
+def test_bucket_of_ends_is_full_when_all_other_calls_are_taken():
+    made = account()
+    while call_take(account=made, rate_per_s=0.001, burst=3) == 0:
+        pass
+    ends = [call_take(account=made, is_end=True, rate_per_s=0.001, burst=3) for _ in range(4)]
+    assert (ends[:3], ends[3] > 0) == ([0, 0, 0], True)
+
+
 def test_bucket_fills_with_time_and_never_over_its_burst():
     made = account()
     long_ago = clock.now() - dt.timedelta(seconds=2)

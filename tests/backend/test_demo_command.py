@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import shutil
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from backend.benchmarks.models import Sample
+from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.services.demo import demo_load
 from backend.catalog.models import Offer, PriceObservation, Provider
 from backend.catalog.selectors.data_version import data_version
@@ -29,9 +30,17 @@ def counts(action: str) -> dict[str, int]:
 
 def test_load_fills_every_table_and_a_second_load_adds_nothing() -> None:
     first = counts("load")
-    assert first["offers"] == 455 + 217 + 17 + 3
-    assert first["prices"] == 1790 + 188 + 217 + 17 + 2 * 3
-    assert first["samples"] == 455 + 17 + 3
+    assert first["offers"] == 455 + 217 + 867 + 203 + 954 + 17 + 3
+    assert first["prices"] == 1790 + 217 + 1721 + 236 + 1171 + 17 + 2 * 3
+    by_metric = Counter(Sample.objects.values_list("metric", "variant"))
+    assert by_metric == {
+        ("cmips_score", "all"): 17,
+        ("passmark_score", "standard"): 3,
+        ("coremark_score", "standard"): 455 + 867,
+        ("stress_ng_div16", "all"): 1523,
+        ("stress_ng_div16", "single"): 1521,
+        ("specrate2017_int_base", "standard"): 343,
+    }
     version = data_version()
     assert set(counts("load").values()) == {0}
     assert data_version() == version
@@ -39,14 +48,54 @@ def test_load_fills_every_table_and_a_second_load_adds_nothing() -> None:
 
 def test_load_keeps_figures_with_their_source_and_day() -> None:
     counts("load")
-    sample = Sample.objects.get(offer__slug="gcp-n2-standard-2-us-central1")
+    sample = Sample.objects.get(
+        offer__slug="gcp-n2-standard-2-us-central1", metric="coremark_score"
+    )
     assert sample.value == 34735.0
     assert sample.published_sd_ratio == pytest.approx(0.0053)
-    assert sample.parameters == {"cpu_platform": "Ice Lake"}
+    assert sample.parameters["cpu_models"] == {"Ice Lake": 3672}
     assert sample.measured_at == dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
     offer = Offer.objects.get(slug="ovh-eg-24g-2013")
     assert (offer.memory_bytes, offer.vcpu_count) == (24 * 2**30, None)
     assert PriceObservation.objects.get(offer=offer).purchase_model == "monthly"
+
+
+def test_load_pools_the_models_of_cpu_behind_one_azure_size() -> None:
+    counts("load")
+    score = StoredSummary.objects.get(
+        offer__slug="azure-standard-f2s-v2-westeurope", metric="coremark_score"
+    )
+    # 308 results of 35,925 (1.68 %) and 112 of 35,659 (0.96 %), by hand:
+    mean = (308 * 35925 + 112 * 35659) / 420
+    within = (308 * (0.0168 * 35925) ** 2 + 112 * (0.0096 * 35659) ** 2) / 420
+    between = (308 * (35925 - mean) ** 2 + 112 * (35659 - mean) ** 2) / 420
+    assert score.value == pytest.approx(mean)
+    assert score.ci95_high == pytest.approx(mean + 1.96 * (within + between) ** 0.5)
+    assert score.flags == ["mixed_hardware"]
+    assert sorted(score.cpu_models.values()) == [112, 308]
+
+
+def test_load_derives_the_figure_of_whole_servers_from_their_processors() -> None:
+    counts("load")
+    figures = Sample.objects.filter(metric="specrate2017_int_base").select_related("offer")
+    assert {figure.offer.kind for figure in figures} == {"dedicated"}
+    # AX162: one EPYC 9454P, 521 as the median of results between 510 and 540
+    one = StoredSummary.objects.get(
+        offer__slug="hetzner-ax162-r-fsn-hel", metric="specrate2017_int_base"
+    )
+    assert (one.value, one.flags) == (521.0, ["derived"])
+    assert one.result.startswith("https://www.spec.org/cpu2017/results/res2024q1/cpu2017-")
+
+
+def test_load_names_licence_and_range_of_stress_ng() -> None:
+    counts("load")
+    one = StoredSummary.objects.get(
+        offer__slug="gcp-e2-highcpu-4-us-central1", metric="stress_ng_div16"
+    )
+    # Two runs, of 2,915.56 and 5,385.47: wider than the stated 5 %.
+    assert (one.value, one.ci95_low, one.ci95_high) == (4150.52, 2915.56, 5385.47)
+    assert one.licence == "CC BY-SA 4.0, Spare Cores Inspector Data"
+    assert "github.com/SpareCores/" in one.result
 
 
 def test_load_leaves_a_changed_row_as_it_is() -> None:
@@ -64,11 +113,11 @@ def test_remove_takes_the_demo_and_leaves_what_was_measured() -> None:
     hosted = Offer.objects.get(slug="aws-c6a-xlarge-us-east-1")
     factories.host(hosted)
     gone = counts("remove")
-    assert gone["offers"] == 692 - 2
+    assert gone["offers"] == 2716 - 2
     assert set(Offer.objects.all()) == {own, measured, hosted}
     assert measured.prices.count() == 1
     assert Provider.objects.filter(slug="gcp").exists()
-    assert counts("load")["offers"] == 690
+    assert counts("load")["offers"] == 2714
 
 
 def test_a_missing_table_is_one_line_and_loads_nothing(

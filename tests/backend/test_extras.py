@@ -14,8 +14,9 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.catalog.models import ExtraPrice
 from backend.catalog.selectors.data_version import data_version
-from backend.catalog.services.extra_tables import extras_import
+from backend.catalog.services.extra_tables import extras_import, extras_load
 from backend.catalog.services.quotes import TableReport
+from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedExtra
 from backend.providers.hetzner import prices as hetzner
 from tests import factories
@@ -191,3 +192,9 @@ def test_list_shows_the_tiers_in_force(client: Client) -> None:
     assert client.get(f"{API}/extras?provider=gcp").json()["count"] == 0
     assert client.get(f"{API}/extras?region=us-east-2").json()["count"] == 2
     assert fields(client.get(f"{API}/extras?kind=ram")) == ["kind"]
+
+
+def test_table_of_the_program_is_refused_as_a_whole_for_one_bad_line() -> None:
+    with pytest.raises(InvalidValue, match="line 2, amount"):
+        extras_load((HEADER + "aws,us-east-1,disk,,,USD,,,").encode(), today=dt.date(2026, 11, 22))
+    assert not ExtraPrice.objects.exists()

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from hypothesis import given as whatever
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -24,6 +25,7 @@ from backend.catalog.selectors.price_list import PriceFilter
 from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows
+from tests.examples import FEW
 
 pytestmark = pytest.mark.django_db
 D = Decimal
@@ -247,6 +249,7 @@ class DifferenceTest(TestCase):
         st.integers(1, 4),
         st.integers(5, 9),
     )
+    @settings(max_examples=FEW)
     def test_difference_is_that_of_the_two_lists(
         self, prices: list[tuple[int, int, str, int | None]], a: int, b: int
     ) -> None:

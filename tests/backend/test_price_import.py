@@ -1,5 +1,6 @@
 """Price lists become offers, observations and reasons, exactly as they are told."""
 
+import datetime as dt
 import gzip
 import hashlib
 import io
@@ -39,6 +40,7 @@ from backend.providers.spool import Payload
 from tests import factories
 from tests.backend.conftest import API, rows
 from tests.backend.price_lists import LISTS, answer, machine, price, record
+from tests.examples import FEW
 
 pytestmark = pytest.mark.django_db
 
@@ -97,11 +99,12 @@ def test_figures_that_do_not_fit_their_column_stay_unknown() -> None:
 def test_offer_of_the_demo_is_taken_over_by_its_name() -> None:
     held = factories.offer(
         "aws-m5-large-eu-west-1", name="m5.large", region=factories.region("eu-west-1"),
-        is_demo=True, memory_bytes=2**33,
+        is_demo=True, memory_bytes=2**33, discontinued_on=dt.date(2026, 11, 22),
     )  # fmt: skip
     assert record([machine(), price()]).new_types == 0
     held.refresh_from_db()
     assert (held.is_demo, held.memory_bytes, held.prices.count()) == (False, 2**33, 1)
+    assert held.discontinued_on is None
 
 
 def test_rule_20_offers_stay_apart_when_their_names_differ_in_signs_only() -> None:
@@ -268,7 +271,7 @@ AMOUNTS = st.decimals("0.000000000000000001", "9999999999", places=18).map(lambd
 
 
 @given(amount=AMOUNTS.filter(lambda text: Decimal(text) > 0))
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_amount_is_the_same_text_from_the_file_to_the_api(client: Client, amount: str) -> None:
     PriceObservation.objects.all().delete()
     page = json.loads(answer("linode-types-synthetic.json"))

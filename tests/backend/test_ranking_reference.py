@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -16,6 +16,7 @@ from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
+from tests.examples import FEW
 
 OFFERS = 36
 TODAY = clock.now().replace(hour=6, minute=0, second=0, microsecond=0)
@@ -252,6 +253,7 @@ class RankingReference(TestCase):
         cls.reference = Reference(clock.now().date())
 
     @given(queries, st.lists(filters, max_size=3), sorts)
+    @settings(max_examples=FEW)
     def test_ranking_is_what_its_definition_says(
         self, query: dict[str, str], found: list[tuple[str, str, str]], sort: list[tuple[str, bool]]
     ) -> None:

@@ -26,7 +26,8 @@ HEADER = (
     "price_observed_on,fx_rate,fx_date,metric,score,score_ci95_low,score_ci95_high,"
     "score_n_instances,score_n_repeats,interval_basis,cup,value_per_cost,"
     "value_per_cost_ci95_low,value_per_cost_ci95_high,rank,rank_low,rank_high,tie_group,pareto,"
-    "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone,hours_run,setup_months"
+    "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone,hours_run,"
+    "setup_months,region_group,available,hardware,licence,commitment_months"
 )
 
 
@@ -60,6 +61,28 @@ def test_rankings_print_the_published_cup_of_2013_in_all_digits_and_order(
         assert row["price_observed_on"] == "2013-09-21"
 
 
+@pytest.mark.parametrize(
+    ("given", "months"),
+    [
+        ({}, 0),
+        ({"purchase_model": "monthly", "unit": "month"}, 1),
+        ({"purchase_model": "monthly", "unit": "month", "minimum_months": 6}, 6),
+        ({"purchase_model": "committed", "term": "1y"}, 12),
+        ({"purchase_model": "reserved", "term": "3y"}, 36),
+        ({"purchase_model": "purchase", "unit": "once"}, None),
+    ],
+)
+def test_commitment_months_are_those_that_must_be_paid(
+    client: Client, given: dict[str, Any], months: int | None
+) -> None:
+    offer = factories.offer()
+    factories.price(offer, "10", **given)
+    factories.sample(offer, 100.0)
+    term = "_".join(filter(None, (given.get("purchase_model", "on_demand"), given.get("term"))))
+    [row] = results(client, f"metric=cmips_score&term={term}")
+    assert row["commitment_months"] == months
+
+
 def test_cup_and_value_follow_from_the_printed_columns(client: Client, demo: None) -> None:
     for query in (
         "metric=cmips_score&hours_per_month=720",
@@ -89,7 +112,7 @@ def test_cup_stays_per_hour_when_the_period_is_a_month(client: Client, demo: Non
 
 
 def test_metrics_are_never_mixed(client: Client, demo: None) -> None:
-    for metric, count in (("cmips_score", 17), ("coremark_score", 455), ("passmark_score", 3)):
+    for metric, count in (("cmips_score", 17), ("coremark_score", 1322), ("passmark_score", 3)):
         listed = rows(client.get(f"{API}/rankings.csv?metric={metric}"))
         assert len(listed) == count
         assert {row["metric"] for row in listed} == {metric}
@@ -181,6 +204,16 @@ def test_on_demand_falls_back_to_a_month_without_commitment(client: Client) -> N
     assert (row["price_term"], row["price"]) == ("monthly", "0.1")
     [row] = results(client, "term=spot")
     assert (row["price"], row["missing"]) == (None, "price")
+
+
+def test_spot_price_is_flagged_with_the_zone_that_counts(client: Client) -> None:
+    offer = factories.offer("taken")
+    factories.sample(offer, 100.0)
+    for zone, amount in (("a", "0.2"), ("b", "0.1")):
+        factories.price(offer, amount, purchase_model="spot", zone=zone)
+    [row] = results(client, "term=spot")
+    assert (row["price"], row["price_zone"]) == ("0.1", "b")
+    assert "interruptible" in row["flags"].split()
 
 
 def test_a_price_without_a_rate_is_missing_and_never_zero(client: Client) -> None:
@@ -318,6 +351,12 @@ def test_flags_name_shared_cpus_and_stale_prices(client: Client) -> None:
     factories.price(shared, observed_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
     by_slug = {row["offer_id"]: row["flags"] for row in results(client, "as_of=2026-11-02")}
     assert by_slug == {"shared": "shared_vcpu stale_price", "burst": "burstable"}
+
+
+def test_flag_says_that_an_offer_is_discontinued_from_that_day_on(client: Client) -> None:
+    factories.sample(factories.offer("gone", discontinued_on=dt.date(2026, 11, 22)), 10.0)
+    flags = [results(client, query)[0]["flags"] for query in ("", "as_of=2026-11-21")]
+    assert flags == ["discontinued", ""]
 
 
 def test_expired_quote_counts_as_stale_only_without_another_price(client):
@@ -488,7 +527,7 @@ def test_export_of_too_many_rows_is_refused_with_their_count(
     client: Client, demo: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "MAX_EXPORT_ROWS", 454)
-    refused = client.get(f"{API}/rankings.csv?metric=coremark_score")
+    refused = client.get(f"{API}/rankings.csv?metric=coremark_score&provider=gcp")
     assert refused.status_code == 400
     assert b"455 rows" in refused.content
     assert client.get(f"{API}/rankings?metric=coremark_score").status_code == 200
@@ -518,7 +557,7 @@ def is_word(cell: object) -> bool:
 
 
 def test_json_and_csv_hold_the_same_cells(client: Client, demo: None) -> None:
-    query = "metric=coremark_score&currency=EUR"
+    query = "metric=coremark_score&currency=EUR&provider=gcp"
     as_json = results(client, query)
     as_csv = rows(client.get(f"{API}/rankings.csv?{query}"))
     assert len(as_csv) == 455
@@ -598,7 +637,7 @@ def test_amounts_are_strings_and_scores_numbers_in_json(client: Client, demo: No
 
 
 def test_pages_lead_on_and_back(client: Client, demo: None) -> None:
-    query = "metric=coremark_score&per_page=200"
+    query = "metric=coremark_score&provider=gcp&per_page=200"
     first = client.get(f"{API}/rankings?{query}").json()
     assert (first["count"], len(first["results"]), first["previous"]) == (455, 200, None)
     second = client.get(first["next"]).json()
@@ -671,8 +710,8 @@ def test_one_offer_shows_its_prices_and_summaries(client: Client, demo: None) ->
     assert offer["rank"] >= 1
     models = {(price["purchase_model"], price["term"]) for price in offer["prices"]}
     assert {("on_demand", None), ("spot", None), ("committed", "1y")} <= models
-    [summary] = offer["summaries"]
-    assert (summary["metric"], summary["value"]) == ("coremark_score", 66884.0)
+    scores = {summary["metric"]: summary["value"] for summary in offer["summaries"]}
+    assert scores == {"coremark_score": 66884.0, "stress_ng_div16": 3682.04}
     assert client.get(f"{API}/offers/none-such").status_code == 404
 
 
@@ -693,7 +732,7 @@ def test_metrics_and_columns_explain_themselves(client: Client, db: None) -> Non
     metrics = {row["metric"]: row for row in client.get(f"{API}/metrics").json()["results"]}
     assert metrics["memory_latency_ns"]["better"] == "lower"
     assert metrics["dd_bytes_per_s"]["variant"] is None
-    columns = [row["column"] for row in client.get(f"{API}/columns").json()["results"]]
+    columns = [row["column"] for row in client.get(f"{API}/columns?per_page=250").json()["results"]]
     assert ",".join(columns) == HEADER
 
 

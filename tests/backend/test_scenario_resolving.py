@@ -1,10 +1,14 @@
 """Offers, prices and scores of the catalog in the place of what a scenario document names."""
 
 import datetime as dt
+import json
 from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Workspace
@@ -63,6 +67,19 @@ def test_price_with_a_table_of_discounts_is_billed_by_it(name: str, last: str) -
     assert simulate(startup(all_of("one", given)))["options"]
 
 
+def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment() -> None:
+    call_command("demo", "load", "--json", stdout=StringIO())
+    document = json.loads((settings.FIXTURE_DIR / "scenarios" / "commitment.json").read_text())
+    given = resolved(document, today=TODAY)
+    result = simulate({**given.document, "uncertainty": None})
+    cost = {o["name"]: Decimal(o["cost_total"]) for o in result["options"]}
+    # An independent engine billed the listed hours under Google's tiers for N2.
+    assert round(cost["on demand"], 2) == Decimal("3625.46")
+    assert round(1 - cost["committed for a year"] / cost["on demand"], 3) == Decimal("0.034")
+    [left_out] = [a for a in given.assumptions if "sustained use" in a["name"]]
+    assert left_out["value"] == "left out beside a commitment"
+
+
 def test_price_by_the_month_is_monthly_or_a_contract_if_dedicated() -> None:
     assert plain(priced("49", **MONTHLY)) == price("49", "monthly")
     offer = priced("49", OfferKind.DEDICATED, setup_amount=Decimal(99), minimum_months=3, **MONTHLY)
@@ -107,8 +124,20 @@ def test_savings_plan_is_a_discount_on_the_price_without_one() -> None:
 
 def test_spot_price_keeps_what_is_stated_beside_it() -> None:
     offer = priced("0.1", purchase_model="spot", zone="a")
-    given = plain(offer, term="spot", interruptions_per_month="0.05")
-    assert given == price("0.1", "spot", interruptions_per_month="0.05")
+    given = plain(offer, term="spot", interruptions_per_month="0")
+    assert given == price("0.1", "spot", interruptions_per_month="0")
+    stated = all_of("one", {"offer": offer.slug, "term": "spot", "interruptions_per_month": "0"})
+    assert len(resolved_startup(stated).assumptions) == 1
+
+
+def test_spot_price_without_a_rate_has_one_that_is_assumed_and_said() -> None:
+    offer = priced("0.1", purchase_model="spot", zone="a")
+    assert plain(offer, term="spot") == price("0.1", "spot", interruptions_per_month="0.05")
+    given = resolved_startup(all_of("one", {"offer": offer.slug, "term": "spot"}))
+    [assumed] = [a for a in given.assumptions if a["name"].startswith("interruptions of")]
+    assert (assumed["value"], assumed["unit"]) == ("0.05", "per server and 730 h")
+    assert "assumed" in assumed["source"]
+    assert Decimal(simulate(given.document)["options"][0]["interruptions"]) > 0
 
 
 def test_billing_that_is_stated_wins() -> None:

@@ -60,6 +60,7 @@ def described() -> Any:
     return schema
 
 
+@cache
 def operations() -> dict[str, Any]:
     """Every operation by its method and path."""
     found = (each.ok() for each in described().get_all_operations())
@@ -78,7 +79,7 @@ def world(
     monkeypatch.setattr(cloud_accounts, "account_check", checked_at_once)
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
-    yield api_world.build(settings)
+    yield api_world.build()
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
 
@@ -135,13 +136,21 @@ def media(operation: Any) -> str:
 # --- in every way ---------------------------------------------------------------------------------
 
 
-def calls(operation: Any, world: World) -> st.SearchStrategy[Any]:
+@cache
+def described_calls(name: str) -> st.SearchStrategy[Any]:
+    """Calls of an operation by its description, proper or wrong; costly to make."""
+    operation = operations()[name]
+    return st.one_of(
+        operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode
+    )
+
+
+def calls(operation_name: str, operation: Any, world: World) -> st.SearchStrategy[Any]:
     """A call as described, or one that is wrong in some way; often of things that exist."""
 
     @st.composite
     def called(draw: st.DrawFn) -> Any:
-        mode = draw(st.sampled_from(list(schemathesis.GenerationMode)))
-        case = draw(operation.as_strategy(generation_mode=mode))
+        case = draw(described_calls(operation_name))
         if draw(st.booleans()):
             for word, name in path_parameters_of(operation.path):
                 case.path_parameters[name] = draw(st.sampled_from(world.ids[word]))
@@ -190,7 +199,7 @@ def test_api_keeps_to_its_description_whatever_is_asked(
     for name, operation in operations().items():
 
         @bounded
-        @hypothesis.given(calls(operation, world))
+        @hypothesis.given(calls(name, operation, world))
         def kept(case: Any) -> None:
             answered(case, headers, checks_of(case))
 

@@ -27,7 +27,7 @@ from tests.backend.sparecores_file import Writer, full_size
 
 pytestmark = pytest.mark.django_db
 
-SCORE = "stress_ng_div16_ops_per_s"
+SCORE = "stress_ng_div16"
 
 
 @pytest.fixture
@@ -604,7 +604,7 @@ def test_pages_show_what_was_imported_and_whose_it_is(write, client, settings):
         "/prices/": "m5.large",
         "/offers/aws-m5-large-eu-west-1/": "sparecores.com/server/aws/m5.large",
         f"/?metric={SCORE}": "m5.large",
-        f"/metrics/{SCORE}/": "Run by Spare Cores",
+        f"/metrics/{SCORE}/": "bogo ops/s",
         "/api/v1/prices?format=csv": "Spare Cores, CC BY-SA 4.0",
     }
     for address, words in shown.items():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from hypothesis import given as whatever
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -27,6 +28,7 @@ from backend.catalog.selectors.data_version import data_stamp
 from backend.catalog.services import current_prices
 from backend.catalog.services.current_prices import prices_refresh
 from tests import factories
+from tests.examples import FEW
 
 COPIED = (
     "id", "created_at", "offer_id", "zone", "operating_system", "tenancy", "purchase_model",
@@ -96,6 +98,7 @@ class World:
                 "is_published": not is_doubted,
                 "included": {"traffic_bytes": pick} if pick % 5 == 0 else {},
                 "valid_until": dt.date(2026, 1, 1) if pick % 11 == 0 else None,
+                "minimum_months": pick % 3 or None,
                 **kind,
             }
         )
@@ -172,6 +175,7 @@ class StoredPrices(TestCase):
     """Random writes, refreshed after some of them."""
 
     @whatever(st.lists(writes, min_size=1, max_size=3))
+    @settings(max_examples=FEW)
     def test_stored_prices_are_those_of_all_observations_after_any_writes(
         self, rounds: list[list[tuple[Callable[[World, int], None], int]]]
     ) -> None:

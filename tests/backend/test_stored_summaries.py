@@ -14,6 +14,7 @@ from django.conf import LazySettings
 from django.db import connection, transaction
 from django.test import Client
 from hypothesis import given as whatever
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -26,11 +27,12 @@ from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.services.current_data import current_stamp
 from tests import factories
+from tests.examples import FEW
 
 METRICS = ("cmips_score", "coremark_score", "disk_seeks_per_s", "no_such_metric")
 VARIANTS = {"cmips_score": "all", "coremark_score": "standard", "disk_seeks_per_s": "standard"}
 COPIED = "offer_id, host_id, metric, variant, repeat, value, unit, parameters, flags, source"
-COPIED += ", source_note, method_version, measured_at, excluded_reason"
+COPIED += ", source_note, method_version, measured_at, excluded_reason, licence"
 
 
 def everything() -> dict[Any, Any]:
@@ -155,6 +157,7 @@ class StoredSummaries(TestCase):
     """Random writes, refreshed after some of them."""
 
     @whatever(st.lists(writes, min_size=1, max_size=3))
+    @hypothesis_settings(max_examples=FEW)
     def test_stored_summaries_are_those_of_all_samples_after_any_writes(
         self, rounds: list[list[tuple[Callable[[World, int], None], int]]]
     ) -> None:
@@ -166,6 +169,7 @@ class StoredSummaries(TestCase):
         assert not StoredMark.objects.filter(kind="summaries").exists()
 
     @whatever(writes)
+    @hypothesis_settings(max_examples=FEW)
     def test_ranking_shows_every_write_although_nobody_counted_it(
         self, changes: list[tuple[Callable[[World, int], None], int]]
     ) -> None:

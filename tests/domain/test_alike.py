@@ -55,6 +55,7 @@ def test_memory_may_differ_by_what_a_kernel_keeps():
         ("dd 2 dd (coreutils) 9.1", "dd 2 dd (coreutils) 9"),
         ("sysbench 1.0.20", "sysbench 1"),
         ("iperf 3.12", "iperf 3"),
+        ("stress_ng 1 stress-ng 0.15.06", "stress_ng 1 stress-ng 0.15"),
         ("", ""),
     ],
 )

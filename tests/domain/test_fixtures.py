@@ -2,12 +2,16 @@
 
 import csv
 import datetime as dt
+from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
+from statistics import median
 
 import pytest
 
-from backend.domain.metrics import SHARED_VCPU_KINDS
+from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_CV, SHARED_VCPU_KINDS
+from backend.domain.pricing.effective import Charge, price_over
+from backend.domain.stats import PublishedGroup, pooled_groups
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TABLES = sorted([*FIXTURES.glob("catalog/*.csv"), *FIXTURES.glob("published/*.csv")])
@@ -28,7 +32,9 @@ def test_fixture_rows_carry_source_and_date_and_are_described(path):
     assert rows
     for row in rows:
         assert row["source"]
-        assert dt.date(2013, 1, 1) <= dt.date.fromisoformat(row.get("as_of") or row["date"])
+        assert dt.date(2013, 1, 1) <= dt.date.fromisoformat(
+            row.get("as_of") or row.get("observed_on") or row["date"]
+        )
         assert None not in row
         assert None not in row.values()
     assert path.name in (FIXTURES / "README.md").read_text(encoding="utf-8")
@@ -71,9 +77,24 @@ def test_fixture_prices_are_plausible():
         if price["purchase_model"] == "committed":
             assert price["term"] in ("1y", "3y")
             assert amount < on_demand * 730
-    for month in table("catalog/prices_gcp_sustained_use.csv"):
-        share = Decimal(month["amount"]) / (hourly[month["offer_slug"]] * 730)
-        assert round(share, 3) in (Decimal("0.7"), Decimal("0.8"))
+
+
+@pytest.mark.parametrize(
+    ("slug", "month"),
+    [
+        ("gcp-c2-standard-4-us-central1", "121.974357968"),
+        ("gcp-f1-micro-europe-west1", "4.3946"),
+        ("gcp-m1-ultramem-40-us-central1", "3215.7741"),
+        ("gcp-m2-ultramem-208-us-central1", "21519.199296"),
+        ("gcp-n1-standard-4-us-central1", "97.089489"),
+        ("gcp-n2-standard-4-us-central1", "113.462182456"),
+        ("gcp-n2d-standard-8-europe-west1", "217.176136464"),
+    ],
+)
+def test_fixture_month_under_sustained_use_is_the_one_listed(slug, month):
+    [price] = [p for p in PRICES if p["offer_slug"] == slug and p["purchase_model"] == "on_demand"]
+    charge = Charge(Decimal(price["amount"]), "hour", sustained_use=price["sustained_use"])
+    assert price_over(charge, "month", Decimal(730), is_sustained=True) == Decimal(month)
 
 
 def test_fixture_offers_have_sizes_that_hang_together():
@@ -116,7 +137,7 @@ def test_fixture_coremark_lists_each_type_once_with_its_spread():
         row["machine_type"] for row in rows
     }
     for row in rows:
-        assert row["cpu_platform"]
+        assert row["cpu_model"]
         assert 0 < Decimal(row["sd_percent"]) < 10
         assert int(row["sample_count"]) >= 4
 
@@ -126,3 +147,23 @@ def test_fixture_rates_are_one_per_currency_of_one_day():
     assert len({row["currency"] for row in rows}) == len(rows) == 11
     assert {row["date"] for row in rows} == {"2026-10-30"}
     assert next(row for row in rows if row["currency"] == "USD")["units_per_eur"] == "1.1172"
+
+
+def test_fixture_azure_deviations_are_those_the_methodology_states():
+    kinds = {row["offer"]: row["vcpu_kind"] for row in table("catalog/offers_azure.csv")}
+    assert {kinds[size] for size in kinds if size.startswith("Standard_B")} == {"burstable"}
+    assert {kinds[size] for size in kinds if not size.startswith("Standard_B")} == {"dedicated"}
+    groups = defaultdict(list)
+    for row in table("published/coremark_azure.csv"):
+        figures = float(row["coremark_score"]), float(row["sd_percent"]) / 100
+        groups[row["machine_type"]].append(PublishedGroup(*figures, int(row["sample_count"])))
+    ratios = defaultdict(list)
+    for size, kind in kinds.items():
+        ratios[kind].append(pooled_groups(groups[size]).sd_ratio)
+    own, bursting = ratios["dedicated"], ratios["burstable"]
+    assert (len(own), len(bursting)) == (424, 10)
+    assert round(median(own), 3) == 0.015
+    assert round(max(own), 3) == 0.143
+    assert round(sum(ratio <= CPU_CV for ratio in own) / len(own), 2) == 0.79
+    assert (round(min(bursting), 3), round(max(bursting), 3)) == (0.068, 0.105)
+    assert max(bursting) < BURSTABLE_CPU_CV

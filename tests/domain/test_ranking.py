@@ -334,3 +334,11 @@ def test_sorted_none_last_breaks_ties_by_next_key_then_identity():
     keys = [(lambda row: row[1], True), (lambda row: row[2], False)]
     result = sorted_none_last(rows, keys, lambda row: row[0])
     assert "".join(row[0] for row in result) == "acdeb"
+
+
+@pytest.mark.parametrize("measured", [CMIPS, LATENCY])
+def test_break_even_price_is_worth_as_much_as_the_best(measured):
+    best = ranking.value_per_cost(40.0, Decimal(8), measured)
+    price = ranking.break_even_price(10.0, best, measured)
+    assert price == {CMIPS: 2, LATENCY: 32}[measured]
+    assert ranking.value_per_cost(10.0, price, measured) == best

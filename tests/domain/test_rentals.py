@@ -20,6 +20,7 @@ from backend.domain.rentals import (
     refusal,
     reserved_cost,
     stored,
+    zones_to_try,
 )
 
 AT = dt.datetime(2026, 11, 1, 12, 20, tzinfo=dt.UTC)
@@ -120,3 +121,17 @@ def test_life_holds_the_boot_twice_the_measuring_and_the_rest():
 )  # fmt: skip
 def test_next_zone_is_the_first_that_was_not_tried(zones, tried, expected):
     assert next_zone(zones, tried) == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "offering", "expected"),
+    [
+        ([], [], []),
+        (["a"], [], ["a"]),
+        ([], ["a", "b"], ["a", "b"]),
+        (["c", "b", "a"], ["a", "b"], ["b", "a"]),
+        (["c"], ["a", "b"], None),
+    ],
+)
+def test_zones_to_try_are_named_and_sell_the_type(named, offering, expected):
+    assert zones_to_try(named, offering) == expected

@@ -415,3 +415,40 @@ def test_published_summary_of_a_spread_too_wide_for_a_line_is_log_normal():
 def test_published_summary_refuses_a_score_of_zero():
     with pytest.raises(InvalidValue):
         published(0.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "low", "high"),
+    [
+        (99.0, 101.0, 90.67, 110.29),  # 100 · exp(∓ 0.0979388): the runs lie within it
+        (70.0, 101.0, 70.0, 110.29),
+        (99.0, 130.0, 90.67, 130.0),
+    ],
+)
+def test_published_interval_reaches_the_results_seen(lowest, highest, low, high):
+    interval = stats.published_interval(100.0, None, 0.05, (lowest, highest))
+    assert (interval.low, interval.high) == (pytest.approx(low, 1e-4), pytest.approx(high, 1e-4))
+    assert (interval.terms["lowest"], interval.terms["highest"]) == (lowest, highest)
+    assert interval.basis == IntervalBasis.STATED_SPREAD
+
+
+def test_published_interval_refuses_a_lowest_result_of_zero():
+    with pytest.raises(InvalidValue):
+        stats.published_interval(100.0, None, 0.05, (0.0, 110.0))
+
+
+def test_pooled_groups_have_the_deviation_of_all_results_together():
+    # Results 90, 110 and 180, 220, 200, 200: mean 1000 / 6; squares sum to 181,000.
+    one = stats.PublishedGroup(100.0, 0.1, 2)
+    other = stats.PublishedGroup(200.0, math.sqrt(200) / 200, 4)
+    pooled = stats.pooled_groups([one, other])
+    assert (pooled.mean, pooled.count) == (pytest.approx(1000 / 6), 6)
+    deviation = math.sqrt(181_000 / 6 - (1000 / 6) ** 2)
+    assert pooled.sd_ratio * pooled.mean == pytest.approx(deviation)
+    assert stats.pooled_groups([one]) == stats.PublishedGroup(100.0, pytest.approx(0.1), 2)
+
+
+@pytest.mark.parametrize("groups", [[], [stats.PublishedGroup(100.0, 0.1, 0)]])
+def test_pooled_groups_refuse_no_results(groups):
+    with pytest.raises(InsufficientSamples):
+        stats.pooled_groups(groups)

@@ -17,6 +17,8 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.runs import run_create
+from backend.web.ranking import views as ranking_views
+from backend.web.shared import state
 from tests.e2e.browser import browser
 from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
 from tests.e2e.stack import Database, Stack
@@ -39,6 +41,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("chaos")
         for line in table():
             terminalreporter.write_line(line)
+
+
+@pytest.fixture(autouse=True)
+def _reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader for whom pages begin as the API does, but for tests of a whole stack."""
+    monkeypatch.setattr(ranking_views, "page_defaults", lambda *_: state.API_DEFAULTS)
 
 
 @pytest.fixture(scope="module")

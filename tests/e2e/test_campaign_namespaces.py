@@ -45,7 +45,14 @@ TINY: dict[str, Any] = {
     "network_streams": 4,
     "ping_count": 10,
 }
-NEEDED_TOOL = {"fio": "fio", "fio_matrix": "fio", "network": "iperf3"}
+NEEDED_TOOL = {
+    "fio": "fio",
+    "fio_matrix": "fio",
+    "network": "iperf3",
+    "openssl": "openssl",
+    "stress_ng": "stress-ng",
+    "sysbench": "sysbench",
+}
 LEASE_S = 120
 LINK_BITS_PER_S = (0.93e9, 0.97e9)
 """What is left of 1 Gbit/s without the headers of TCP, IP and Ethernet."""

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from launcher.stack import free_port
+from launcher.loopback import free_port
 from tests.domain.scenarios.documents import all_of, price, startup
 from tests.e2e.stack import Processes, eventually
 

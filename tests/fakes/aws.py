@@ -88,6 +88,9 @@ class FakeAws:
         self._principals: dict[str, str | None] = {KEY: "", WORKER_KEY: WORKER}
         """By access key: "" is bound by the launch policy, None by nothing, a role may only ask
         for another one."""
+        self.closed_regions: set[str] = set()
+        """Without opt-in: EC2 knows no credentials there, AuthFailure, as its list of error codes
+        says (docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
         self._errors: list[tuple[str, Refused]] = []
         self._rules: dict[tuple[str, str], _Rule] = {}
         self._launches: dict[tuple[str, str, str], tuple[dict[str, str], Answer]] = {}
@@ -250,7 +253,9 @@ class FakeAws:
                 raise refused
         if self._happens(Fault.THROTTLED) is not None:
             raise Refused("RequestLimitExceeded", RATE, 503)
-        if call.key not in self._principals or self._happens(Fault.AUTH) is not None:
+        is_closed = call.region in self.closed_regions and call.service == "ec2"
+        is_unknown = call.key not in self._principals or self._happens(Fault.AUTH) is not None
+        if is_unknown or is_closed:
             code = {"ec2": "AuthFailure", "sts": "InvalidClientTokenId"}
             raise Refused(code.get(call.service, "UnrecognizedClientException"), "who?", 403)
         self._authorize(call)

@@ -45,6 +45,7 @@ ROUTES = (
     ("GET", "", "projects.get"),
     ("GET", "/zones", "zones.list"),
     ("GET", f"{_ZONE}/machineTypes", "machineTypes.list"),
+    ("GET", "/aggregated/machineTypes", "machineTypes.aggregatedList"),
     ("GET", "/aggregated/instances", "instances.aggregatedList"),
     ("GET", "/aggregated/disks", "disks.aggregatedList"),
     ("POST", f"{_ZONE}/instances", "instances.insert"),
@@ -131,6 +132,9 @@ class Gce(RestServer):
         self.methods: list[str] = []
         """Of the API, as they were called: compute.instances.insert, …"""
         self.asked: list[Asked] = []
+        self.sold_out: dict[str, tuple[str, ...]] = {}
+        """By type, zones that do not sell it: not every zone of a region sells the same types
+        (cloud.google.com/compute/docs/regions-zones)."""
         self._operations: list[_Operation] = []
 
     # --- what the test does -------------------------------------------------------------------
@@ -202,6 +206,14 @@ class Gce(RestServer):
     def _machineTypes_list(self, _: Asked, zone: str) -> dict[str, Any]:  # noqa: N802
         return {"items": [{"name": name} for name in TYPES]}
 
+    def _machineTypes_aggregatedList(self, asked: Asked) -> dict[str, Any]:  # noqa: N802
+        name = asked.query["filter"].partition('"')[2].rstrip('"')
+        zones = [zone for zone in ZONES if zone not in self.sold_out.get(name, ())]
+        sold = {f"zones/{zone}": {"machineTypes": [{"name": name}]} for zone in zones}
+        empty = {"warning": {"code": "NO_RESULTS_ON_PAGE"}}
+        none = {f"zones/{zone}": empty for zone in ZONES}
+        return {"items": {**none, **(sold if name in TYPES else {})}}
+
     # --- instances ----------------------------------------------------------------------------
 
     def _instances_insert(self, asked: Asked, zone: str) -> dict[str, Any]:
@@ -238,6 +250,9 @@ class Gce(RestServer):
         machine_type = body["machineType"].partition(f"zones/{zone}/machineTypes/")[2]
         families = {disk["sourceImage"].rpartition("/family/")[2] for disk in disks}
         seconds = int(body["scheduling"]["maxRunDuration"]["seconds"])
+        if zone in self.sold_out.get(machine_type, ()):
+            detail = f"Machine type with name '{machine_type}' does not exist in zone '{zone}'."
+            raise Refused(400, "invalid", detail)
         if machine_type not in TYPES or not families <= set(IMAGES):
             raise Refused(404, "notFound", f"{machine_type} or {families} was not found")
         is_hyperdisk = any("hyperdisk" in disk["diskType"] for disk in disks)

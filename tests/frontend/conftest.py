@@ -3,7 +3,12 @@
 import pytest
 from django.conf import LazySettings
 
+from backend.web.ranking import views as ranking_views
+from backend.web.shared import state
+from tests.backend.conftest import demo
 from tests.frontend.rows import Measured, measured_offer
+
+__all__ = ["demo"]
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +21,12 @@ def _pages(settings: LazySettings) -> None:
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+
+
+@pytest.fixture(autouse=True)
+def _reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader for whom pages begin as the API does; test_page_defaults has others."""
+    monkeypatch.setattr(ranking_views, "page_defaults", lambda *_: state.API_DEFAULTS)
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.profiles import MATRIX_DEPTHS
 from tests import factories
+from tests.database import Loaded
 
 PERCENTILES = {"50": 1.0, "90": 1.6, "95": 2.0, "99": 3.4, "99.9": 7.5, "99.99": 16.0}
 FACTS = {
@@ -263,8 +264,67 @@ def going_run(host: Host, **given: Any) -> Run:
     return run
 
 
-def engine() -> Engine:
-    """All of it, on five hosts."""
+def going_campaign(hosts: list[Host]) -> Campaign:
+    """One in its third round."""
+    campaign = Campaign.objects.create(
+        workspace=factories.workspace(),
+        name="Dublin and Cork, monthly",
+        profile="standard",
+        parameters={"seconds": 5.0, "fio_file_bytes": 2**30},
+        repeats=1,
+        concurrency=2,
+        budget_amount="5",
+        budget_currency="USD",
+        network_pairs=NetworkPairs.NONE,
+        state=CampaignState.RUNNING,
+        round=3,
+    )
+    campaign.hosts.set(hosts)
+    return campaign
+
+
+def done_run(host: Host, **given: Any) -> None:
+    """A finished run, with a test that failed and a figure that was disturbed."""
+    done = factories.run(
+        host,
+        state=RunState.DONE,
+        started_at=factories.AT,
+        finished_at=factories.AT,
+        progress_ratio=1,
+        **given,
+    )
+    figures(done, "cmips_score", "all", "CMIPS", [41_440.0, 41_480.0])
+    for probe in ("inventory", "memory", "dd", "small_files"):
+        piece(done, probe, "all")
+    for probe, metric in (("memory", "memory_latency_ns"), ("dd", "disk_write_bytes_per_s")):
+        factories.sample(
+            done.offer,
+            91.0,
+            metric=metric,
+            host=done.host,
+            run=done,
+            evidence=done.evidence.get(probe=probe),
+            flags=["disturbed"] if probe == "dd" else [],
+        )
+    piece(done, "fio", "rand_read_qd32", exit_code=7, error="fio is not installed")
+
+
+def weekly(campaign: Campaign) -> Schedule:
+    """Every Monday, in a window of the night."""
+    return Schedule.objects.create(
+        workspace=campaign.workspace,
+        campaign=campaign,
+        cron="0 3 * * 1",
+        time_zone="Europe/Dublin",
+        window_from=dt.time(1),
+        window_to=dt.time(6),
+        next_at=factories.AT,
+        last_at=factories.AT,
+        last_outcome="round 3",
+    )
+
+
+def _engine() -> Engine:
     names = ("epyc-dublin-1", "epyc-dublin-2", "nas-cork", "xeon-lab")
     hosts = [
         factories.host(
@@ -283,43 +343,9 @@ def engine() -> Engine:
     )
     earlier_runs(hosts[0])
     full = full_run(hosts[0], depths=(1, 8, 64))
-    campaign = Campaign.objects.create(
-        workspace=factories.workspace(),
-        name="Dublin and Cork, monthly",
-        profile="standard",
-        parameters={"seconds": 5.0, "fio_file_bytes": 2**30},
-        repeats=1,
-        concurrency=2,
-        budget_amount="5",
-        budget_currency="USD",
-        network_pairs=NetworkPairs.NONE,
-        state=CampaignState.RUNNING,
-        round=3,
-    )
-    campaign.hosts.set(hosts)
+    campaign = going_campaign(hosts)
     of_round: dict[str, Any] = {"campaign": campaign, "round": 3}
-    done = factories.run(
-        hosts[0],
-        state=RunState.DONE,
-        started_at=factories.AT,
-        finished_at=factories.AT,
-        progress_ratio=1,
-        **of_round,
-    )
-    figures(done, "cmips_score", "all", "CMIPS", [41_440.0, 41_480.0])
-    for probe in ("inventory", "memory", "dd", "small_files"):
-        piece(done, probe, "all")
-    for probe, metric in (("memory", "memory_latency_ns"), ("dd", "disk_write_bytes_per_s")):
-        factories.sample(
-            done.offer,
-            91.0,
-            metric=metric,
-            host=done.host,
-            run=done,
-            evidence=done.evidence.get(probe=probe),
-            flags=["disturbed"] if probe == "dd" else [],
-        )
-    piece(done, "fio", "rand_read_qd32", exit_code=7, error="fio is not installed")
+    done_run(hosts[0], **of_round)
     going = going_run(hosts[1], **of_round)
     failed = factories.run(
         hosts[2],
@@ -332,15 +358,12 @@ def engine() -> Engine:
     )
     figures(failed, "cmips_score", "all", "CMIPS", [12_050.0])
     factories.run(hosts[3], **of_round)
-    schedule = Schedule.objects.create(
-        workspace=campaign.workspace,
-        campaign=campaign,
-        cron="0 3 * * 1",
-        time_zone="Europe/Dublin",
-        window_from=dt.time(1),
-        window_to=dt.time(6),
-        next_at=factories.AT,
-        last_at=factories.AT,
-        last_outcome="round 3",
-    )
-    return Engine(full, going, failed, campaign, schedule, untrusted)
+    return Engine(full, going, failed, campaign, weekly(campaign), untrusted)
+
+
+_ROWS = Loaded(_engine)
+
+
+def engine() -> Engine:
+    """All of it, on five hosts."""
+    return _ROWS.load()

@@ -22,6 +22,7 @@ KNOWN = {
     "data_version": 7,
     "flags": "",
     "missing": "",
+    "available": True,
 }
 
 

@@ -36,6 +36,17 @@ def test_link_page_asks_before_it_signs_in(client):
     assert client.session["_auth_user_id"] == str(user.pk)
 
 
+@pytest.mark.parametrize(
+    ("asked", "led_to"),
+    [("/hosts/new/?name=a&kind=own", "/hosts/new/?name=a&kind=own"), ("https://x.example/", "/")],
+)
+def test_link_leads_on_to_the_page_that_was_asked_for(client, asked, led_to):
+    client.get("/accounts/login/", {"next": asked})
+    assert client.post(path_for(factories.user()))["Location"] == led_to
+    client.cookies["next"] = "//x.example/"
+    assert client.post(path_for(factories.user(username="b")))["Location"] == "/"
+
+
 def test_link_page_is_neither_stored_nor_in_a_referrer(client):
     for path in (path_for(factories.user()), "/accounts/link/none/"):
         answer = client.get(path)

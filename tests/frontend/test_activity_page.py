@@ -24,9 +24,9 @@ def entry(actor: str, action: str, **detail: object) -> None:
 
 
 def test_activity_lists_who_did_what_to_which_object(analyst: Client) -> None:
-    entry("bob", "price_enter", amount="4.20", before=None)
+    entry("bob", "price_enter", amount="4.20", before=None, cells={"sort": ["price"]})
     page = analyst.get("/activity/").content.decode()
-    for shown in ("bob", "price enter", "workspace", "4.20", "null"):
+    for shown in ("bob", "price enter", "workspace", "4.20", "none", "sort: price"):
         assert shown in page
 
 

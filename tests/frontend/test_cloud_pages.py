@@ -214,7 +214,7 @@ def test_account_is_removed_only_without_machines_and_with_its_secret(admin, mad
     refused = text_of(admin.post(f"{path}/delete/", follow=True))
     assert "1 machine of this account may still exist" in refused
     alive.delete()
-    assert "its secret forgotten" in text_of(admin.post(f"{path}/delete/", follow=True))
+    assert "its secret deleted" in text_of(admin.post(f"{path}/delete/", follow=True))
     assert "enter it again" in text_of(admin.post(f"{path}/switch/", {"enabled": "1"}, follow=True))
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from backend.benchmarks.models import HostState
+from backend.benchmarks.models import Campaign, HostState
 from backend.domain.errors import InvalidValue
 from backend.domain.profiles import PARAMETERS, PROFILES
 from backend.domain.rentals import Budget
@@ -17,6 +17,7 @@ from backend.web.runs.forms import RunForm
 from backend.web.runs.parameter_forms import PREFIX, profile_default
 from backend.web.runs.rental_form import RentalForm
 from backend.web.saved_views.forms import FeedKeyForm, TokenForm, ViewForm
+from backend.web.schedules.forms import ScheduleForm
 from backend.web.schedules.subscription_form import SubscriptionForm
 
 RACK, OTHER = UUID(int=1), UUID(int=2)
@@ -273,3 +274,19 @@ def test_wrong_value_of_a_small_form_has_one_error(form, field, word):
     where, message = only_error(form)
     assert where == field
     assert word in message
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ({"way": "daily", "at": "02:05"}, "5 2 * * *"),
+        ({"way": "weekly", "at": "23:00", "weekday": "7"}, "0 23 * * 7"),
+        ({"way": "monthly", "at": "00:30", "month_day": "28"}, "30 0 28 * *"),
+    ],
+)
+def test_preset_of_a_schedule_is_a_cron_line(typed, line):
+    campaign = Campaign(name="Nightly")
+    fields = {"campaign": str(campaign.pk), "time_zone": "Europe/Madrid", **typed}
+    form = ScheduleForm(fields, campaigns=[campaign])
+    assert form.is_valid(), form.errors
+    assert (form.recurrence()["cron"], form.recurrence()["every_s"]) == (line, None)

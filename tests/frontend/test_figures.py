@@ -23,6 +23,19 @@ def test_money_has_four_decimals_an_hour_and_two_a_month():
     assert figures.money(None, "hour") == ""
 
 
+@pytest.mark.parametrize(
+    ("cup", "shown"),
+    [
+        ("0.00000196", "0.000001960"),
+        ("0.00000204", "0.000002040"),
+        ("0.0000000123456", "0.00000001235"),
+        ("0.0014", "0.0014000"),
+    ],
+)
+def test_cup_keeps_four_significant_digits(cup, shown):
+    assert figures.unit_cost(Decimal(cup)) == shown
+
+
 def test_plain_keeps_every_digit():
     assert figures.plain(Decimal("0.04750000001000")) == "0.04750000001"
     assert figures.plain(Decimal("1E+3")) == "1000"

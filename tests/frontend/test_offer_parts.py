@@ -11,6 +11,7 @@ from backend.rankings.selectors.similar import similar_offers
 from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.frontend.rows import published
+from tests.frontend.spacing import brief
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def html(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return brief(answer.content.decode())
 
 
 def breakdown(offer, **params):
@@ -145,7 +146,7 @@ def test_published_score_without_a_count_of_machines_says_nothing(client):
 
 def test_metrics_page_lists_all_with_the_offers_that_have_them(client, measured):
     text = html(client, "/metrics/")
-    assert 'href="/?metric=cmips_score">1</a>' in text
+    assert 'href="/offers/">1</a>' in text
     assert 'href="/metrics/fsync_p99_ns/"' in text
     assert "not measured" in text
     assert "never ranks" in text

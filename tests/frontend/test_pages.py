@@ -13,7 +13,7 @@ import pytest
 from backend.benchmarks.models import Run, RunState
 from tests import factories
 from tests.frontend.rows import Measured, evidence, published
-from tests.frontend.spacing import shown
+from tests.frontend.spacing import brief, shown
 
 pytestmark = pytest.mark.django_db
 
@@ -145,7 +145,7 @@ def test_ranking_filters_by_form_and_shows_removable_chips(client, measured):
     assert "1 offer" in text
     assert 'aria-label="Remove filter Search rack"' in text
     chips = [a["href"] for a in Tags(text).named("a") if a.get("class") == "chip"]
-    assert chips == ["/?q=rack", "/?provider=own,aws"]
+    assert chips[1:] == ["/?q=rack", "/?provider=own,aws"]
     boxes = [i for i in Tags(text).named("input") if i.get("name") == "provider"]
     assert {i["value"] for i in boxes if "checked" in i} == {"own", "aws"}
 
@@ -168,7 +168,7 @@ def test_ranking_says_what_is_wrong_beside_the_field_and_filters_nothing(client,
 def test_partial_request_gets_the_results_alone_and_a_clean_address(client, measured):
     answer = client.get("/?metric=cmips_score&q=&provider=own", headers={"HX-Request": "true"})
     text = answer.content.decode()
-    assert answer.headers["HX-Push-Url"] == "/?provider=own"
+    assert brief(answer.headers["HX-Push-Url"]) == "/?provider=own"
     assert "<html" not in text
     assert 'id="results"' in text
     assert '<p id="status" hx-swap-oob="innerHTML">' in text
@@ -176,7 +176,7 @@ def test_partial_request_gets_the_results_alone_and_a_clean_address(client, meas
 
 def test_partial_request_with_an_error_asks_for_the_whole_page(client, measured):
     answer = client.get("/?term=never", headers={"HX-Request": "true"})
-    assert answer.headers["HX-Redirect"] == "/?term=never"
+    assert brief(answer.headers["HX-Redirect"]) == "/?term=never"
 
 
 def test_ranking_without_any_price_offers_the_purchase_terms(client):
@@ -190,6 +190,37 @@ def test_ranking_without_any_price_offers_the_purchase_terms(client):
     bought = html(client, "/?metric=passmark_score&term=purchase")
     assert "points per USD<" in bought  # no period
     assert "124.00" in bought
+
+
+def test_ranking_whose_extras_lack_prices_says_so_and_leaves_them_out(client, measured):
+    text = html(client, "/?basis=ip")
+    assert "No price is known here for an address, so nothing is ranked by cost." in text
+    assert re.search(r'href="/"[^>]*>Leave the extras out', text)
+    assert "cost to buy" not in text
+
+
+def test_ranking_of_mixed_prices_says_so_and_adds_the_extras(client, measured):
+    with_disk = factories.offer("disk", disk_bytes=10**12)
+    factories.price(with_disk)
+    factories.sample(with_disk, 900.0)
+    text = html(client, "/")
+    assert "Some prices here hold a disk or traffic, others the machine alone." in text
+    assert 'href="/?basis=disk,ip,egress"' in text
+    assert "sold by the month only" in text
+    assert "sold by the month only" not in html(client, "/?period=month")
+    assert "others the machine alone" not in html(client, "/?q=rack")
+    assert "others the machine alone" not in html(client, "/?basis=disk")
+
+
+def test_search_lists_offers_without_a_figure_at_the_end(client, measured):
+    factories.price(factories.offer("rack-unmeasured"), "0.5")
+    for address, count in (("/?q=rack", 2), ("/?q=unmeasured", 1)):
+        text = html(client, address)
+        rows = re.findall(r"<tr.*?</tr>", text.partition("<tbody>")[2], re.DOTALL)
+        assert len(rows) == count
+        assert "0.5000" in rows[-1]
+        assert 'href="/offers/rack-unmeasured/#measure">measure or import' in rows[-1]
+    assert "rack-unmeasured" not in html(client, "/")
 
 
 def test_ranking_without_figures_is_a_sentence(client, measured):
@@ -233,7 +264,7 @@ def test_chart_leaves_out_disturbed_offers_and_falls_back_to_scores(client):
 def test_export_links_hold_exactly_the_state_of_the_page(client, measured):
     text = html(client, "/?provider=own&currency=USD&page=1&period=month")
     link = next(a["href"] for a in Tags(text).named("a") if "rankings.csv" in (a.get("href") or ""))
-    assert link == "/api/v1/rankings.csv?provider=own&period=month"
+    assert link == "/api/v1/rankings.csv?period=month&provider=own"
     answer = client.get(link)
     assert answer.status_code == 200
     content = b"".join(answer) if answer.streaming else answer.content

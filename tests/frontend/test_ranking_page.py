@@ -5,14 +5,17 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.services.current_prices import prices_refresh
 from backend.rankings.selectors.columns import COLUMNS_V1
 from backend.rankings.selectors.ranking import ranking
 from backend.web.ranking.views import ranking_request
+from backend.web.shared.state import API_DEFAULTS
 from tests import factories
 from tests.frontend.rows import published
+from tests.frontend.spacing import brief
 from tests.frontend.test_pages import Tags, html
 
 pytestmark = pytest.mark.django_db
@@ -57,13 +60,13 @@ def link(text: str, name: str) -> str:
 def test_conditions_lead_to_the_address_that_states_them_as_parameters(client, few):
     answer = client.get("/?where=vcpu>=8 price<3&q=&sort=price")
     assert answer.status_code == 302
-    assert answer.headers["Location"] == "/?sort=price&vcpu__gte=8&price__lt=3"
+    assert brief(answer.headers["Location"]) == "/?sort=price&vcpu__gte=8&price__lt=3"
     text = html(client, answer.headers["Location"])
     assert offers(text) == ["eight", "sixteen"]
     assert fields(text, "vcpu__gte")[0]["value"] == "8"
     assert not fields(text, "where")[0]["value"]
     chips = [a["aria-label"] for a in Tags(text).named("a") if a.get("class") == "chip"]
-    assert chips == ["Remove filter vCPU ≥ 8", "Remove filter Price < 3"]
+    assert chips[1:] == ["Remove filter vCPU ≥ 8", "Remove filter Price < 3"]
 
 
 def test_conditions_in_error_stay_beside_their_box_and_filter_nothing(client, few):
@@ -80,9 +83,9 @@ def test_conditions_in_error_stay_beside_their_box_and_filter_nothing(client, fe
 
 def test_conditions_of_a_partial_request_return_the_whole_page(client, few):
     good = client.get("/?where=vcpu>=8", headers={"HX-Request": "true"})
-    assert good.headers["HX-Redirect"] == "/?vcpu__gte=8"
+    assert brief(good.headers["HX-Redirect"]) == "/?vcpu__gte=8"
     bad = client.get("/?where=vcpu", headers={"HX-Request": "true"})
-    assert bad.headers["HX-Redirect"] == "/?where=vcpu"
+    assert brief(bad.headers["HX-Redirect"]) == "/?where=vcpu"
 
 
 def test_bounds_may_leave_out_the_bound_itself(client, few):
@@ -102,7 +105,7 @@ def test_every_figure_has_a_field_for_both_bounds(client, few):
 def test_menu_leaves_out_what_is_ticked_where_all_but_these_is_asked(client, few):
     published("other", 100.0, "1", provider_slug="gcp")
     answer = client.get("/?provider=aws&not=provider")
-    assert answer.headers["Location"] == "/?provider!=aws"
+    assert brief(answer.headers["Location"]) == "/?provider!=aws"
     text = html(client, answer.headers["Location"])
     assert offers(text) == ["other"]
     ticked = [tag["value"] for tag in fields(text, "provider") if "checked" in tag]
@@ -154,7 +157,9 @@ def test_order_of_two_keys_is_in_words_and_in_one_aria_sort(client, few):
 
 def test_page_of_three_thousand_sort_keys_is_as_long_as_any(client, few):
     plain = html(client, "/?sort=price,-vcpu")
-    assert len(html(client, "/?sort=" + ",".join(["price", "-vcpu"] * 1500))) == len(plain)
+    many = html(client, "/?sort=" + ",".join(["price", "-vcpu"] * 1500))
+    # Prints state the address, of a long one its beginning.
+    assert len(many) < len(plain) + 300
 
 
 def test_more_sort_keys_than_ten_are_refused_beside_the_menu(client, few):
@@ -171,7 +176,7 @@ def test_heads_have_a_button_that_adds_their_column_to_the_order(client, few):
     assert buttons["-score"]["aria-label"] == "Add Score to the order"
     assert buttons["-price"]["aria-label"] == "Reverse Price among the keys"
     answer = client.get("/?sort=price&also=-score&provider=")
-    assert answer.headers["Location"] == "/?sort=price,-score"
+    assert brief(answer.headers["Location"]) == "/?sort=price,-score"
 
 
 # --- columns ----------------------------------------------------------------------------------
@@ -196,7 +201,7 @@ def test_every_column_can_be_shown_for_every_row(client, measured, few):
 
 def test_columns_chosen_last_come_back_and_links_carry_them(client, few):
     answer = client.get("/?provider=aws&cols=offer&cols=price&remember=1")
-    assert answer.headers["Location"] == "/?provider=aws&cols=offer,price"
+    assert brief(answer.headers["Location"]) == "/?provider=aws&cols=offer,price"
     cookie = answer.cookies["columns"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
@@ -212,7 +217,7 @@ def test_columns_chosen_last_come_back_and_links_carry_them(client, few):
     assert "/api/v1/rankings.xlsx?cols=offer,price" in again
     assert heads(html(client, "/?cols=vcpu")) == ["Offer", "vCPU"]  # an address wins
     gone = client.get(link(f"<main>{chooser}", "Standard columns"))
-    assert gone.headers["Location"] == "/"
+    assert brief(gone.headers["Location"]) == "/"
     assert "Provider" in heads(html(client, "/"))
 
 
@@ -271,7 +276,7 @@ def test_picks_are_kept_without_scripts(client, few):
     text = html(client, "/?per_page=2&sort=vcpu&o=sixteen")
     keep = next(b for b in Tags(text).named("button") if b.get("name") == "at")
     answer = client.get(keep["formaction"], {"o": ["four", "sixteen"], "at": keep["value"]})
-    asked_for = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    asked_for = dict(parse_qsl(urlsplit(brief(answer.headers["Location"])).query))
     assert asked_for == {"per_page": "2", "sort": "vcpu", "o": "four,sixteen"}
 
 
@@ -314,7 +319,7 @@ def test_weights_are_edited_in_a_panel_that_is_drawn_on_demand(client, few):
     assert "<html" not in panel.content.decode()
     assert 'name="w.cmips_score"' in html(client, "/?open=mix")
     answer = client.get("/?w.cmips_score=2&w.coremark_score=&base=four")
-    assert answer.headers["Location"] == "/?base=four&weights=cmips_score:2"
+    assert brief(answer.headers["Location"]) == "/?base=four&weights=cmips_score:2"
     mixed = html(client, answer.headers["Location"])
     assert "Mix of several metrics" in mixed
     assert fields(mixed, "w.cmips_score")[0]["value"] == "2"
@@ -326,7 +331,7 @@ def test_weights_are_edited_in_a_panel_that_is_drawn_on_demand(client, few):
 
 def test_basis_is_edited_beside_its_amounts(client, few):
     answer = client.get("/?basis=&basis=disk&basis=egress&basis_disk_gb=500&basis_ipv4=1")
-    assert answer.headers["Location"] == "/?basis=disk,egress&basis_disk_gb=500"
+    assert brief(answer.headers["Location"]) == "/?basis=disk,egress&basis_disk_gb=500"
     text = html(client, answer.headers["Location"])
     assert {tag["value"] for tag in fields(text, "basis") if "checked" in tag} == {"disk", "egress"}
     assert fields(text, "basis_disk_gb")[0]["value"] == "500"
@@ -334,11 +339,14 @@ def test_basis_is_edited_beside_its_amounts(client, few):
     assert 'id="basis_ipv4_error"' in bad
 
 
-def test_ranking_request_gives_what_the_page_ranks(few):
-    requested = ranking_request({"where": ["vcpu>=8"], "sort": ["vcpu"], "page": [""]})
+def test_ranking_request_gives_what_the_page_ranks(rf, few):
+    request = rf.get("/?where=vcpu>=8&sort=vcpu&page=")
+    request.user = AnonymousUser()
+    requested = ranking_request(request)
     assert [row.offer_id for row in ranking(requested.query).rows] == [
         "eight",
         "sixteen",
         "unpriced",
     ]
-    assert (requested.params, requested.errors) == ({"sort": ["vcpu"], "vcpu__gte": ["8"]}, [])
+    asked = {"sort": ["vcpu"], "vcpu__gte": ["8"]}
+    assert (requested.params, requested.errors) == ({**API_DEFAULTS, **asked}, [])

@@ -8,6 +8,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry, User
 from backend.catalog.services.data_version import data_version_bump
 from backend.rankings.models import Report
+from backend.web.shared.state import API_DEFAULTS
 from tests import factories
 from tests.frontend.rows import Measured, published
 
@@ -33,7 +34,7 @@ def test_report_freezes_rows_basis_and_words(analyst: Client, measured: Measured
     assert answer.headers["Location"] == "/reports/web-2027/"
     report = Report.objects.get()
     assert [row["offer_id"] for row in report.document["rows"]] == ["own-rack"]
-    assert report.params == {"provider": ["own"]}
+    assert report.params == {**API_DEFAULTS, "provider": ["own"]}
     page = analyst.get("/reports/web-2027/").content.decode()
     for shown in ("Web 2027", "We take it.", "1,000", "by ada", "own-rack"):
         assert shown in page

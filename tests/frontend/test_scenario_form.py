@@ -7,17 +7,20 @@ from django.conf import settings
 
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
+from backend.domain.hardware_document import FIELDS as OF_HARDWARE
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.web.scenarios.document_values import entry_text, typed
 from backend.web.scenarios.form_layout import EVERY
+from backend.web.scenarios.form_shown import ShownForm
 from backend.web.scenarios.forms import ScenarioForm, is_editable
 
 FIELDS = dict(every_field(ScenarioDocument))
-WITHOUT_FIELD = {"/schema", "/demand/points"}
-"""Always 1; shown as lines of demand/csv."""
+HARDWARE = "/options/*/parts/*/price/hardware"
+WITHOUT_FIELD = {"/schema", "/demand/points", HARDWARE}
+"""Always 1; shown as lines of demand/csv; shown as the fields of its own document."""
 STANDS_ALONE = {"currency", "unit", "role"}
 """One currency for all; the unit follows from the billing; the role from that of the base."""
 
@@ -53,8 +56,11 @@ def test_form_has_every_field_of_the_document() -> None:
         and field.name not in STANDS_ALONE
     }
     lines = {path for path in asked if path.startswith("/demand/events/")}
+    hardware = {path for path in shown if path.startswith(f"{HARDWARE}/")}
     assert asked - shown - lines == WITHOUT_FIELD
-    assert {path for path in shown if path not in FIELDS} == set()
+    assert {path for path in shown if path not in FIELDS} == hardware
+    named_elsewhere = {"name", "currency"}
+    assert {path.rpartition("/")[2] for path in hardware} == set(OF_HARDWARE) - named_elsewhere
 
 
 def test_form_leaves_out_fields_that_do_not_count_for_what_is_chosen() -> None:
@@ -81,7 +87,7 @@ def test_form_skips_empty_lines_and_still_finds_their_neighbours() -> None:
 @pytest.mark.parametrize(
     ("pointer", "name"),
     [
-        ("/options/2/parts/1/price/hardware/items/0/count", "options.2.parts.1.price.hardware"),
+        ("/options/2/parts/1/price/hardware/items/0/count", "options.2.parts.1.price.billing"),
         ("/options/0/parts/0/price/currency", "currency"),
         ("/options/0/parts/0/price", "options.0.parts.0.price.offer"),
         ("/options/1/extras/egress_tiers/0", "options.1.extras.egress_tiers"),
@@ -99,10 +105,10 @@ def test_form_finds_the_field_that_a_pointer_means(pointer: str, name: str) -> N
 
 
 def test_form_has_lines_for_more_than_is_filled() -> None:
-    form = startup()
-    assert [one.is_empty for one in form.options] == [False, False, False, True]
-    assert len(form.demand_windows) == 2
-    assert len(form.policy_windows) == 1
+    shown = ShownForm(startup(), None, {})
+    assert [one.is_empty for one in shown.options] == [False, False, False, True]
+    assert len(shown.demand_windows) == 2
+    assert len(shown.policy_windows) == 1
 
 
 def test_form_stays_below_the_fields_that_may_be_sent() -> None:
@@ -138,7 +144,8 @@ def test_help_has_unit_range_default_and_source() -> None:
     assert form.fields["options.0.parts.0.price.interruptions_per_month"].help_text.endswith(
         "0 to 100,000"
     )
-    rows = {entry.name: (entry.default, bounds) for entry, bounds in form.glossary}
+    glossary = ShownForm(form, None, {}).glossary
+    rows = {entry.name: (entry.default, bounds) for entry, bounds in glossary}
     assert rows["term_months"] == ("12", "1 to 120")
 
 
@@ -163,8 +170,15 @@ def test_help_has_unit_range_default_and_source() -> None:
             [{"at": "2026-01-01T00:00:00Z", "duration_s": 3600, "level": "5"}, {"at": "soon"}],
             "2026-01-01T00:00:00Z 3600 5\nsoon  ",
         ),
-        ("json", '{"a": 1.10}', {"a": "1.10"}, '{\n "a": "1.10"\n}'),
-        ("json", "{", "{", "{"),
+        (
+            "items",
+            "2, a big server, 3000, 250\nswitch",
+            [
+                {"count": 2, "name": "a big server", "unit_price": "3000", "watts": "250"},
+                {"count": "switch"},
+            ],
+            "2, a big server, 3000, 250\nswitch, , , ",
+        ),
         ("text", "x", "x", "x"),
         ("points", "a,1", "a,1", "a,1"),
     ],

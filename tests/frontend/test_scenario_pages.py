@@ -71,7 +71,7 @@ def rows(html: str, label: str) -> list[list[str]]:
 
 def test_list_says_that_there_is_nothing_and_offers_templates(client: Client) -> None:
     text = text_of(client, "/scenarios/")
-    assert "No scenario is kept yet." in text
+    assert "No scenario is saved yet." in text
     for key, template in TEMPLATES.items():
         assert f"?template={key}" in text
         assert template.sentence in text
@@ -92,13 +92,14 @@ def test_editor_opens_with_a_template_and_its_figures(client: Client, key: str) 
     text = text_of(client, f"/scenarios/new/?template={key}")
     assert TEMPLATES[key].sentence in text
     names = [one["name"] for one in TEMPLATES[key].document["options"]]
-    shown = rows(text, "What each option comes to")
-    assert [line[0].removesuffix(" cheapest") for line in shown] == names
+    shown = rows(text, "Result of each option")
+    marks = (" cheapest", " serves too little")
+    assert [line[0].removesuffix(marks[0]).removesuffix(marks[1]) for line in shown] == names
     assert text.count("<h1>") == 1
 
 
 def test_editor_shows_the_worked_figures_of_the_startup(client: Client) -> None:
-    shown = rows(text_of(client, "/scenarios/new/?template=startup"), "What each option comes to")
+    shown = rows(text_of(client, "/scenarios/new/?template=startup"), "Result of each option")
     assert [line[:3] for line in shown] == [
         ["all cloud", "1,884.00", "0 %"],
         ["all dedicated", "2,000.00", "0 %"],
@@ -114,7 +115,7 @@ def test_preview_follows_what_is_typed_without_storing(client: Client) -> None:
     typed = filled(options__0__parts__0__price__amount="0.1")
     text = unescape(client.post("/scenarios/preview/", typed).content.decode())
     # 4,710 server-hours at .1
-    assert rows(text, "What each option comes to")[0][:3] == ["all cloud cheapest", "471.00", "0 %"]
+    assert rows(text, "Result of each option")[0][:3] == ["all cloud cheapest", "471.00", "0 %"]
     drawn = plot(text, "plot-demand")
     assert drawn["marks"][0]["label"] == "demand, servers"
     assert len(drawn["x"]["values"]) <= 120
@@ -138,7 +139,7 @@ def test_editor_works_without_scripts_when_calculated(client: Client) -> None:
     )
     text = unescape(answer.content.decode())
     # (4 × 19 + 20 × 5) × 30 × .4
-    assert rows(text, "What each option comes to")[0][1] == "2,112.00"
+    assert rows(text, "Result of each option")[0][1] == "2,112.00"
     assert 'value="4"' in text
     assert not Scenario.objects.exists()
 
@@ -155,7 +156,7 @@ def test_editor_keeps_what_was_typed_when_it_is_refused(analyst: Client) -> None
     typed = filled(name="Ours", horizon__days="1.5001", policy__min="many", save="1")
     answer = analyst.post("/scenarios/new/", typed)
     text = unescape(answer.content.decode())
-    assert "Nothing was stored: 2 fields below need another value." in text
+    assert text.count('<li><a href="#horizon.step_s">') == 2  # above, and beside the result
     assert "id=\"policy.min_error\">'many' is not a whole number" in text
     assert 'value="many"' in text
     assert 'value="Ours"' in text
@@ -185,10 +186,72 @@ def test_editor_leads_away_from_what_has_more_options_than_it(analyst: Client) -
     assert "more options or windows than the editor" in unescape(answer.content.decode())
 
 
-def test_offers_are_completed_by_what_is_typed(client: Client) -> None:
-    factories.offer("acme-small")
-    assert 'value="acme-small"' in text_of(client, "/scenarios/new/offers/?offer=acme")
-    assert "option" not in text_of(client, "/scenarios/new/offers/?offer=")
+@pytest.fixture
+def small() -> None:
+    offer = factories.offer("acme-small")
+    factories.price(offer, amount="0.37", unit="hour", currency="USD")
+
+
+def test_offer_shows_its_price_and_a_typed_one_that_counts_instead(
+    client: Client, small: None
+) -> None:
+    price = "options__0__parts__0__price__"
+    named = {f"{price}offer": "acme-small", f"{price}billing": ""}
+    answer = client.post("/scenarios/preview/", filled(**named, **{f"{price}amount": ""}))
+    text = unescape(answer.content.decode())
+    assert "0.3700 USD an hour, billed by the second" in text
+    assert "counts instead" not in text
+    assert rows(text, "Result of each option")[0][1] == "1,742.70"  # 4,710 h × .37
+    text = unescape(client.post("/scenarios/preview/", filled(**named)).content.decode())
+    assert "Your price 0.4 counts instead of the offer’s 0.3700 USD an hour" in text
+
+
+def test_words_of_an_offer_lead_to_it_with_its_price(client: Client, small: None) -> None:
+    field = "options.0.parts.0.price.offer"
+    typed = filled() | {field: "SMALL acme"}
+    text = unescape(client.post("/scenarios/preview/", typed).content.decode())
+    assert f'value="{field}=acme-small"' in text
+    picked = client.post("/scenarios/new/", typed | {"pick": f"{field}=acme-small"})
+    text = unescape(picked.content.decode())
+    assert 'value="acme-small"' in text
+    assert rows(text, "Result of each option")[0][1] == "1,742.70"
+
+
+def test_buttons_change_what_is_typed_without_scripts(client: Client) -> None:
+    typed = filled(demand__unit="users")
+    steady = unescape(client.post("/scenarios/new/", typed | {"shape": "steady"}).content.decode())
+    # 20 day and night, in the unit that was typed
+    assert rows(steady, "Result of each option")[0][1] == "5,760.00"
+    assert 'value="users"' in steady
+    more = client.post("/scenarios/new/", typed | {"add": "dedicated"}).content.decode()
+    names = [line[0] for line in rows(more, "Result of each option")]
+    assert names == ["all cloud", "all dedicated", "hybrid cheapest", "Dedicated"]
+    less = client.post("/scenarios/new/", typed | {"remove": "0"}).content.decode()
+    assert rows(less, "Result of each option")[0][0] == "all dedicated"
+
+
+def test_address_chooses_shape_and_options(client: Client, small: None) -> None:
+    text = text_of(client, "/scenarios/new/?shape=steady&offer=acme-small&add=own")
+    lines = rows(text, "Result of each option")
+    assert [line[0] for line in lines] == ["acme-small cheapest", "Own rack"]
+    assert lines[0][1] == "5,328.00"  # 20 × 720 h × .37
+
+
+def test_own_rack_is_typed_into_fields(client: Client) -> None:
+    typed = filled("own_rack")
+    servers = "options.0.parts.0.price.hardware.servers"
+    items = "options.0.parts.0.price.hardware.items"
+    assert (typed[servers], typed[items]) == ("20", "20, server, 3000, 250")
+    text = client.post("/scenarios/preview/", typed | {items: "20, server, dear, 250"})
+    assert f'<a href="#{items}">option 1, part 1, What is bought: ' in text.content.decode()
+
+
+def test_every_error_stands_in_one_list_with_links(client: Client) -> None:
+    price = "options__1__parts__0__price__offer"
+    typed = filled(demand__base="-3", horizon__step_s="none", **{price: "nothing"})
+    text = unescape(client.post("/scenarios/preview/", typed).content.decode())
+    linked = set(re.findall(r'<li><a href="#([^"]+)">', text))
+    assert linked == {"demand.base", "horizon.step_s", "options.1.parts.0.price.offer"}
 
 
 # --- result -------------------------------------------------------------------------------------
@@ -199,10 +262,16 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     text = text_of(client, "/scenarios/event-that-everybody-sees-at-once/")
     lines = rows(text, "Figures of each option")
     # 18 servers short for 4 minutes: 72 server-minutes of 6,120
-    assert lines[0][:5] == ["cloud, as it comes cheapest", "167.28", "1.18 %", "4", "18"]
-    assert lines[1][:3] == ["cloud, 20 wait for it cheapest that serves all", "787.20", "0 %"]
+    assert lines[0][:5] == ["cloud, as it comes serves too little", "167.28", "1.18 %", "4", "18"]
+    assert lines[1][:3] == ["cloud, 20 wait for it cheapest", "787.20", "0 %"]
+    assert (
+        "“cloud, 20 wait for it” is the cheapest option that serves the demand, 61 % below "
+        "“dedicated, 20 for the month”: 787.20 USD in 1 day."
+    ) in text
+    assert "Not counted, for they leave demand unmet: “cloud, as it comes” (1.2 %)." in text
     assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18 % unmet"
-    assert max(plot(text, "plot-served")["marks"][2]["values"]) == 18
+    first = text_of(client, "/scenarios/event-that-everybody-sees-at-once/?option=1")
+    assert max(plot(first, "plot-served")["marks"][2]["values"]) == 18
 
 
 def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -> None:
@@ -216,10 +285,8 @@ def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -
     assert duration["marks"][0]["values"][0] == 3
     assert duration["marks"][1]["values"][0] == 17
     assert duration["x"]["values"][-1] == 100
-    assert plot(text, "plot-months")["marks"][0]["values"] == [1320.0]
-    paid = plot(text, "plot-cash")["marks"]
-    assert [mark["values"][-1] for mark in paid] == [1884.0, 2000.0, 1320.0]
-    assert plot(text, "plot-pareto")["x"]["values"] == [1320.0, 1884.0, 2000.0]
+    assert "plot-pareto" not in text  # all demand is served
+    assert "plot-cash" not in text  # of a single month
     assert plot(text, "plot-odds")["marks"][0]["values"][2] > 50
     assert plot(text, "plot-spread")["marks"][0]["lows"]
     assert plot(text, "plot-tornado")["marks"][0]["lows"][0] == 1320.0
@@ -244,6 +311,10 @@ def test_result_lists_contracts_when_the_project_may_end(client: Client) -> None
     lines = rows(text_of(client, "/scenarios/a-project-that-may-fail/"), "Contracts")
     assert lines[1][0] == "dedicated, 12 months"
     assert lines[1][3:6] == ["9.202", "14.03", "1.524"]
+    text = text_of(client, "/scenarios/a-project-that-may-fail/")
+    assert "“dedicated, by the month” has the lowest expected cost: 920." in text
+    costs = rows(text, "Figures of each option")
+    assert [line[0].endswith("cheapest") for line in costs] == [False, False, True]
 
 
 def test_result_has_no_intervals_when_no_spread_is_stated(client: Client) -> None:
@@ -289,6 +360,29 @@ def test_result_says_so_when_an_offer_is_gone(client: Client) -> None:
     assert "has no result any more" in compared
 
 
+def test_result_shows_money_by_month_when_there_are_several(client: Client) -> None:
+    stored(horizon={"start": "2026-01-01T00:00:00+00:00", "months": 2, "step_s": 3600})
+    text = text_of(client, f"/scenarios/{STARTUP}/?option=2")
+    by_month = plot(text, "plot-months")
+    assert by_month["x"]["values"] == ["Jan 2026", "Feb 2026"]
+    assert by_month["marks"][0]["values"] == [2000.0, 2000.0]
+    assert plot(text, "plot-cash")["marks"][1]["values"] == [2000.0, 4000.0]
+
+
+def test_curves_draw_cost_against_load_and_say_never(client: Client) -> None:
+    stored(horizon={"start": "2026-01-01T00:00:00+00:00", "days": 30, "step_s": 3600})
+    text = text_of(client, f"/scenarios/{STARTUP}/curves/")
+    load, hours = plot(text, "plot-load"), plot(text, "plot-hours-a-day")
+    # At the load as stated, ten tenths of it, the figures of the result.
+    stated = load["x"]["values"].index(20.0)
+    assert [mark["values"][stated] for mark in load["marks"]] == [1884.0, 2000.0, 1320.0]
+    # 17 × 30 × h × .4 + 300 = 2,000 at h = 8.33: of whole hours the first above it
+    assert "“hybrid” is the cheapest below 9 hours a day." in text
+    assert "“all dedicated” is the cheapest from 9 hours a day on (looked at up to 24)." in text
+    assert "“all cloud” is never the cheapest: another option costs no more" in text
+    assert hours["x"]["label"] == "hours a day at the peak"
+
+
 def test_map_names_the_cheapest_option_with_its_unmet_demand(client: Client) -> None:
     stored()
     text = text_of(client, f"/scenarios/{STARTUP}/map/")
@@ -318,7 +412,7 @@ def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> No
     assert "No scenario is called x." in text
     lines = rows(text, "Options of the scenarios")
     assert len(lines) == 6
-    assert lines[3][1:4] == ["cloud, as it comes cheapest", "167.28 USD", "1.18 %"]
+    assert lines[3][1:4] == ["cloud, as it comes serves too little", "167.28 USD", "1.18 %"]
     drawn = plot(text, "plot-pareto")
     assert len(drawn["marks"]) == 6
     assert drawn["x"]["label"] == "cost, USD a month"

@@ -33,11 +33,11 @@ def test_months_of_years_are_drawn_in_groups_that_add_up() -> None:
     plot = plots.months_plot(told, 1)
     assert len(told["months"]) == 36
     assert len(plot.x) == 8
-    assert plot.x[0] == "2026, 01–05, 0 %"
-    assert plot.x[2] == "2026, 11–2027-03, 0 %"
+    assert plot.x[0] == "Jan 2026, to May 2026"
+    assert plot.x[2] == "Nov 2026, to Mar 2027"
     assert plot.x_text[0] == "2026-01 to 2026-05"
     assert sum(value or 0 for value in plot.marks[0].values) == 72_000
-    assert plot.extra["unserved"] == ["0 %"] * 8
+    assert plot.extra["unmet"] == ["0 %"] * 8
 
 
 def test_money_spent_ends_with_the_bill_and_shows_what_leaving_costs() -> None:
@@ -109,16 +109,14 @@ def test_options_are_marked_where_they_are_the_cheapest() -> None:
     ]  # fmt: skip
     summary = decisions.pareto_plot(options, "USD").summary
     assert summary.endswith("Nothing beats cheap, same, whole.")
-    flagged = {
-        one["name"]: (one["is_cheapest"], one["is_cheapest_whole"]) for one in marked(options)
-    }
-    assert flagged["cheap"] == (True, False)
-    assert flagged["whole"] == (False, True)
+    flagged = {one["name"]: (one["is_cheapest"], one["is_short"]) for one in marked(options)}
+    assert flagged["cheap"] == (False, True)
+    assert flagged["whole"] == (True, False)
     tiny = option("tiny", "1", 0.0, cost_per_demand_unit_hour="0.000037")
     none = option("none", "2", 0.0, cost_per_demand_unit_hour=None)
     assert [one["unit_hour"] for one in marked([tiny, none])] == ["0.000037", ""]
     only = marked([option("short", "1", 0.1)])
-    assert not only[0]["is_cheapest_whole"]
+    assert only[0]["is_short"]
 
 
 @pytest.mark.django_db

@@ -244,17 +244,17 @@ def option(name: str, cost: str, unmet: float = 0.0, **more: object) -> dict[str
     return {"name": name, "cost_total": cost, "unserved_share": unmet, **more}
 
 
-def test_cheapest_and_cheapest_that_serves_all_are_marked():
+def test_cheapest_is_the_one_that_serves_enough():
     made = scenario_figures.marked(
         [option("short", "5", 0.2), option("dear", "20"), option("good", "9.5")]
     )
-    assert [one["name"] for one in made if one["is_cheapest"]] == ["short"]
-    assert [one["name"] for one in made if one["is_cheapest_whole"]] == ["good"]
+    assert [one["name"] for one in made if one["is_cheapest"]] == ["good"]
+    assert [one["name"] for one in made if one["is_short"]] == ["short"]
 
 
-def test_no_option_serves_all_when_each_leaves_demand_unmet():
+def test_no_option_is_the_cheapest_when_each_leaves_demand_unmet():
     made = scenario_figures.marked([option("a", "5", 0.2), option("b", "6", 0.1)])
-    assert not any(one["is_cheapest_whole"] for one in made)
+    assert not any(one["is_cheapest"] for one in made)
     assert scenario_figures.beside(made[0]) == "a, 20 % unmet"
 
 

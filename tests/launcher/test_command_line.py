@@ -9,6 +9,8 @@ from launcher import __main__ as command_line
 from launcher import checks, commands
 from launcher.console import LauncherError
 
+DEMO = {"benchmark": True, "once": False, "install_tools": False}
+
 
 @pytest.fixture
 def calls(monkeypatch, tmp_path):
@@ -50,9 +52,10 @@ def main(monkeypatch, capsys):
     [
         (["up"], ("up", 8000), {"benchmark": False, "once": False}),
         (["up", "--port", "0"], ("up", 0), {"benchmark": False, "once": False}),
-        (["demo"], ("demo", 8000), {"benchmark": True, "once": False}),
-        (["demo", "--once", "--port=65535"], ("demo", 65535), {"benchmark": True, "once": True}),
-        (["demo", "--no-benchmark"], ("demo", 8000), {"benchmark": False, "once": False}),
+        (["demo"], ("demo", 8000), DEMO),
+        (["demo", "--once", "--port=65535"], ("demo", 65535), {**DEMO, "once": True}),
+        (["demo", "--no-benchmark"], ("demo", 8000), {**DEMO, "benchmark": False}),
+        (["demo", "--install-tools"], ("demo", 8000), {**DEMO, "install_tools": True}),
     ],
 )
 def test_up_and_demo_serve_with_their_options(calls, arguments, values, named):

@@ -41,6 +41,9 @@ class Stack:
         self._note("application")
         return f"http://127.0.0.1:{port}"
 
+    def settle(self):
+        self._note("rest")
+
     def create_first_account(self):
         self._note("account")
 
@@ -66,6 +69,7 @@ def directory(monkeypatch, tmp_path) -> Path:
     monkeypatch.setenv("RACKRATE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setattr(commands, "set_up", lambda **_: None)
+    monkeypatch.setattr(commands.host_tools, "is_there", lambda: True)
     monkeypatch.setattr(commands, "Stack", Stack)
     monkeypatch.setattr(Stack, "fails_at", "")
     monkeypatch.setattr(Stack, "status", 0)
@@ -109,14 +113,14 @@ def test_up_serves_until_it_is_interrupted(directory, printed):
 def test_demo_once_ends_with_the_status_of_the_benchmark(printed, directory, monkeypatch):
     monkeypatch.setattr(Stack, "status", 3)
     assert commands.serve("demo", 0, benchmark=True, once=True) == 3
-    assert steps == [*READY, MEASURED, "stop"]
+    assert steps == [*READY, "rest", MEASURED, "stop"]
     assert f"the benchmark failed (status 3); logs are in {directory / 'log'}" in printed()
 
 
 def test_demo_serves_on_after_a_failed_benchmark(monkeypatch):
     monkeypatch.setattr(Stack, "status", 1)
     assert commands.serve("demo", 0, benchmark=True, once=False) == 0
-    assert steps == [*READY, MEASURED, "account", "stop"]
+    assert steps == [*READY, "rest", MEASURED, "account", "stop"]
 
 
 @pytest.mark.parametrize("step", READY)

@@ -40,9 +40,9 @@ def test_python_settings_of_the_launcher_are_not_inherited(monkeypatch, name):
 
 def test_tools_of_the_checkout_come_first_on_path(monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin")
-    assert plain_environment()["PATH"] == f"{paths.BIN}{os.pathsep}/usr/bin"
+    assert plain_environment()["PATH"] == f"{paths.BIN}:/usr/bin:{paths.HOST_TOOLS}"
     monkeypatch.delenv("PATH")
-    assert plain_environment()["PATH"] == f"{paths.BIN}{os.pathsep}{os.defpath}"
+    assert plain_environment()["PATH"] == f"{paths.BIN}:{os.defpath}:{paths.HOST_TOOLS}"
 
 
 def test_caches_are_in_the_checkout_unless_named(monkeypatch):

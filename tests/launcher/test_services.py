@@ -14,9 +14,10 @@ from launcher import postgres as postgres_module
 from launcher import stack as stack_module
 from launcher import valkey as valkey_module
 from launcher.console import LauncherError
+from launcher.loopback import answers, claim_port, free_port
 from launcher.postgres import NOBODY, Postgres, Rights
 from launcher.processes import PROC
-from launcher.stack import Stack, answers, claim_port, free_port
+from launcher.stack import Stack
 from launcher.state import StackState
 from launcher.valkey import Valkey
 

@@ -11,8 +11,8 @@ import pytest
 from launcher import node, setup, steps
 from launcher.console import LauncherError
 from launcher.environment import dotenv
+from launcher.loopback import claim_port
 from launcher.paths import digest
-from launcher.stack import claim_port
 from tests.launcher.conftest import ROOT, rackrate
 
 # Last lines of what the tools print, recorded with a closed port, no name service, and a musl platform.

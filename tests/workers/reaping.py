@@ -37,23 +37,30 @@ def leaks_are_reported() -> None:
     )
 
 
-def called(offer: Offer) -> Resource:
+def called(offer: Offer, *, region: str = "") -> Resource:
     """A run by offer whose launch was noted and not yet asked for."""
     run = rented_run(offer)
     resource_reserve(run=run)
     rented_key_create(host=run.host)
     Run.objects.filter(pk=run.pk).update(state=RunState.LAUNCHING)
+    if region:
+        Resource.objects.filter(run=run).update(region=region)
     resource = Resource.objects.get(run=run)
     resource_mark_called(resource=resource, zone="")
     return resource
 
 
 def launched(
-    account: CloudAccount, token: str, *, tag: str = "", expires_at: dt.datetime | None = None
+    account: CloudAccount,
+    token: str,
+    *,
+    tag: str = "",
+    region: str = REGION,
+    expires_at: dt.datetime | None = None,
 ) -> ProviderResource:
     spec = LaunchSpec(
         machine_type="fake.small",
-        region=REGION,
+        region=region,
         arch="x86_64",
         lifetime_s=36_000,
         expires_at=expires_at or moment(now_ms()) + HOUR,

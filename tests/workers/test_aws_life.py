@@ -144,6 +144,29 @@ async def test_inventory_looks_into_every_region_of_the_account(aws):
     assert {one.region for one in found} == {"eu-central-1"}
 
 
+async def test_inventory_lists_the_other_regions_when_one_is_not_opted_into(aws):
+    driver = AwsDriver(aws.access(regions=["eu-south-1", REGION]))
+    made = await launched(driver)
+    aws.closed_regions.add("eu-south-1")
+    listed = await driver.inventory(TAG)
+    assert made.id in {one.id for one in listed}
+    assert [*listed.unread] == ["eu-south-1"]
+    assert "AuthFailure" in str(listed.unread["eu-south-1"])
+    for asked in ({"token": TOKEN}, {"region": "eu-south-1"}):
+        with pytest.raises(DriverError, match="AuthFailure"):
+            await driver.inventory(TAG, **asked)
+
+
+async def test_zones_are_those_that_sell_the_type(aws, driver):
+    zones = await driver.zones("m5.large", REGION)
+    assert zones == sorted(zones)
+    assert {zone[:-1] for zone in zones} == {REGION}
+    with pytest.raises(DriverError, match=r"does not sell m5\.huge"):
+        await driver.zones("m5.huge", REGION)
+    in_subnet = AwsDriver(aws.access(regions=[REGION], subnet_id="subnet-1"))
+    assert await in_subnet.zones("m5.large", REGION) == ()
+
+
 async def test_inventory_of_a_launch_lists_its_machine_when_that_has_ended(aws, driver):
     aws.fault(Fault.DOUBLED, times=1)
     aws.fault(Fault.TERMINATE_FAILED, times=1)

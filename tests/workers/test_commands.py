@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from django.db import connection
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
 from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.hosts import host_private_key_replace
 from backend.common import clock
 from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
@@ -120,6 +122,25 @@ def test_result_gives_the_rank_by_score_when_there_is_no_price():
         "  place: 7 of 18 by score",
         "  the repeats spread more than they should: measure again when it is quiet",
     ]
+
+
+def test_result_says_below_which_price_the_machine_ranks_first():
+    for amount in ("1", "2"):
+        other = factories.offer()
+        factories.price(other, amount)
+        factories.sample(other, 1000.0, metric="stress_ng_div16", unit="bogo ops/s")
+    run = factories.run()
+    for metric in ("cmips_score", "stress_ng_div16"):  # nothing with a price has the first
+        factories.sample(run.offer, 500.0, metric=metric, run=run, host=run.host)
+    document = report.document(run_view(run))
+    # the best costs 730 USD a month for 1000, so half of it is worth half
+    assert round(document["worth"]["break_even_price"], 9) == 365
+    assert document["worth"]["break_even_price_low"] < 365
+    assert re.fullmatch(
+        r"  below 365\.00 USD a month \([0-9.]+ … [0-9.]+ by the interval of its score\) it would rank "
+        "first of 3 priced offers by stress-ng div16, all CPUs",
+        report.lines(document)[-2],
+    )
 
 
 def test_benchmark_prints_one_json_document():

@@ -478,11 +478,16 @@ async def test_inventory_finds_what_is_ours_when_others_rent_too(gce, driver):
     assert await driver.inventory(TAG, token=other, region="europe-west4") == []
 
 
-async def test_inventory_is_an_error_when_a_zone_does_not_answer(gce, driver):
+async def test_inventory_leaves_a_region_unread_when_a_zone_does_not_answer(gce, driver):
+    await driver.launch(SPEC, TOKEN)
     gce.faults.set("zone_missing", times=1)
-    refusal = await _refusal(driver.inventory(TAG))
-    assert _named(refusal) == (Reason.UNREACHABLE, True)
-    assert "zones/europe-west4-a" in refusal.detail
+    listed = await driver.inventory(TAG)
+    assert [one.token for one in listed] == [TOKEN]
+    ((region, unread),) = listed.unread.items()
+    assert (region, *_named(unread)) == ("europe-west4", Reason.UNREACHABLE, True)
+    gce.faults.set("zone_missing", times=1)
+    refusal = await _refusal(driver.inventory(TAG, token=TOKEN))
+    assert refusal.detail == "no answer from zones/europe-west4-a"
 
 
 async def test_inventory_shows_no_expiry_when_somebody_changed_the_label(gce, driver):
@@ -539,6 +544,24 @@ async def test_offers_names_each_type_once_a_region_when_zones_repeat_them(gce, 
     offers = await driver.offers()
     assert MachineListing("n2-standard-2", "europe-west4") in offers
     assert len(offers) == len(set(offers)) == 4
+
+
+async def test_zones_are_those_that_sell_the_type(gce, driver):
+    gce.sold_out["t2a-standard-1"] = ("europe-west4-a",)
+    assert await driver.zones("t2a-standard-1", "europe-west4") == ["europe-west4-b"]
+    assert await driver.zones("e2-small", "us-central1") == [
+        f"us-central1-{zone}" for zone in "abf"
+    ]
+    refusal = await _refusal(driver.zones("e2-huge", "europe-west4"))
+    assert _named(refusal) == (Reason.UNSUPPORTED, False)
+
+
+async def test_launch_of_a_later_round_is_not_answered_with_an_earlier_refusal(gce, driver):
+    gce.faults.set("capacity", times=5)
+    for _ in range(5):
+        assert (await _refusal(driver.launch(SPEC, TOKEN))).reason == Reason.CAPACITY
+    assert (await driver.launch(replace(SPEC, round=1), TOKEN)).token == TOKEN
+    assert len(gce.alive) == 1
 
 
 async def test_whoami_sends_no_credential_when_another_address_is_asked(gce, driver):
@@ -608,6 +631,7 @@ NEEDED: dict[str, set[str]] = {
     "compute.projects.get": {"compute.projects.get"},
     "compute.zones.list": {"compute.zones.list"},
     "compute.machineTypes.list": {"compute.machineTypes.list"},
+    "compute.machineTypes.aggregatedList": {"compute.machineTypes.list"},
     "compute.instances.insert": {
         "compute.instances.create",
         "compute.instances.setLabels",
@@ -636,6 +660,7 @@ async def test_role_allows_exactly_what_the_driver_calls(gce, driver):
     gce.faults.set("disk_left", times=1)
     await driver.whoami()
     await driver.offers()
+    await driver.zones(SPEC.machine_type, SPEC.region)
     made = await driver.launch(SPEC, TOKEN)
     await driver.console_fingerprint(made)
     await driver.terminate(made)

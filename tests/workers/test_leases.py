@@ -70,6 +70,13 @@ def test_claim_skips_a_row_that_another_transaction_holds():
     assert claims == [Claim(free.pk, 1)]
 
 
+def test_claim_takes_teardowns_first_however_long_others_are_due():
+    waiting = [step() for _ in range(3)]
+    ending = step(RunState.TEARING_DOWN)
+    claims = claim_due(is_polling=False, limit=2)
+    assert [claim.step_id for claim in claims] == [ending.pk, waiting[0].pk]
+
+
 def test_claim_leaves_out_what_is_leased_later_or_finished():
     past, future = clock.now() - dt.timedelta(minutes=1), clock.now() + dt.timedelta(minutes=1)
     expired = step(lease_until=past, lease_token=7)

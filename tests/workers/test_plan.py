@@ -50,9 +50,9 @@ def test_variants_fit_into_the_names_of_result_files():
 
 
 def test_plan_goes_round_by_round_with_the_inventory_first():
-    rounds = [("cmips", "all"), ("cmips", "single"), ("memory", "bandwidth"),
-              ("memory", "latency"), ("dd", "write"), ("dd", "read"), ("small_files", "create"),
-              ("fio", "rand_read_qd32"), ("fio", "rand_write_qd32")]  # fmt: skip
+    rounds = [("cmips", "all"), ("cmips", "single"), ("stress_ng", "all"),
+              ("memory", "bandwidth"), ("memory", "latency"), ("dd", "write"), ("dd", "read"),
+              ("small_files", "create"), ("fio", "rand_read_qd32"), ("fio", "rand_write_qd32")]  # fmt: skip
     expected = [("inventory", "host", "0")]
     expected += [(*pair, str(repeat)) for repeat in range(3) for pair in rounds]
     assert [tuple(words[:3]) for words in steps(planned())] == expected
@@ -102,7 +102,14 @@ def test_matrix_has_each_depth_with_each_number_of_jobs_once():
 
 
 def test_tools_are_installed_first_and_only_when_asked():
-    assert steps(planned(install_tools=True))[0][4:] == ["packages.sh", "install", "fio", "iperf3"]
+    assert steps(planned(install_tools=True))[0][4:] == [
+        "packages.sh",
+        "install",
+        "fio",
+        "iperf3",
+        "stress-ng",
+        "sysbench",
+    ]
     assert steps(planned(install_tools=False))[0][0] == INVENTORY
 
 
@@ -114,9 +121,9 @@ def test_sustained_test_is_taken_once_in_a_full_run():
 
 def test_quick_takes_at_most_ninety_seconds_in_all():
     quick = planned()
-    # inventory 1, and three times: cmips 3.5 + 3.5, memory 2 + 3, dd 3 + 3, small files 0.75,
-    # fio 2.5 + 2.5
-    assert quick.expected_s == 1 + 3 * (3.5 + 3.5 + 2 + 3 + 3 + 3 + 0.75 + 2.5 + 2.5)
+    # inventory 1, and three times: cmips 2.5 + 2.5, stress-ng 2.5, memory 2 + 3, dd 3 + 3,
+    # small files 0.75, fio 2.5 + 2.5
+    assert quick.expected_s == 1 + 3 * (2.5 + 2.5 + 2.5 + 2 + 3 + 3 + 3 + 0.75 + 2.5 + 2.5)
     assert quick.expected_s + float(str(quick.values["quiet_budget_s"])) <= 90
     # after the cap no repeat is begun
     assert quick.profile.time_cap_s + 3.5 <= 90

@@ -22,7 +22,9 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import (
     HOUR,
+    called,
     created,
+    end_run,
     launched,
     leaks_are_reported,
     look,
@@ -31,7 +33,7 @@ from tests.workers.reaping import (
 )
 from workers import tasks
 from workers.engine.pump import Pump
-from workers.rentals import reaper
+from workers.rentals import provider_calls, reaper
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +44,12 @@ def provider(tmp_path, queued, settings) -> FakeProvider:
     settings.PROVIDER_SETTLE_S = 0
     leaks_are_reported()
     return FakeProvider(tmp_path)
+
+
+def _folder(parent, name):
+    folder = parent / name
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture
@@ -154,7 +162,7 @@ def test_alarm_is_given_once_when_a_teardown_does_not_end(offer, settings, step,
 def test_rest_waits_for_the_next_look_when_time_is_up(account, cloud, monkeypatch):
     for number in range(3):
         launched(account, f"{number}")
-    clock = iter([0.0, *[1.0] * 4])
+    clock = iter([0.0, *[1.0] * 6])
     monkeypatch.setattr(reaper, "monotonic", lambda: next(clock, 1000.0))
     found = look()
     assert (len(found.waiting), len(machines(cloud))) == (3, 1)
@@ -162,8 +170,58 @@ def test_rest_waits_for_the_next_look_when_time_is_up(account, cloud, monkeypatc
     assert {entry["failed"] for entry in account.ending.values()} == {0}
 
 
+def test_other_regions_are_looked_at_when_one_is_refused(account, offer, provider, cloud):
+    there = launched(account, "there", region="fake-2")
+    launched(account, "here")
+    regions = {**account.settings, "regions": ["fake-1", "fake-2"]}
+    CloudAccount.objects.filter(pk=account.pk).update(settings=regions)
+    assert len(look().waiting) == 2
+    end_run(called(offer, region="fake-2"))
+    closed = {**regions, "closed_regions": ["fake-2"]}
+    CloudAccount.objects.filter(pk=account.pk).update(settings=closed)
+    for failed in range(1, 4):
+        seen = look()
+        assert seen.error == "fake-2: auth: fake-2 is not opted into"
+        # What stands in the region that was not read is neither gone nor forgotten.
+        assert there.id in {line.split(":")[0] for line in seen.waiting}
+        assert seen.closed == []
+        account.refresh_from_db()
+        assert (account.failed_looks, account.reap_error) == (failed, seen.error)
+    assert machines(cloud) == []
+    assert notices()[1:] == ["The machines of main cannot be looked at"]
+
+
+def test_healthy_account_is_looked_at_when_two_others_hang(
+    account, provider, tmp_path, monkeypatch
+):
+    CloudAccount.objects.all().delete()
+    for number in range(2):
+        hanging = FakeProvider(_folder(tmp_path, f"hanging-{number}"))
+        hanging.cloud.fault(Fault.SLOW_ANSWER, probability=1, seconds=60)
+        clouds.account(hanging, name=f"dead {number}")
+    clouds.account(provider, name="healthy")
+    monkeypatch.setattr(provider_calls, "CALL_S", 0.3)
+    monkeypatch.setattr(reaper, "BUDGET_S", 0.5)
+    monkeypatch.setattr(reaper, "ACCOUNT_S", 0.1)
+    assert reaper.reap().looks[-1].error == reaper.NO_TIME
+    for _ in range(4):
+        first, *others = reaper.reap().looks
+        assert (first.account, first.error) == ("healthy", "")
+        assert all(look.error for look in others)
+
+
+def test_notice_is_sent_once_when_no_look_had_time_for_an_account(account, monkeypatch):
+    monkeypatch.setattr(reaper, "BUDGET_S", -1)
+    assert look().is_skipped
+    assert notices() == []
+    CloudAccount.objects.update(looked_at=moment(now_ms()) - HOUR)
+    for _ in range(2):
+        assert (look().is_skipped, look().error) == (True, reaper.NO_TIME)
+    assert notices() == ["The machines of main have not been looked at"]
+
+
 def test_nothing_is_lost_when_the_look_is_recorded_for_an_empty_cloud(account):
-    look_record(account=account, at=moment(now_ms()), ending={})
+    look_record(account=account, at=moment(now_ms()), ending={}, unread={})
     account.refresh_from_db()
     assert account.ending == {}
 
@@ -249,6 +307,29 @@ def test_machines_are_ended_however_the_reaper_is_started(account, cloud, by: Ca
     launched(account, "")
     by()
     assert machines(cloud) == []
+
+
+def test_pump_goes_on_when_one_pass_of_the_reaper_fails(
+    account, cloud, settings, monkeypatch, caplog
+):
+    settings.REAP_S = 0.01
+    launched(account, "")
+    pump, passes = Pump(has_schedules=True), []
+
+    def fails_at_first() -> None:
+        passes.append(reaper.reap)
+        if len(passes) == 1:
+            raise RuntimeError("out of order")
+        try:
+            real()
+        finally:
+            pump.stop()
+
+    real = reaper.reap
+    monkeypatch.setattr(reaper, "reap", fails_at_first)
+    pump.run()
+    assert (len(passes), machines(cloud)) == (2, [])
+    assert "fails_at_first failed, it is tried again" in caplog.text
 
 
 # --- checks of accounts -----------------------------------------------------------------------------

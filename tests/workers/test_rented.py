@@ -202,6 +202,67 @@ def test_zone_without_capacity_is_followed_by_the_next(provider):
     assert [machine["zone"] for machine in machines(provider)] == ["c"]
 
 
+@pytest.mark.parametrize(
+    ("named", "sold_in", "tried"),
+    [(None, ["a", "b"], ["a"]), (["b", "a"], ["a", "c"], []), (None, [], [""])],
+)
+def test_zones_tried_are_those_that_sell_the_type(provider, named, sold_in, tried):
+    cloud = account(provider, zones=named)
+    CloudAccount.objects.update(settings={**cloud.settings, "sold_in": sold_in})
+    provider.cloud.fault(Fault.CAPACITY, times=len(tried))
+    run = stepped(rented_run(offer()), RunState.BUDGET_RESERVED)
+    for _ in range(len(tried) + 2):
+        (claim,) = _made_due(run)
+        dispatch.run_step(claim, lambda claim: None)
+    assert run.resource.zones == [zone for zone in sold_in if zone in (named or sold_in)]
+    run.resource.refresh_from_db()
+    assert run.resource.tried_zones == tried
+
+
+def test_type_is_refused_when_no_zone_of_the_account_sells_it(provider):
+    cloud = account(provider, zones=["a"])
+    CloudAccount.objects.update(settings={**cloud.settings, "sold_in": ["b", "c"]})
+    run = over(rented_run(offer()))
+    assert (run.failure_reason, run.failure_detail) == (
+        "unsupported",
+        "fake.small is sold in b, c only",
+    )
+
+
+def test_launch_waits_for_a_free_machine_and_says_so(provider, settings):
+    settings.CAPACITY_WAIT_S = 600
+    account(provider, zones=["a", "b"])
+    provider.cloud.fault(Fault.CAPACITY, times=4)
+    run = stepped(rented_run(offer(), probes=["inventory"]), RunState.LAUNCHING)
+    for _ in range(3):  # a, b, and then nothing is left to try
+        (claim,) = _made_due(run)
+        dispatch.run_step(claim, lambda claim: None)
+    step = run.steps.get(state="launching")
+    assert step.last_error.startswith("waiting for a free machine: capacity: ")
+    assert step.next_due_at > clock.now() + dt.timedelta(seconds=60)
+    assert Resource.objects.get().rounds == 1
+    for _ in range(4):
+        (claim,) = _made_due(run)
+        dispatch.run_step(claim, lambda claim: None)
+    assert over(run).state == RunState.DONE
+    assert (Resource.objects.get().rounds, len(machines(provider))) == (2, 1)
+
+
+def test_launch_waits_for_the_quota_that_machines_of_ours_fill(provider):
+    account(provider)
+    sold = offer()
+    first = stepped(rented_run(sold), RunState.BOOTING)
+    second = stepped(rented_run(sold), RunState.LAUNCHING)
+    provider.cloud.fault(Fault.QUOTA, times=1)
+    (claim,) = _made_due(second)
+    dispatch.run_step(claim, lambda claim: None)
+    second.refresh_from_db()
+    assert second.state == RunState.LAUNCHING
+    assert second.steps.get(state="launching").last_error.startswith("quota: ")
+    over(first)
+    assert over(second).state == RunState.DONE
+
+
 @pytest.mark.parametrize("zones", [None, ["a", "b"]])
 def test_no_capacity_anywhere_fails_with_that_reason_and_leaves_no_parts(provider, settings, zones):
     settings.PROVIDER_SETTLE_S = 300  # which a launch that was refused does not wait for

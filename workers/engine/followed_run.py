@@ -24,6 +24,9 @@ from workers.remote.driver import MachineDriver, Target, Transport
 from workers.remote.probes.plan import Plan
 from workers.remote.registry import driver
 
+PERIOD_S = 1.0
+LOCAL_PERIOD_S = 2.0
+"""How often a run is read; more seldom where the reading takes CPU from what is measured."""
 LIVE_PERIOD_S = 3.0
 """How often the series of the running repeat is read for the page that shows it."""
 UNCHANGED_S = 5.0
@@ -62,6 +65,10 @@ class Followed:
     live_at: float = 0
     written: tuple[object, ...] = ()
     written_at: float = 0
+
+    @property
+    def period_s(self) -> float:
+        return LOCAL_PERIOD_S if self.run.host.worker_id else PERIOD_S
 
     @property
     def directory(self) -> str:

@@ -36,7 +36,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
-from workers.engine.followed_run import Followed, taken_up
+from workers.engine.followed_run import PERIOD_S, Followed, taken_up
 from workers.engine.steps import Move, failed
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 
 MAX_WINDOW_S = 60
 MAX_FOLLOWED = 300
-PERIOD_S = 1.0
 END_PERIOD_S = 0.25
 END_S = 3
 """Shortly before the expected end we look more often, so that the end is seen soon."""
@@ -135,7 +134,8 @@ class FollowWindow:
     def _read_due(self, now: float) -> None:
         for one in self._followed.values():
             if one.reading is None and one.next_at <= now:
-                one.next_at = PERIOD_S + (one.next_at if now < one.next_at + PERIOD_S else now)
+                period_s = one.period_s
+                one.next_at = period_s + (one.next_at if now < one.next_at + period_s else now)
                 one.sent = set(one.orders)
                 one.reading = self._hosts.submit(one.read(self._hosts))
                 one.reading.add_done_callback(partial(self._put, one))

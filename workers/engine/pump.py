@@ -1,6 +1,8 @@
 """Does the workers' work in this process, without a broker and beside any workers."""
 
+import logging
 import threading
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
@@ -14,6 +16,7 @@ from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import reaper
 
+log = logging.getLogger(__name__)
 IDLE_S = 0.25
 
 
@@ -39,9 +42,17 @@ class Pump:
 
     def run(self) -> None:
         """Work until stopped."""
-        attending = [self._attend, self._reap, self._fetch]
-        works = [self._follow, *(attending if self._has_schedules else [])]
-        threads = [threading.Thread(target=work, name=work.__name__) for work in works]
+        attending = {
+            self._attend: settings.TICK_S,
+            reaper.reap: settings.REAP_S,
+            self._fetch: settings.FETCH_LOOK_S,
+        }
+        threads = [threading.Thread(target=self._follow, name="_follow")]
+        if self._has_schedules:
+            threads += [
+                threading.Thread(target=self._repeat, args=(work, every_s), name=work.__name__)
+                for work, every_s in attending.items()
+            ]
         for thread in threads:
             thread.start()
         try:
@@ -84,36 +95,30 @@ class Pump:
             self._claims.put(claim)
 
     def _follow(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self._wake.wait(IDLE_S)
-                self._wake.clear()
-                poller.follow(self._dispatch, is_needed=lambda: not self._stop.is_set())
-        finally:
-            connection.close()
+        def once_awake() -> None:
+            self._wake.wait(IDLE_S)
+            self._wake.clear()
+            poller.follow(self._dispatch, is_needed=lambda: not self._stop.is_set())
+
+        self._repeat(once_awake, 0)
 
     def _attend(self) -> None:
-        try:
-            while not self._stop.is_set():
-                periodic.start_due()
-                periodic.check_due()
-                delivery.deliver_due(may_continue=lambda: not self._stop.is_set())
-                self._stop.wait(settings.TICK_S)
-        finally:
-            connection.close()
-
-    def _reap(self) -> None:
-        try:
-            while not self._stop.is_set():
-                reaper.reap()
-                self._stop.wait(settings.REAP_S)
-        finally:
-            connection.close()
+        periodic.start_due()
+        periodic.check_due()
+        delivery.deliver_due(may_continue=lambda: not self._stop.is_set())
 
     def _fetch(self) -> None:
+        fetching.fetch_due(is_needed=lambda: not self._stop.is_set())
+
+    def _repeat(self, work: Callable[[], object], every_s: float) -> None:
+        """Until stopped. A defect in one pass must not end the schedules or the reaper for good."""
         try:
             while not self._stop.is_set():
-                fetching.fetch_due(is_needed=lambda: not self._stop.is_set())
-                self._stop.wait(settings.FETCH_LOOK_S)
+                try:
+                    work()
+                except Exception:
+                    log.exception("%s failed, it is tried again", work.__name__)
+                    connection.close()
+                self._stop.wait(every_s)
         finally:
             connection.close()

@@ -7,61 +7,53 @@ launch token and the same specification: no call makes a second machine.
 
 import asyncio
 import datetime as dt
-import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import methodcaller
 
-import asyncssh
 from django.conf import settings
 
 from backend.benchmarks.models import (
     HostState,
     Resource,
-    ResourcePurchase,
     ResourceState,
     Run,
     RunState,
     Step,
 )
-from backend.benchmarks.services.hosts import host_private_key
-from backend.benchmarks.services.leases import Claim, fenced
+from backend.benchmarks.services.leases import claim_of, fenced
 from backend.benchmarks.services.results import boot_store
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
-from backend.domain.rentals import next_zone
 from backend.providers import machines
-from backend.providers.machines import LaunchSpec
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (
     ledger_record,
     rented_host_pin,
-    rented_key_create,
-    resource_mark_called,
-    resource_mark_created,
     resource_mark_gone,
-    resource_mark_refused,
 )
 from workers.engine import steps
+from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch
 from workers.engine.steps import Move, Wait, failed, jittered
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Transport
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 from workers.time_limits import step_seconds
 
-QUOTA_RETRY_S = 10
 LOOK_S = (1.0, 10.0)
 """How soon the provider is asked again whether it is done, at first and at most."""
 LOGIN_S = 20
 OVER = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
 
-def _claim(step: Step) -> Claim:
-    return Claim(step.pk, step.lease_token)
-
-
 def _age_s(step: Step) -> float:
     return (clock.now() - step.created_at).total_seconds()
+
+
+def _trouble_s(run: Run, step: Step) -> float:
+    """How long the provider has been in trouble at most: a launch may have waited before it."""
+    began = max(step.created_at, run.resource.called_at or step.created_at)
+    return (clock.now() - began).total_seconds()
 
 
 def _look_s(step: Step) -> float:
@@ -97,9 +89,10 @@ def patient(handler: Handler) -> Handler:
         except DriverError as error:
             if step.state == RunState.TEARING_DOWN or not error.retryable:
                 raise
-            if _age_s(step) > settings.BOOT_LIMIT_S:
+            trouble_s = _trouble_s(run, step)
+            if trouble_s > settings.BOOT_LIMIT_S:
                 raise DriverError(error.reason, error.detail, retryable=False) from error
-            return Wait(jittered(max(1, _age_s(step) / 2)), str(error), is_progress=True)
+            return Wait(jittered(max(1, trouble_s / 2)), str(error), is_progress=True)
 
     return waiting
 
@@ -113,85 +106,13 @@ def reserve(run: Run, step: Step) -> Move | Wait:
         detail = f"the host key of {run.peer.name} is not approved"
         return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
     try:
-        with fenced(_claim(step)):
+        with fenced(claim_of(step)):
             resource_reserve(run=run)
     except BudgetExceeded as error:
         return Move(RunState.FAILED, failed(run, Reason.QUOTA, str(error)))
     except QuotaReached as error:
         return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
     return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()})
-
-
-def arm(run: Run, step: Step) -> Move:
-    """See that the provider knows us, before anything is asked of it, and make the key pair."""
-    ProviderCalls(run.resource.account).ask(methodcaller("whoami"))
-    return Move(RunState.LAUNCHING, effect=lambda: rented_key_create(host=run.host))
-
-
-def launch(run: Run, step: Step) -> Move | Wait:
-    """Ask for the machine; its launch token is saved before."""
-    resource = run.resource
-    zone = _zone(resource)
-    if zone is None:
-        return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
-    if resource.expires_at is not None and resource.expires_at < clock.now():
-        detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
-        return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
-    provider = ProviderCalls(resource.account)
-    is_first = resource.state == ResourceState.RESERVED
-    with fenced(_claim(step)):
-        resource_mark_called(resource=resource, zone=zone)
-    spec, token = _spec(run), str(resource.pk)
-    try:
-        made = provider.ask(methodcaller("launch", spec, token))
-    except DriverError as error:
-        is_full = error.reason == Reason.CAPACITY
-        if is_full or not error.retryable:
-            with fenced(_claim(step)):
-                resource_mark_refused(resource=resource, error=str(error), is_certain=is_first)
-        if is_full:
-            why = f"{zone or resource.region}: {error.detail}"
-            return Wait(0, why, is_progress=True)
-        raise
-    return Move(RunState.BOOTING, effect=lambda: _created(resource, made))
-
-
-def _zone(resource: Resource) -> str | None:
-    """Where to try it: the zone of a call that may have been heard, else one that is not tried."""
-    if resource.state == ResourceState.CALLED and resource.zone not in resource.tried_zones:
-        return resource.zone
-    zones = resource.account.settings.get("zones", {}).get(resource.region, [])
-    return next_zone(zones, resource.tried_zones)
-
-
-def _created(resource: Resource, made: machines.ProviderResource) -> None:
-    resource_mark_created(
-        resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
-    )
-
-
-def _spec(run: Run) -> LaunchSpec:
-    """The same for every call of a launch."""
-    resource = run.resource
-    private_key = asyncssh.import_private_key(host_private_key(host=run.host))
-    if resource.expires_at is None:
-        raise ValueError("the resource was not saved as called")
-    return LaunchSpec(
-        machine_type=resource.machine_type,
-        region=resource.region,
-        zone=resource.zone,
-        arch=resource.arch,
-        lifetime_s=resource.lifetime_s,
-        expires_at=resource.expires_at,
-        public_key=private_key.export_public_key("openssh").decode().strip(),
-        tag=str(resource.workspace_id),
-        labels={"run": str(run.pk), "owner": _label(run.requested_by)},
-        is_spot=resource.purchase_model == ResourcePurchase.SPOT,
-    )
-
-
-def _label(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unknown"
 
 
 def boot(run: Run, step: Step) -> Move | Wait:
@@ -203,8 +124,8 @@ def boot(run: Run, step: Step) -> Move | Wait:
     if why is not None:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
     if machine.state != machines.ProviderResourceState.ABSENT:
-        with fenced(_claim(step)):
-            _created(resource, machine)
+        with fenced(claim_of(step)):
+            created(resource, machine)
     if machine.state != machines.ProviderResourceState.RUNNING or not machine.address:
         return _not_yet(resource, step, "the machine starts")
     try:
@@ -246,7 +167,7 @@ def _logged_in(
         if (key := host_key(presented)) != shown:
             detail = f"it presents the host key {key}, but its console shows {shown}"
             return Move(RunState.TEARING_DOWN, failed(run, Reason.AUTH, detail), event=detail)
-        with fenced(_claim(step)):
+        with fenced(claim_of(step)):
             rented_host_pin(
                 host=host,
                 address=machine.address,
@@ -319,10 +240,10 @@ def end(run: Run, step: Step) -> Move | Wait:
     """
     resource = run.resource
     if resource.state != ResourceState.GONE and resource.called_at is not None:
-        provider = ProviderCalls(resource.account)
+        provider = ProviderCalls(resource.account, is_end=True)
         machine, left = _machines_of(provider, resource, step)
         if left:
-            with fenced(_claim(step)):
+            with fenced(claim_of(step)):
                 ledger_record(resource=resource, until=clock.now())
             _terminate(provider, left)
             return Wait(_look_s(step), _named(left), is_progress=True)
@@ -331,7 +252,7 @@ def end(run: Run, step: Step) -> Move | Wait:
             if seconds > 0:
                 why = "the provider may not list it yet"
                 return Wait(min(seconds, LOOK_S[1]), why, is_progress=True)
-        with fenced(_claim(step)):
+        with fenced(claim_of(step)):
             resource_mark_gone(resource=resource, ended_at=machine.ended_at if machine else None)
     moved = steps.tear_down(run, step)
     return Move(moved.target, effect=lambda: resource_mark_gone(resource=resource, ended_at=None))
@@ -347,8 +268,8 @@ def _machines_of(
     by_id = {one.id: one for one in listed if one.token == token}
     rented = [one for one in by_id.values() if one.kind == machines.ResourceKind.MACHINE]
     if rented and not resource.provider_id:  # the answer to its launch was lost
-        with fenced(_claim(step)):
-            _created(resource, rented[0])
+        with fenced(claim_of(step)):
+            created(resource, rented[0])
     described = None
     if resource.provider_id:
         described = provider.ask(methodcaller("describe", _handle(resource)))

@@ -1,5 +1,7 @@
 """A run's result for the terminal: what was measured, and what it is worth."""
 
+from collections.abc import Collection
+from operator import itemgetter
 from statistics import median
 from typing import Any
 from uuid import UUID
@@ -9,6 +11,8 @@ from django.conf import settings
 from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.selectors.runs import RunView
 from backend.catalog.models import PriceObservation
+from backend.domain.metrics import CPU_METRICS, METRICS
+from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED, counted_repeats
 
 
@@ -38,6 +42,7 @@ def document(view: RunView) -> dict[str, Any]:
         ],
         "warnings": view.warnings,
         "ranking": _rank_row(run) if series else None,
+        "worth": _worth(run, {metric for metric, _, _ in series}) if series else None,
     }
 
 
@@ -87,6 +92,36 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
     return None
 
 
+def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
+    """The month's price at which the machine would rank first, by the CPU metric that most priced
+    offers have; None where none of them compares, or its repeats were disturbed."""
+    from backend.rankings.selectors.ranking import query_from, ranking
+
+    compared: list[dict[str, Any]] = []
+    for key in sorted(CPU_METRICS & set(metrics)):
+        asked = {"metric": [key], "period": ["month"], "available": ["TRUE"]}
+        rows = ranking(query_from(asked)[0]).rows
+        own = next((row for row in rows if row.offer_id == run.offer.slug), None)
+        values = [row.value_per_cost for row in rows if row.rank is not None and row is not own]
+        if own is None or DISTURBED in own.flags.split() or not values:
+            continue
+        best = max(value for value in values if value is not None)
+        scores = (own.score_ci95_low, own.score, own.score_ci95_high)
+        low, price, high = (break_even_price(score or 0, best, METRICS[key]) for score in scores)
+        compared.append(
+            {
+                "metric": key,
+                "offers": len(values),
+                "break_even_price": price,
+                "break_even_price_low": low,
+                "break_even_price_high": high,
+                "currency": own.currency,
+                "period": own.period,
+            }
+        )
+    return max(compared, key=itemgetter("offers"), default=None)
+
+
 def _stated(price_id: UUID | None) -> dict[str, Any] | None:
     """The stored price as it was stated, where it cannot be converted; None where there is none."""
     price = PriceObservation.objects.filter(pk=price_id).first() if price_id else None
@@ -107,8 +142,20 @@ def lines(document: dict[str, Any]) -> list[str]:
     if (row := document["ranking"]) is not None:
         lines += rank_lines(row)
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
+    if (worth := document["worth"]) is not None:
+        lines.append(worth_line(worth))
     lines.append(f"  evidence: {document['url']}")
     return lines
+
+
+def worth_line(worth: dict[str, Any]) -> str:
+    """At which price the machine would be the best of the ranking."""
+    return (
+        f"  below {worth['break_even_price']:,.2f} {worth['currency']} a {worth['period']} "
+        f"({worth['break_even_price_low']:,.2f} … {worth['break_even_price_high']:,.2f} by the "
+        f"interval of its score) it would rank first of {worth['offers'] + 1} priced offers by "
+        f"{METRICS[worth['metric']].label}"
+    )
 
 
 def rank_lines(row: dict[str, Any]) -> list[str]:

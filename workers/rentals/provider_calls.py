@@ -33,17 +33,19 @@ class NoCallLeft(Exception):
 class ProviderCalls:
     """An account's provider for one step. A first call is taken from the bucket when this is made:
     raises NoCallLeft when there is none. Further calls may wait for theirs a little, so that steps
-    which need several get to their end also while many ask."""
+    which need several get to their end also while many ask. A step that ends machines takes from
+    a bucket of its own."""
 
-    def __init__(self, account: CloudAccount) -> None:
+    def __init__(self, account: CloudAccount, *, is_end: bool = False) -> None:
         self._account = account
+        self._is_end = is_end
         self._access = access_of(account)
         self._take(0)
         self._has_taken = True
 
     def _take(self, patience_s: float) -> None:
         until = time.monotonic() + patience_s
-        while (seconds := call_take(account=self._account)) > 0:
+        while (seconds := call_take(account=self._account, is_end=self._is_end)) > 0:
             if time.monotonic() + seconds > until:
                 raise NoCallLeft(seconds)
             time.sleep(seconds)

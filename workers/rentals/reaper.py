@@ -33,7 +33,9 @@ from backend.rentals.services.leaks import (
     Ending,
     ending_audit,
     ending_of,
+    look_begin,
     look_record,
+    look_record_delay,
     look_record_failure,
     resource_alarm,
 )
@@ -50,6 +52,9 @@ T = TypeVar("T")
 
 BUDGET_S = 60.0
 """After this no further call is begun, well within a task's time limit."""
+ACCOUNT_S = 15.0
+"""The least time that one account has, also when many wait."""
+NO_TIME = "no time was left to look at it"
 LOCK = 0x5EA9
 """First half of the advisory lock's key; the second one is of the account."""
 
@@ -95,21 +100,33 @@ class ReapReport:
 def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None) -> ReapReport:
     """Look at every account, or those given; when dry nothing is ended and nothing written."""
     report, until = ReapReport(is_dry), monotonic() + BUDGET_S
-    for account in accounts_to_reap(_now()) if accounts is None else accounts:
+    due = list(accounts_to_reap(_now()) if accounts is None else accounts)
+    for index, account in enumerate(due):
         look = Look(account.name, account.provider)
         report.looks.append(look)
         with _locked(account) as is_alone:
-            if not is_alone or monotonic() > until:
+            if not is_alone:
                 look.is_skipped = True
-                continue
-            try:
-                _Reaping(account, look, until, is_dry=is_dry).work()
-            except Exception as error:  # an account's defect does not keep the others waiting
-                log.exception("reaping %s failed", account.pk)
-                look.error = f"{type(error).__name__}: {error}"
+            elif monotonic() > until:
+                look.is_skipped, look.error = True, NO_TIME
                 if not is_dry:
-                    look_record_failure(account=account, error=look.error)
+                    look_record_delay(account=account, now=_now())
+            else:
+                share = max(ACCOUNT_S, (until - monotonic()) / (len(due) - index))
+                _look(account, look, min(until, monotonic() + share), is_dry=is_dry)
     return report
+
+
+def _look(account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> None:
+    if not is_dry:
+        look_begin(account=account, at=_now())
+    try:
+        _Reaping(account, look, until, is_dry=is_dry).work()
+    except Exception as error:  # an account's defect does not keep the others waiting
+        log.exception("reaping %s failed", account.pk)
+        look.error = f"{type(error).__name__}: {error}"
+        if not is_dry:
+            look_record_failure(account=account, error=look.error)
 
 
 @contextmanager
@@ -146,15 +163,19 @@ class _Reaping:
         self.before = ending_of(account)
         self.ending: dict[str, Ending] = {}
         self.errors: list[str] = []
+        self.unread: dict[str, str] = {}
 
     def work(self) -> None:
         if not self.is_dry:
             self.alarm_stuck()
         try:
-            listed = self.ask(methodcaller("inventory", str(self.account.workspace_id)))
+            listed: machines.Inventory = self.ask(
+                methodcaller("inventory", str(self.account.workspace_id))
+            )
         except DriverError as error:
             self.record_failure(error)
             return
+        self.unread = {region: str(error) for region, error in listed.unread.items()}
         self.now = _now()  # after the provider's answer, as everything below
         resources = self.rows_by_token(listed)
         self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in listed)
@@ -179,14 +200,18 @@ class _Reaping:
             look_record_failure(account=self.account, error=self.look.error)
 
     def finish(self, listed: Collection[str]) -> None:
+        for key, entry in self.before.items():
+            if self.unread and entry.region in {"", *self.unread}:
+                self.ending.setdefault(key, entry)
         self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
         gone = self.before.keys() - self.ending.keys() - set(listed)
         self.look.verified = [key for key in self.before if key in gone]
         for key in self.look.verified:
             log.info("%s of %s is gone", key, self.account)
-        self.look.error = "; ".join(self.errors)
+        refusals = [f"{region}: {why}" for region, why in self.unread.items()]
+        self.look.error = "; ".join([*refusals, *self.errors])
         if not self.is_dry:
-            look_record(account=self.account, at=self.now, ending=self.ending)
+            look_record(account=self.account, at=self.now, ending=self.ending, unread=self.unread)
 
     # --- the parts of a look ------------------------------------------------------------------
 
@@ -203,7 +228,7 @@ class _Reaping:
             return
         entry = self.before.get(thing.id)
         if entry is None:
-            entry = Ending(self.now.isoformat(), why)
+            entry = Ending(self.now.isoformat(), why, thing.region)
             ending_audit(
                 account=self.account,
                 resource=resource,
@@ -216,7 +241,7 @@ class _Reaping:
             )
             log.warning("ending %s %s of %s: %s", thing.kind, thing.id, self.account, why)
         try:
-            self.ask(methodcaller("terminate", thing))
+            self.ask(methodcaller("terminate", thing), is_end=True)
             entry = replace(entry, error="")
         except DriverError as error:
             # Without time left nothing was asked: no failure of the provider, so no alarm.
@@ -249,7 +274,8 @@ class _Reaping:
         """Launches of ended runs of which the provider lists nothing any more."""
         tokens = {thing.token for thing in listed}
         for resource in resources_left(self.account):
-            if str(resource.pk) in tokens:
+            # Where a region was not read, nothing is known of what it does not list.
+            if str(resource.pk) in tokens or resource.region in self.unread:
                 continue
             try:
                 machine = self.describe(resource)
@@ -281,12 +307,14 @@ class _Reaping:
 
     # --- calls --------------------------------------------------------------------------------
 
-    def ask(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
+    def ask(
+        self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]], *, is_end: bool = False
+    ) -> T:
         """One call to the provider, once the account's bucket has it; raises DriverError."""
         self.check_time(0)
         while True:
             try:
-                return ProviderCalls(self.account).ask(call)
+                return ProviderCalls(self.account, is_end=is_end).ask(call)
             except NoCallLeft as none:
                 self.check_time(none.seconds)
                 sleep(none.seconds)

@@ -35,6 +35,15 @@ class HostDocument(Strict):
     price = PriceDocument(allow_null=True, required=False, default=None)
 
 
+class HostChange(Strict):
+    """What changes of a host; what is left out stays."""
+
+    name = TextField(max_length=100, required=False)
+    address = TextField(max_length=255, required=False)
+    port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
+    username = TextField(max_length=64, required=False)
+
+
 class HostMade(serializers.Serializer[Any]):
     """A new host."""
 

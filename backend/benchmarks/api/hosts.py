@@ -1,6 +1,7 @@
 """Hosts: add one, scan its key, approve it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -15,7 +16,15 @@ from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
-from backend.benchmarks.services.hosts import KeyMismatch, host_approve, host_create, host_scan
+from backend.benchmarks.services.hosts import (
+    HostBusy,
+    KeyMismatch,
+    host_approve,
+    host_create,
+    host_remove,
+    host_scan,
+    host_update,
+)
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.prices import PriceInput
@@ -127,9 +136,39 @@ def _host(request: Request, host_id: UUID) -> Host:
 class HostView(View):
     """One host."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
+
     @extend_schema(operation_id="hosts_get", responses={200: HOST_SCHEMA})
     def get(self, request: Request, host_id: UUID, **_: Any) -> Response:
         return Response(json_rows(_columns(request), [_cells(request, _host(request, host_id))])[0])
+
+    @extend_schema(
+        request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
+    )
+    def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
+        """Another name, address, port or user; what is left out stays. 409 with the runs under way."""
+        document = documents.HostChange(data=request.data)
+        document.is_valid(raise_exception=True)
+        host = _host(request, host_id)
+        kept = {name: getattr(host, name) for name in ("name", "address", "port", "username")}
+        with _conflicts():
+            host_update(host=host, **kept | document.validated_data, actor=actor(request))
+        return self.get(request, host_id)
+
+    @extend_schema(responses={204: None, 409: Problem})
+    def delete(self, request: Request, host_id: UUID, **_: Any) -> Response:
+        """Its key is deleted and its results stay. 409 with the runs under way."""
+        with _conflicts():
+            host_remove(host=_host(request, host_id), actor=actor(request))
+        return Response(status=204)
+
+
+@contextmanager
+def _conflicts() -> Iterator[None]:
+    try:
+        yield
+    except HostBusy as error:
+        raise Conflict(str(error), runs=error.runs) from error
 
 
 class HostScanView(View):

@@ -12,7 +12,7 @@ class HostState(models.TextChoices):
     TRUSTED = "trusted"
     KEY_CHANGED = "key_changed"
     GONE = "gone"
-    """A rented machine that is no more; its key is destroyed."""
+    """A rented machine that is no more, or a host that was removed; its key is destroyed."""
 
 
 class Worker(models.Model):
@@ -64,3 +64,8 @@ class Host(Identified):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether a person removed it; its row stays for its runs."""
+        return self.state == HostState.GONE and not self.is_rented

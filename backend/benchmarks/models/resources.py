@@ -41,8 +41,12 @@ class Resource(Identified):
     region = models.CharField(max_length=50)
     zone = models.CharField(max_length=50, blank=True)
     """Where it is tried now; empty leaves the choice to the provider."""
+    zones = models.JSONField(default=list)
+    """Those to try, in this order; empty leaves the choice to the provider."""
     tried_zones = models.JSONField(default=list)
-    """Zones that had no capacity."""
+    """Zones that had no capacity in this round."""
+    rounds = models.PositiveIntegerField(default=0)
+    """How often every zone was full before."""
     machine_type = models.CharField(max_length=150)
     arch = models.CharField(max_length=10, blank=True)
     provider_id = models.CharField(max_length=200, blank=True)

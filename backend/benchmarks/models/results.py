@@ -82,6 +82,11 @@ class Sample(models.Model):
     source_note = models.CharField(max_length=300, blank=True)
     published_sd_ratio = models.FloatField(null=True)
     published_count = models.PositiveIntegerField(null=True)
+    published_low = models.FloatField(null=True)
+    """Lowest result behind a published figure, where its source states it with the highest."""
+    published_high = models.FloatField(null=True)
+    licence = models.CharField(max_length=80, blank=True)
+    """Under which a published figure may be passed on, and whose it is."""
     method_version = models.CharField(max_length=80, blank=True)
     measured_at = models.DateTimeField()
     excluded_reason = models.TextField(blank=True)

@@ -30,6 +30,7 @@ class StoredSummary(models.Model):
     source = models.CharField(max_length=10, choices=Source)
     measured_at = models.DateTimeField()
     method_version = models.CharField(max_length=80, blank=True)
+    licence = models.CharField(max_length=80, blank=True)
     cpu_models = models.JSONField(default=dict)
     result = models.CharField(max_length=300, blank=True)
     """A path of our own site, or the address that a source states."""

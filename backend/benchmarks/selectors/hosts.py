@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Host
+from backend.benchmarks.models import Host, HostState
 from backend.domain.addresses import key_fingerprint
 
 
@@ -13,5 +13,6 @@ def fingerprint(key_line: str) -> str:
 
 
 def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
-    """Hosts of the workspace, with their offer and its provider."""
-    return Host.objects.filter(workspace=workspace).select_related("offer__provider")
+    """Hosts of the workspace that were not removed, with their offer and its provider."""
+    hosts = Host.objects.filter(workspace=workspace).select_related("offer__provider")
+    return hosts.exclude(state=HostState.GONE, is_rented=False)

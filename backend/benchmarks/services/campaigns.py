@@ -138,6 +138,8 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
     hosts = _locked(campaign)
     if _has_unfinished(campaign):
         raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
+    if not hosts and not campaign.offers.exists():
+        raise InvalidValue("/hosts", "every host of the campaign was removed")
     _check_trust(hosts)
     offers = campaign_offers(campaign) if host_probes(campaign) != [] else []
     to_rent = _rentals(campaign.workspace, offers, campaign.parameters)
@@ -165,6 +167,16 @@ def campaign_cancel(*, campaign: Campaign, actor: str) -> Campaign:
     _audit(campaign, "campaign_cancel", actor, round=campaign.round)
     runs_cancel(campaign=campaign, actor=actor)
     return campaign
+
+
+@transaction.atomic
+def campaign_delete(*, campaign: Campaign, actor: str) -> None:
+    """Delete a campaign with its schedules; its runs stay. Raises CampaignActive while one is left."""
+    _locked(campaign)
+    if _has_unfinished(campaign):
+        raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
+    _audit(campaign, "campaign_delete", actor, round=campaign.round)
+    campaign.delete()
 
 
 @transaction.atomic

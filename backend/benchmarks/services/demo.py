@@ -1,12 +1,11 @@
 """The demo data: the tables under fixtures/ as providers, offers, prices, rates and figures.
 
 Loading again changes nothing that is there; removing leaves every offer that has a host, a run or
-a result of one's own. Exchange rates and providers stay: they are facts that other rows lean on.
+a result of one's own. Exchange rates, extras and providers stay: they are facts that other rows lean on.
 """
 
-import csv
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -15,21 +14,32 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from backend.benchmarks.models import Host, Run, Sample, Source
+from backend.benchmarks.services.published_tables import (
+    CMIPS_TABLE,
+    OFFERS_TABLES,
+    PASSMARK_TABLE,
+    Row,
+    moment,
+    published_samples,
+    table_rows,
+)
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
+from backend.catalog.models import (
+    ExchangeRate,
+    ExtraPrice,
+    Offer,
+    PriceObservation,
+    Provider,
+    Region,
+)
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import metric
+from backend.catalog.services.extra_tables import extras_load
+from backend.common import clock
 from backend.domain.units import BYTES_PER_GB
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
-CMIPS_TABLE = "published/cmips_2013.csv"
-PASSMARK_TABLE = "published/passmark_2014.csv"
-COREMARK_TABLE = "published/coremark_gcp.csv"
-
-Row = Mapping[str, str]
 
 
 @transaction.atomic
@@ -43,7 +53,10 @@ def demo_load(folder: Path) -> dict[str, int]:
     _load_offers(folder)
     offer_ids = dict(Offer.objects.values_list("slug", "pk"))
     _load_prices(folder, offer_ids)
-    _load_samples(folder, offer_ids)
+    extras_load((folder / "catalog/extras.csv").read_bytes(), today=clock.now().date())
+    Sample.objects.bulk_create(
+        published_samples(folder, offer_ids), batch_size=BATCH, ignore_conflicts=True
+    )
     new = {kind: total - before[kind] for kind, total in _totals().items()}
     if any(new.values()):
         prices_refresh()
@@ -82,20 +95,8 @@ def _totals() -> dict[str, int]:
         "offers": Offer.objects.count(),
         "prices": PriceObservation.objects.count(),
         "samples": Sample.objects.count(),
+        "extras": ExtraPrice.objects.count(),
     }
-
-
-def _rows(folder: Path, pattern: str) -> Iterator[Row]:
-    paths = sorted(folder.glob(pattern))
-    if not paths:
-        raise InvalidValue("fixtures", f"{folder / pattern} is missing")
-    for path in paths:
-        with path.open(encoding="utf-8", newline="") as file:
-            yield from csv.DictReader(file)
-
-
-def _moment(row: Row) -> dt.datetime:
-    return dt.datetime.combine(dt.date.fromisoformat(row["as_of"]), dt.time(), dt.UTC)
 
 
 def _load_regions(folder: Path) -> None:
@@ -116,7 +117,7 @@ def _load_regions(folder: Path) -> None:
                 name=row["location"],
                 country=row["country_code"],
             )
-            for row in _rows(folder, "catalog/regions.csv")
+            for row in table_rows(folder, "catalog/regions.csv")
         ],
         ignore_conflicts=True,
     )
@@ -128,7 +129,7 @@ def _load_regions(folder: Path) -> None:
                 units_per_eur=Decimal(row["units_per_eur"]),
                 source=row["source"],
             )
-            for row in _rows(folder, "catalog/fx_rates.csv")
+            for row in table_rows(folder, "catalog/fx_rates.csv")
         ],
         ignore_conflicts=True,
     )
@@ -138,12 +139,12 @@ def _load_offers(folder: Path) -> None:
     provider_ids = dict(Provider.objects.values_list("slug", "pk"))
     regions = Region.objects.values_list("provider__slug", "code", "pk")
     region_ids = {(provider, code): pk for provider, code, pk in regions}
-    tables = ("catalog/offers_*.csv", CMIPS_TABLE, PASSMARK_TABLE)
+    tables = (OFFERS_TABLES, CMIPS_TABLE, PASSMARK_TABLE)
     Offer.objects.bulk_create(
         [
             _offer(row, provider_ids[row["provider"]], region_ids)
             for table in tables
-            for row in _rows(folder, table)
+            for row in table_rows(folder, table)
         ],
         batch_size=BATCH,
         ignore_conflicts=True,
@@ -153,6 +154,7 @@ def _load_offers(folder: Path) -> None:
 def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]) -> Offer:
     region = row.get("region")
     disk_gb = row.get("disk_gb")
+    ended = row.get("discontinued_on")
     return Offer(
         slug=row["slug"],
         provider_id=provider_id,
@@ -160,8 +162,10 @@ def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]
         name=row["offer"],
         kind=row["kind"],
         arch=row.get("arch", ""),
+        cpu_model=row.get("cpu_model", ""),
         vcpu_count=Decimal(row["vcpu_count"]) if row.get("vcpu_count") else None,
         vcpu_kind=row.get("vcpu_kind", ""),
+        thread_count=int(row["thread_count"]) if row.get("thread_count") else None,
         memory_bytes=int(row["ram_bytes"]) if row.get("ram_bytes") else None,
         disk_bytes=int(Decimal(disk_gb) * BYTES_PER_GB) if disk_gb else None,
         disk_kind=row.get("disk_kind", ""),
@@ -169,17 +173,18 @@ def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]
         note=row.get("note", ""),
         source=row["source"],
         stated_on=dt.date.fromisoformat(row["as_of"]),
+        discontinued_on=dt.date.fromisoformat(ended) if ended else None,
     )
 
 
 def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
     listed = (
         _price(row, offer_ids[row["offer_slug"]], row["amount"], row["currency"])
-        for row in _rows(folder, "catalog/prices_*.csv")
+        for row in table_rows(folder, "catalog/prices_*.csv")
     )
     published = (
         _price(row, offer_ids[row["slug"]], row["amount"], row["currency"])
-        for row in _rows(folder, CMIPS_TABLE)
+        for row in table_rows(folder, CMIPS_TABLE)
     )
     purchases = (
         _price(
@@ -188,7 +193,7 @@ def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
             row[f"amount_{currency}"],
             currency.upper(),
         )
-        for row in map(dict, _rows(folder, PASSMARK_TABLE))
+        for row in map(dict, table_rows(folder, PASSMARK_TABLE))
         for currency in ("eur", "usd")
     )
     PriceObservation.objects.bulk_create(
@@ -207,57 +212,11 @@ def _price(row: Row, offer_id: UUID, amount: str, currency: str) -> PriceObserva
         amount=Decimal(amount),
         currency=currency,
         unit=row["unit"],
+        sustained_use=row.get("sustained_use", ""),
+        setup_amount=Decimal(row["setup_amount"]) if row.get("setup_amount") else None,
         tax_basis=row["tax_basis"] or "unknown",
         basis=row.get("price_basis", "machine"),
         source=row["source"],
-        observed_at=_moment(row),
+        observed_at=moment(row),
         note=row.get("note", ""),
-    )
-
-
-def _load_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
-    cmips = (
-        _sample(row, offer_ids[row["slug"]], "cmips_score") for row in _rows(folder, CMIPS_TABLE)
-    )
-    passmark = (
-        _sample(row, offer_ids[row["slug"]], "passmark_score")
-        for row in _rows(folder, PASSMARK_TABLE)
-    )
-    Sample.objects.bulk_create(
-        [*cmips, *passmark, *_coremark_samples(folder)], batch_size=BATCH, ignore_conflicts=True
-    )
-
-
-def _coremark_samples(folder: Path) -> Iterator[Sample]:
-    """The score is of a machine type: it stands for its offers in every region."""
-    offers: dict[tuple[str, str], list[UUID]] = {}
-    sold = Offer.objects.filter(is_demo=True, region__isnull=False)
-    for provider, name, pk in sold.values_list("provider__slug", "name", "pk"):
-        offers.setdefault((provider, name), []).append(pk)
-    seen: set[tuple[str, str]] = set()
-    for row in _rows(folder, COREMARK_TABLE):
-        machine = row["provider"], row["machine_type"]
-        if machine in seen:
-            raise InvalidValue("fixtures", f"{machine[1]} has more than one CoreMark score")
-        seen.add(machine)
-        for offer_id in offers.get(machine, []):
-            yield _sample(row, offer_id, "coremark_score")
-
-
-def _sample(row: Row, offer_id: UUID, key: str) -> Sample:
-    measured = metric(key)
-    deviation_percent = row.get("sd_percent")
-    platform = row.get("cpu_platform")
-    return Sample(
-        offer_id=offer_id,
-        metric=key,
-        variant=measured.canonical_variant or "",
-        value=float(row[key]),
-        unit=measured.unit,
-        parameters={"cpu_platform": platform} if platform else {},
-        source=Source.PUBLISHED,
-        source_note=row["source"],
-        published_sd_ratio=float(deviation_percent) / 100 if deviation_percent else None,
-        published_count=int(row["sample_count"]) if row.get("sample_count") else None,
-        measured_at=_moment(row),
     )

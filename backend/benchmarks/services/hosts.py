@@ -1,6 +1,7 @@
 """Writes of hosts: their addresses, keys and private keys."""
 
 import re
+from collections.abc import Sequence
 from uuid import UUID
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -8,11 +9,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.benchmarks.models import Host, HostState, Worker
+from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
@@ -26,8 +28,10 @@ from backend.domain.addresses import checked_address
 from backend.domain.errors import DomainError, InvalidValue
 
 LOCAL_OFFER_NAME = "this machine"
+STATIC_DRIVER = "static"
 ARCHIVE_DRIVER = "archive"
 """Of a host that came with the archive of a run: there is nothing to log in to."""
+MOST_NAME = 100
 MAX_KEY_BYTES = 20_000
 MIN_RSA_BITS = 2048
 _USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -39,6 +43,14 @@ class HostNotTrusted(DomainError):
     def __init__(self, fingerprint: str | None) -> None:
         super().__init__(f"the host key {fingerprint or '(not scanned yet)'} is not approved")
         self.fingerprint = fingerprint
+
+
+class HostBusy(DomainError):
+    """Runs use the host now; `runs` are their identifiers."""
+
+    def __init__(self, host: Host, runs: Sequence[UUID]) -> None:
+        super().__init__(f"{host.name} is used by {len(runs)} unfinished run(s)")
+        self.runs = [str(run) for run in runs]
 
 
 class KeyMismatch(DomainError):
@@ -68,14 +80,8 @@ def host_create(
     Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
     Raises InvalidValue with the field as a JSON pointer.
     """
-    if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise InvalidValue("/name", "1 to 100 printable characters are needed")
-    if Host.objects.filter(workspace=workspace, name=name).exists():
-        raise InvalidValue("/name", f"a host named {name!r} exists")
-    if isinstance(port, bool) or not 1 <= port <= 65_535:
-        raise InvalidValue("/port", f"{port} is not within 1 … 65535")
-    if not _USERNAME.fullmatch(username):
-        raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
+    _check_name(workspace, name)
+    _check_login(port, username)
     if offer is not None and price is not None:
         raise InvalidValue("/price", "an offer that is given has its own prices")
     address = checked_address(address)
@@ -84,7 +90,7 @@ def host_create(
         workspace=workspace,
         offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
         name=name,
-        driver="static",
+        driver=STATIC_DRIVER,
         address=address,
         port=port,
         username=username,
@@ -99,6 +105,94 @@ def host_create(
         detail={"name": name, "address": address, "port": port, "username": username},
     )
     return host
+
+
+def _check_name(workspace: Workspace, name: str) -> None:
+    if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
+        raise InvalidValue("/name", f"1 to {MOST_NAME} printable characters are needed")
+    if Host.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidValue("/name", f"a host named {name!r} exists")
+
+
+def _check_login(port: int, username: str) -> None:
+    if isinstance(port, bool) or not 1 <= port <= 65_535:
+        raise InvalidValue("/port", f"{port} is not within 1 … 65535")
+    if not _USERNAME.fullmatch(username):
+        raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
+
+
+@transaction.atomic
+def host_update(
+    *, host: Host, name: str, address: str, port: int, username: str, actor: str
+) -> Host:
+    """Change how a host is called and where it is logged in to; its pinned key stays.
+
+    Raises InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
+    """
+    host = _locked(host)
+    if name != host.name:
+        _check_name(host.workspace, name)
+    if (address, port, username) != (host.address, host.port, host.username):
+        if host.driver != STATIC_DRIVER or host.is_rented:
+            raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
+        _check_login(port, username)
+        address = checked_address(address)
+        _check_idle(host)
+    detail = {
+        field: value
+        for field, value in {
+            "name": name, "address": address, "port": port, "username": username,
+        }.items()
+        if value != getattr(host, field)
+    }  # fmt: skip
+    for field, value in detail.items():
+        setattr(host, field, value)
+    host.save(update_fields=list(detail))
+    audit_record(
+        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=detail
+    )
+    return host
+
+
+@transaction.atomic
+def host_remove(*, host: Host, actor: str) -> None:
+    """Log in to a host no more: its private key and address are deleted, campaigns lose it.
+
+    Its row stays under another name for the runs that were made on it. Raises HostBusy while runs
+    use it, and InvalidValue for the machine of a worker or a rented one.
+    """
+    host = _locked(host)
+    if host.driver == LOCAL_DRIVER:
+        raise InvalidValue("/host", f"{host.name} is the machine that a worker runs on")
+    if host.is_rented:
+        raise InvalidValue("/host", f"{host.name} is rented: it ends with its run")
+    _check_idle(host)
+    # Before the row changes, so that the entry has the name that people know.
+    audit_record(
+        workspace=host.workspace,
+        actor=actor,
+        action="host_remove",
+        target=host,
+        detail={"name": host.name},
+    )
+    host.campaigns.clear()
+    host.name = _free_name(host.workspace, f"{host.name[: MOST_NAME - 20]} (removed)")
+    host.state = HostState.GONE
+    host.sealed_private_key = None
+    host.address = host.username = host.host_key = host.scanned_key = host.scan_error = ""
+    host.save()
+
+
+def _locked(host: Host) -> Host:
+    """Read anew, and no run begins on it meanwhile."""
+    schedule_lock(workspace_id=host.workspace_id)
+    return Host.objects.select_for_update().select_related("workspace").get(pk=host.pk)
+
+
+def _check_idle(host: Host) -> None:
+    using = Run.objects.filter(Q(host=host) | Q(peer=host)).exclude(state__in=TERMINAL_STATES)
+    if runs := list(using.values_list("pk", flat=True)):
+        raise HostBusy(host, runs)
 
 
 def _identity(host: Host) -> str:

@@ -42,6 +42,11 @@ class Claim:
     """The only machine whose workers can do it."""
 
 
+def claim_of(step: Step) -> Claim:
+    """The claim under which the step was read."""
+    return Claim(step.pk, step.lease_token)
+
+
 class LeaseLost(Exception):
     """Somebody else has the step, or it is finished; what was done since does not count."""
 
@@ -131,12 +136,16 @@ def claim_due(
     else:
         can_do = _reachable() if is_routed else _here()
         due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _abandoned())
-    steps = list(
-        due.select_for_update(skip_locked=True, of=("self",))
-        .order_by("next_due_at")
-        .annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
-        .values_list("pk", "lease_token", "worker_id")[:limit]
-    )
+    due = due.select_for_update(skip_locked=True, of=("self",)).order_by("next_due_at")
+    due = due.annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
+    steps: list[tuple[int, int, str | None]] = []
+    # Machines that cost money end first, however many runs wait for a place.
+    for part in (Q(state=RunState.TEARING_DOWN), ~Q(state=RunState.TEARING_DOWN)):
+        if is_polling and not part.negated:
+            continue
+        if len(steps) < limit:
+            rows = due.filter(part).values_list("pk", "lease_token", "worker_id")
+            steps += rows[: limit - len(steps)]
     Step.objects.filter(pk__in=[pk for pk, *_ in steps]).update(
         lease_token=F("lease_token") + 1,
         lease_until=Now() + lease_end(),

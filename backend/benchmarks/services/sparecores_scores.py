@@ -33,14 +33,14 @@ SCORES = "COPY sparecores_score FROM STDIN"
 SPREAD = """
 INSERT INTO benchmarks_sample (
     offer_id, metric, variant, repeat, value, unit, parameters, flags, source, source_note,
-    method_version, measured_at, excluded_reason
+    method_version, measured_at, excluded_reason, licence
 )
 SELECT place.offer_id, series.metric, series.variant, 0, score.value, series.unit,
     series.parameters || jsonb_strip_nulls(
         jsonb_build_object('kernel_version', score.kernel, 'note', score.note)
     ),
     '{}', 'imported', %(source)s || ', ' || series.benchmark || ', ' || place.page,
-    score.version, score.measured_at, ''
+    score.version, score.measured_at, '', ''
 FROM sparecores_score AS score
 JOIN sparecores_series AS series USING (series)
 JOIN sparecores_place AS place USING (server)

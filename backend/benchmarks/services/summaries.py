@@ -25,8 +25,10 @@ from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
-FORMULAS = 2
+FORMULAS = 4
 """To be counted up with what a summary says of the same samples; older ones are made anew."""
+DERIVED = "derived"
+"""Flag of a figure that is published for a part of the machine and not for the offer."""
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
@@ -49,6 +51,10 @@ READ = (
     "source_note",
     "published_sd_ratio",
     "published_count",
+    "published_low",
+    "published_high",
+    "licence",
+    "parameters__cpu_models",
     "method_version",
     "measured_at",
 )
@@ -62,7 +68,15 @@ RANKING_VARIANTS = frozenset(
 """Samples of others never make a score; an import has two of them for one of these."""
 SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
 """Fields of Summary that are columns of the same name."""
-SAME = ("variant", "is_unfit", "source", "measured_at", "method_version", "cpu_models")
+SAME = (
+    "variant",
+    "is_unfit",
+    "source",
+    "measured_at",
+    "method_version",
+    "licence",
+    "cpu_models",
+)
 """Fields of Score that are columns of the same name."""
 STORED = (*SUMMARY, *SAME, "interval_basis", "is_unstable", "flags", "result")
 
@@ -77,11 +91,13 @@ class Score:
     is_unfit: bool
     """Whether every sample has a flag of stats.UNFIT; such a score takes no place."""
     cpu_models: Mapping[str, int]
-    """CPU model → machines of it behind the score; those that state none are left out."""
+    """CPU model → machines of it behind the score, of a published figure its results; those that
+    state none are left out."""
     flags: tuple[str, ...]
     source: str
     measured_at: dt.datetime
     method_version: str
+    licence: str
     result_url: str | None
 
 
@@ -229,7 +245,9 @@ def _origin_of_score(
     first, stated_cv = counted[0], _stated_cv(metric, counted[0])
     if first["source"] == Source.PUBLISHED:
         machines: dict[str, stats.Machine] = {}
-        interval = stats.published_interval(first["value"], first["published_sd_ratio"], stated_cv)
+        interval = stats.published_interval(
+            first["value"], first["published_sd_ratio"], stated_cv, _seen(first)
+        )
     else:
         machines = _machines(counted)
         interval = stats.machines_interval(machines, stated_cv)
@@ -285,8 +303,10 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
             first["published_sd_ratio"],
             first["published_count"],
             between_instance_cv=stated_cv,
+            seen=_seen(first),
         )
-        return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models={})
+        models = first["parameters__cpu_models"] or {}
+        return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=models)
     machines = _machines(counted)
     summary = stats.summary(
         machines,
@@ -295,6 +315,11 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
     )
     models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
     return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+
+
+def _seen(sample: Row) -> tuple[float, float] | None:
+    low, high = sample["published_low"], sample["published_high"]
+    return None if low is None or high is None else (low, high)
 
 
 def _machines(counted: Iterable[Row]) -> dict[str, stats.Machine]:
@@ -331,6 +356,7 @@ def _score_of(
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
+        licence=newest["licence"],
         result_url=_result_url(newest),
     )
 
@@ -344,6 +370,8 @@ def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int])
     if len(cpu_models) > 1:
         yield "mixed_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
+    if DERIVED in stated:
+        yield DERIVED
     if any(s["source"] == Source.IMPORTED for s in used):
         yield "imported"
 

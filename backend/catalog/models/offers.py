@@ -78,6 +78,8 @@ class Offer(Identified):
     note = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True)
     stated_on = models.DateField(null=True, blank=True)
+    discontinued_on = models.DateField(null=True, blank=True)
+    """Day by which it was known that it can no longer be bought; None as long as it can."""
 
     class Meta:
         ordering = ("slug",)

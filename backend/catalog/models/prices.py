@@ -35,6 +35,8 @@ class QuotedPrice(models.Model):
     """Table of discounts for long use in domain.pricing.billing: n1 or n2."""
     valid_until = models.DateField(null=True, blank=True)
     """Last day of a quote."""
+    minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
+    """Months that have to be paid at least, where the seller states them."""
     tax_basis = models.CharField(max_length=10, default="net")
     tax_rate = models.DecimalField(max_digits=6, decimal_places=4, null=True, blank=True)
     """As stated beside the net price, as a ratio."""
@@ -57,7 +59,6 @@ class PriceObservation(Identified, QuotedPrice):
     """One price as quoted. Append-only: a change is a new row."""
 
     offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="prices")
-    minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
     source = models.CharField(max_length=300)
     feed = models.ForeignKey(
         "PriceFeed", on_delete=models.PROTECT, null=True, blank=True, related_name="prices"

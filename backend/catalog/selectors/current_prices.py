@@ -18,7 +18,8 @@ from backend.catalog.models import (
     PriceObservation,
 )
 from backend.common import clock
-from backend.domain.pricing.effective import Charge, price_over
+from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import GROSS, net
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -117,12 +118,24 @@ class PriceChoice:
     is_gross: bool = False
     """Whether it includes tax, at whatever rate."""
     included_json: str = "{}"
+    minimum_months: int | None = None
+    """As its seller states them."""
 
     @property
     def price_term(self) -> str:
         """How it is bought, as a ranking asks for it."""
         term = self.charge.term
         return f"{self.purchase_model}_{term}" if term else self.purchase_model
+
+    @property
+    def commitment_months(self) -> int | None:
+        """Months that have to be paid at least, 0 for what can end at any time; None for what is
+        bought."""
+        if self.purchase_model == PurchaseModel.PURCHASE:
+            return None
+        if term_hours := TERM_HOURS.get(self.charge.term):
+            return int(term_hours / HOURS_PER_MONTH)
+        return self.minimum_months or int(self.purchase_model == PurchaseModel.MONTHLY)
 
     @property
     def included(self) -> dict[str, Any]:
@@ -164,6 +177,7 @@ PRICE_COLUMNS = (
     "tax_rate",
     "observed_at",
     "valid_until",
+    "minimum_months",
     "missing_since",
     "feed",
     "feed__checked_at",
@@ -248,6 +262,7 @@ def _choice(
         is_tax_unknown=net(Decimal(1), row["tax_basis"], row["tax_rate"]) is None,
         is_gross=row["tax_basis"] == GROSS,
         included_json=row["included_json"],
+        minimum_months=row["minimum_months"],
     )
 
 

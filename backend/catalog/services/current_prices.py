@@ -14,7 +14,7 @@ from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.selectors.data_version import DataStamp
 
 PRICES, SUMMARIES = "prices", "summaries"
-FORMULAS = 1
+FORMULAS = 2
 """To be counted up with what a stored price says; older ones are then made anew."""
 
 

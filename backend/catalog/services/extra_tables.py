@@ -11,6 +11,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import extra_record
 from backend.catalog.services.quotes import TableReport, provider_slug
 from backend.common import clock
+from backend.domain.errors import InvalidValue
 from backend.domain.parsing.extras import ExtraRow, extras
 from backend.domain.parsing.tables import Remark
 from backend.domain.pricing.extras import tiers_document
@@ -47,6 +48,30 @@ def extras_import(
     if is_dry:
         transaction.set_rollback(True)
     return report
+
+
+def extras_load(text: bytes, *, today: dt.date) -> int:
+    """Record the prices of a table that comes with the program, where their regions are known; how
+    many are new. Raises InvalidValue for a line that is refused."""
+    table = extras(text, today=today)
+    if table.refused:
+        raise InvalidValue("extras", str(table.refused[0]))
+    regions = {
+        (row.provider.slug, row.code): row for row in Region.objects.select_related("provider")
+    }
+    return sum(
+        extra_record(
+            provider=region.provider,
+            region=region,
+            kind=row.kind,
+            tiers=row.tiers,
+            currency=row.currency,
+            observed_on=row.observed_on,
+            source=row.source,
+        )
+        for row in table.rows
+        if (region := regions.get((row.provider, row.region))) is not None
+    )
 
 
 def _store(row: ExtraRow, report: TableReport) -> None:

@@ -11,7 +11,7 @@ from backend.accounts.services.audit import audit_record
 from backend.catalog.models import HardwareModel, Offer, OfferKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import own_offer_create
-from backend.catalog.services.prices import PriceInput, price_observation_create
+from backend.catalog.services.prices import PriceInput, price_delete, price_observation_create
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import Hardware, HardwareCost, monthly_cost
 from backend.domain.hardware_document import (
@@ -80,6 +80,24 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
         detail={"name": model.name, "version": version, "offer": offer.slug},
     )
     return model
+
+
+@transaction.atomic
+def hardware_delete(*, model: HardwareModel, actor: str) -> None:
+    """Delete one version with the price that it gave; its offer and the other versions stay.
+
+    Raises InvalidValue where the costs of runs were calculated with that price.
+    """
+    audit_record(
+        workspace=model.workspace,
+        actor=actor,
+        action="hardware_delete",
+        target=model,
+        detail={"name": model.name, "version": model.version, "offer": model.offer.slug},
+    )
+    price = model.price
+    model.delete()
+    price_delete(observation=price)
 
 
 def _offer(

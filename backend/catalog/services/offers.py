@@ -11,7 +11,7 @@ from backend.catalog.models import (
     Region,
 )
 from backend.catalog.services.data_version import data_version_bump
-from backend.catalog.services.prices import PriceInput, price_observation_create
+from backend.catalog.services.prices import BY_OWNER, PriceInput, price_observation_create
 from backend.domain.errors import InvalidValue
 from backend.providers.registry import PROVIDERS
 
@@ -53,6 +53,6 @@ def own_offer_create(
         kind=kind,
     )
     if price is not None:
-        price_observation_create(offer=offer, price=price, source="stated by its owner")
+        price_observation_create(offer=offer, price=price, source=BY_OWNER)
     data_version_bump()
     return offer

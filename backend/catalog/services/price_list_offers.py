@@ -104,19 +104,18 @@ def _update(
     """Write figures that differ; how many offers changed. An offer of the demo that is on a list
     is an example no more."""
     changed = []
+    sold = {"is_demo": False, "discontinued_on": None}
     for name, figures in figures_of.items():
         offer = offers.get(name)
         if offer is None:
             continue
         fresh = {key: value for key, value in figures.items() if getattr(offer, key) != value}
-        if not fresh and not offer.is_demo:
+        if not fresh and not offer.is_demo and offer.discontinued_on is None:
             continue
-        for key, value in {**fresh, **(stated if fresh else {}), "is_demo": False}.items():
+        for key, value in {**fresh, **(stated if fresh else {}), **sold}.items():
             setattr(offer, key, value)
         changed.append(offer)
-    Offer.objects.bulk_update(
-        changed, [*FIGURES, "source", "stated_on", "is_demo"], batch_size=BATCH
-    )
+    Offer.objects.bulk_update(changed, [*FIGURES, "source", "stated_on", *sold], batch_size=BATCH)
     return len(changed)
 
 

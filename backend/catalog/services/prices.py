@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import transaction
+from django.db.models import ProtectedError
 
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
@@ -17,6 +18,10 @@ from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
 
 MOST_REASON = 500
+
+ENTERED = "entered by "
+BY_OWNER = "stated by its owner"
+"""Sources of what people typed in: for any offer, and with a machine of their own."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,45 @@ def _checked(price: PriceInput, pointer: str) -> str:
 
 
 @transaction.atomic
+def price_remove(*, observation: PriceObservation, actor: str) -> None:
+    """Delete a price that a person entered; the newest one before it is in force again.
+
+    Raises InvalidValue for one of a list, a table or a cost model, and for one that the costs of
+    runs are made of.
+    """
+    if not is_entered(observation):
+        raise InvalidValue("/price", "only a price that somebody entered by hand is deleted")
+    audit_record(
+        workspace=observation.offer.workspace or default_workspace(),
+        actor=actor,
+        action="price_remove",
+        target=observation,
+        detail={
+            "offer": observation.offer.slug,
+            "amount": format(observation.amount, "f"),
+            "currency": observation.currency,
+            "unit": observation.unit,
+        },
+    )
+    price_delete(observation=observation)
+
+
+def is_entered(observation: PriceObservation) -> bool:
+    """Whether a person typed it in."""
+    return observation.source.startswith(ENTERED) or observation.source == BY_OWNER
+
+
+def price_delete(*, observation: PriceObservation) -> None:
+    """Delete a row; raises InvalidValue where the cost of a run needs it."""
+    try:
+        with transaction.atomic():
+            observation.delete()
+    except ProtectedError:
+        raise InvalidValue("/price", "the costs of runs were calculated with it") from None
+    data_version_bump()
+
+
+@transaction.atomic
 def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
     """A price that a person knows better than a list, with why; it is published at once.
 
@@ -100,7 +144,7 @@ def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> 
     if not 1 <= len(reason) <= MOST_REASON:
         raise InvalidValue("/reason", f"1 to {MOST_REASON} characters are needed")
     observation = price_observation_create(
-        offer=offer, price=price, source=f"entered by {actor}", note=reason, pointer=""
+        offer=offer, price=price, source=f"{ENTERED}{actor}", note=reason, pointer=""
     )
     audit_record(
         workspace=offer.workspace or default_workspace(),

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,6 +33,7 @@ from backend.common.rest.parameters import (
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
+from backend.domain.attributions import attributions
 
 MAX_EXPORT_ROWS = 50_000
 SHOWN_WARNINGS = 10
@@ -102,6 +103,8 @@ class ListAnswer:
     per_page: int = PER_PAGE
     members: Mapping[str, Any] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    licences: Iterable[str | None] = ()
+    """Of the figures in the rows; a workbook names whose they are."""
 
 
 class ListView(View):
@@ -188,7 +191,11 @@ class ListView(View):
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
-            about={"address": request.build_absolute_uri(), **_facts(listing.members)},
+            about={
+                "address": request.build_absolute_uri(),
+                **_facts(listing.members),
+                **{one.figures: one.text for one in attributions(listing.licences)},
+            },
         )
 
     def _file(self, request: Request) -> dict[str, str]:

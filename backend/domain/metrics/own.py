@@ -18,6 +18,9 @@ CPU_METRICS = (
     "cmips_sustained_ratio",
     "coremark_score",
     "passmark_score",
+    "stress_ng_div16",
+    "specrate2017_int_base",
+    "openssl_sha256_bytes_per_s",
     "sysbench_cpu_events_per_s",
 )
 
@@ -85,6 +88,51 @@ OWN = (
         method="Read from the source named on the row; not run here.",
         limits="An average over machines of many owners, for the processor and not the server.",
         canonical_variant=ANY_VARIANT,
+        fallback_variants=(),
+        between_instance_cv=CPU_CV,
+        target_half_width_ratio=CPU_TARGET,
+    ),
+    Metric(
+        key="stress_ng_div16",
+        label="stress-ng div16, all CPUs",
+        unit="bogo ops/s",
+        better="higher",
+        definition="Operations per second of the clock that stress-ng counts of its CPU method "
+        "div16.",
+        method="stress-ng --cpu N --cpu-method div16 --metrics-brief, one worker on each usable "
+        "CPU; variant single is one worker. Published figures are of ten seconds.",
+        limits="Integer divisions only; versions of stress-ng need not agree, so the version "
+        "stands beside each figure. Never compared with CMIPS.",
+        canonical_variant="all",
+        fallback_variants=("best_of_workers",),
+        between_instance_cv=CPU_CV,
+        target_half_width_ratio=CPU_TARGET,
+    ),
+    Metric(
+        key="specrate2017_int_base",
+        label="SPECrate 2017 Integer base, by processor",
+        unit="SPECrate",
+        better="higher",
+        definition="SPECrate2017_int_base as published at spec.org for all cores of a processor.",
+        method="Median of the published results of the processor; not run here. An offer has it "
+        "by the model of its CPU, which makes its figure a derived one.",
+        limits="Vendors choose machine, compiler and options: it is the most a processor reaches, "
+        "and the interval reaches from the lowest published result to the highest.",
+        canonical_variant=ANY_VARIANT,
+        fallback_variants=(),
+        between_instance_cv=CPU_CV,
+        target_half_width_ratio=CPU_TARGET,
+    ),
+    Metric(
+        key="openssl_sha256_bytes_per_s",
+        label="OpenSSL SHA-256, all CPUs",
+        unit="bytes/s",
+        better="higher",
+        definition="Bytes per second that SHA-256 hashes in blocks of 16,384 bytes.",
+        method="openssl speed -elapsed -multi N -evp sha256, one process on each usable CPU; "
+        "variant single is one process.",
+        limits="Rests on the CPU's instructions for SHA, where it has any.",
+        canonical_variant="all",
         fallback_variants=(),
         between_instance_cv=CPU_CV,
         target_half_width_ratio=CPU_TARGET,
@@ -303,7 +351,7 @@ OWN = (
         unit="events/s",
         better="higher",
         definition="Prime searches per second as sysbench counts them.",
-        method="Read from an imported sysbench result.",
+        method="sysbench cpu, one thread on each usable CPU; or read from an imported result.",
         limits="Differs between versions and architectures; kept and shown, never ranked.",
         canonical_variant=None,
         fallback_variants=(),

@@ -73,13 +73,6 @@ DERIVED = Family(
 _TABLE = (
     made(
         STRESS_NG,
-        "stress_ng_div16_ops_per_s",
-        "stress-ng div16, all CPUs (SCore)",
-        "operations/s",
-        "Most div16 operations per second over all numbers of workers that were tried.",
-    ),
-    made(
-        STRESS_NG,
         "stress_ng_div16_single_ops_per_s",
         "stress-ng div16, one CPU",
         "operations/s",

@@ -5,7 +5,6 @@ several jobs cannot be merged and are left out. fio 2 counts in microseconds and
 """
 
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.disk_files import IN_MEMORY, is_implausible, lies_in_memory
-from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
-from backend.domain.parsing.fio_setup import READ, WRITE, Setup, setup
+from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document
+from backend.domain.parsing.fio_groups import JobGroup, groups
+from backend.domain.parsing.fio_setup import READ, WRITE, Setup
 from backend.domain.parsing.frames import key_values, sections
 from backend.domain.parsing.texts import checked_text
 from backend.domain.stats import CACHED
@@ -37,17 +37,10 @@ KEYS = (
     "fio",
 )
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
-VERSION = re.compile(r"fio-([0-9]{1,3})\..*")
-PERCENT = re.compile(r"[0-9]{1,3}\.[0-9]{1,9}")
-LEVEL = re.compile(r"(?:>=)?[0-9]{1,4}")
-SIGNAL = "terminating on signal"
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 LEAST_RUNTIME = 0.95
 LEAST_FOR_P99 = 100
 TOLERANCE = 0.02
-MAX_ERRNO = 4096
-AT_ONE = 90.0
-"""Percent of the operations at depth one from which on a job counts as one of depth one."""
 MAX_LEVEL = 64
 
 
@@ -90,23 +83,6 @@ class Made:
     percentiles_ns: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class JobGroup:
-    """Jobs of one name that ran together. `depth_reached` None = not stated."""
-
-    name: str
-    setup: Setup
-    jobs: tuple[Node, ...]
-    depth_reached: int | None
-    is_at_one: bool
-    is_alone: bool
-
-    @property
-    def depth(self) -> int:
-        """The depth that the result stands for: an engine that cannot queue ran at one."""
-        return 1 if self.is_at_one else self.setup.depth
-
-
 def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     """Samples of one framed fio_run. Raises ProbeError.
 
@@ -119,10 +95,10 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     conditions, output = parts
     values = key_values(TOOL, conditions, KEYS)
     document = read_document(TOOL, output.text, first_line=output.first_line)
-    groups = _groups(document)
-    if len(groups) != 1:
-        document.root.fail(f"{len(groups)} groups of jobs instead of one")
-    group = replace(groups[0], setup=_as_requested(groups[0].setup, values, document.root))
+    known = groups(document)
+    if len(known) != 1:
+        document.root.fail(f"{len(known)} groups of jobs instead of one")
+    group = replace(known[0], setup=_as_requested(known[0].setup, values, document.root))
     if output.exit_code:
         document.root.fail(f"fio ended with {output.exit_code}")
     ram_bytes = _bytes(values, "ram_bytes", conditions.first_line)
@@ -149,7 +125,7 @@ def parse_json(
     document = read_document(TOOL, text)
     notes = list(document.notes)
     reading = FioReading(document, prefix, ram_bytes, notes, memory_bytes_per_s)
-    samples = [sample for group in _groups(document) for sample in _samples(group, reading)]
+    samples = [sample for group in groups(document) for sample in _samples(group, reading)]
     return ToolResult(tuple(samples), tuple(reading.warnings), reading.version)
 
 
@@ -175,66 +151,6 @@ def _as_requested(reported: Setup, values: Mapping[str, str], root: Node) -> Set
         if values[key] != value:
             root.fail(f"{key} is {value} in the JSON and {values[key][:80]} in the conditions")
     return replace(reported, file_bytes=_bytes(values, "file_bytes", root.line))
-
-
-def _groups(document: JsonDocument) -> list[JobGroup]:
-    root = document.root
-    if any(SIGNAL in note for note in document.notes):
-        root.fail(SIGNAL)
-    version = VERSION.fullmatch(root.text("fio version"))
-    if version is None or int(version[1]) != 3:
-        root.fail(f"{root.text('fio version')!r} is not fio 3: other versions use other units")
-    if root.has("client_stats"):
-        root.fail("results of fio's client and server are not read")
-    jobs: dict[tuple[int, str], list[Node]] = {}
-    for job in root.nodes("jobs"):
-        jobs.setdefault((job.count("groupid"), job.text("jobname")), []).append(_checked(job))
-    if not jobs:
-        root.fail("jobs is empty")
-    shared = [number for number, _ in jobs]
-    return [
-        _group(root, name, tuple(members), is_alone=shared.count(number) == 1)
-        for (number, name), members in jobs.items()
-    ]
-
-
-def _checked(job: Node) -> Node:
-    """A job that ended without an error of its own."""
-    error = job.count("error")
-    if error:
-        known = f" ({os.strerror(error)})" if error < MAX_ERRNO else ""
-        job.fail(f"error is {error}{known}")
-    if job.has("total_err") and job.count("total_err"):
-        job.fail(f"total_err is {job.count('total_err')}")
-    return job
-
-
-def _group(root: Node, name: str, jobs: tuple[Node, ...], *, is_alone: bool) -> JobGroup:
-    common = root.node("global options").fields if root.has("global options") else {}
-    setups = []
-    for job in jobs:
-        own = job.node("job options")
-        setups.append(setup(replace(own, fields={**common, **own.fields})))
-    first = setups[0]
-    if any(other != first for other in setups):
-        jobs[0].fail(f"the jobs named {name!r} differ")
-    if len(jobs) not in {1, first.jobs}:
-        jobs[0].fail(f"{len(jobs)} of {first.jobs} jobs are listed")
-    levels = [_levels(job) for job in jobs if job.has("iodepth_level")]
-    shares = {level: math.fsum(of.get(level, 0) for of in levels) for of in levels for level in of}
-    reached = max(shares, key=lambda level: shares[level], default=None)
-    is_at_one = first.depth > 1 and shares.get(1, 0) >= AT_ONE * max(1, len(levels))
-    return JobGroup(shown(name), first, jobs, reached, is_at_one, is_alone)
-
-
-def _levels(job: Node) -> dict[int, float]:
-    """Depth from which a level counts → percent of the operations."""
-    levels = job.node("iodepth_level")
-    return {
-        int(key.removeprefix(">=")): levels.number(key)
-        for key in levels.fields
-        if LEVEL.fullmatch(key)
-    }
 
 
 def _samples(group: JobGroup, reading: FioReading) -> Iterator[ParsedSample]:

@@ -1,6 +1,7 @@
 """Results that somebody imports: one text of one tool, and what is known of how it was made."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,10 @@ from backend.domain.parsing import (
     dd,
     fio,
     iperf3,
+    openssl,
     passmark,
     stated,
+    stress_ng,
     sysbench,
     yabs,
 )
@@ -28,6 +31,7 @@ MAX_NAME = 40
 ZERO_ALLOWED = frozenset({"net_udp_loss_ratio"})
 DEVICES = {"/dev/zero": "zero", "/dev/urandom": "random", "/dev/random": "random"}
 """What a device gives to dd (dd.SOURCES)."""
+ALL_CPUS = r" ?[\"']?\$\(nproc\)"
 NO_RAM = (
     "ram_bytes is not given, so memory may stand in for the disk: flagged cached, and takes no rank"
 )
@@ -255,6 +259,38 @@ def _sysbench(pasted: Transcript, _known: Parameters) -> Imported:
     )
 
 
+def _stress_ng(pasted: Transcript, _known: Parameters) -> Imported:
+    words = pasted.command.replace("=", " ")
+    if f"--cpu-method {stress_ng.METHOD}" not in words:
+        detail = (
+            f"begin with the command as it was typed: its --cpu-method {stress_ng.METHOD} decides"
+        )
+        raise ProbeError(stress_ng.TOOL, detail, 1)
+    is_on_all = re.search(rf"(?:--cpu|-c)(?: ?0\b|{ALL_CPUS})", words) is not None
+    return _of_cpu(stress_ng.parse(pasted.output), is_on_all=is_on_all)
+
+
+def _openssl(pasted: Transcript, _known: Parameters) -> Imported:
+    is_on_all = re.search(f"-multi{ALL_CPUS}", pasted.command) is not None
+    made = _of_cpu(openssl.parse(pasted.output), is_on_all=is_on_all)
+    # Several processes are always measured by the clock.
+    if made.samples[0].variant == "single" and "-elapsed" not in pasted.command:
+        warning = "without -elapsed a second may be one of CPU time: kept, and takes no rank"
+        return replace(made, warnings=(*made.warnings, warning))
+    return made
+
+
+def _of_cpu(samples: Sequence[ParsedSample], *, is_on_all: bool) -> Imported:
+    """The sample as that of all CPUs where the command says that it used them."""
+    if is_on_all:
+        return Imported(tuple(replace(sample, variant="all") for sample in samples), (), "")
+    warning = (
+        "it is not known that all CPUs were used: kept, and takes no rank; $(nproc) in the command "
+        "would say so"
+    )
+    return Imported(tuple(samples), (warning,), "")
+
+
 def _cmips(pasted: Transcript, _known: Parameters) -> Imported:
     samples = tuple(cmips_program.parse(pasted.output))
     version = f"CMIPS {cmips_program.version(pasted.output)}"
@@ -308,6 +344,8 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "iperf3": (_iperf3, ("loopback",)),
     "bonnie": (_bonnie, ("ram_bytes",)),
     "sysbench": (_sysbench, ()),
+    "stress-ng": (_stress_ng, ()),
+    "openssl": (_openssl, ()),
     "cmips": (_cmips, ()),
     "yabs": (_yabs, ()),
     "coremark": (_coremark, ()),

@@ -209,7 +209,7 @@ class DemandDocument(Document):
     seed: Annotated[
         int,
         WholeNumber(
-            "Of the noise: the same gives the same",
+            "Of the noise: the same seed gives the same noise",
             label="Seed of the noise",
             when=(COMPOSED,),
             high=MOST_SEED,

@@ -75,7 +75,7 @@ class CapacityDocument(Document):
         Number(
             "Of the demand, by one point of the metric",
             UNIT,
-            label="Units of one point of it",
+            label="Units for a point of the score",
             is_above=True,
         ),
     ] = None
@@ -117,7 +117,7 @@ class Extras(Document):
         Fraction, AmountNumber("Everything else", "currency/month", label="Fixed a month")
     ] = ZERO
     month_convention: Annotated[
-        str | int, Convention("What a month of these is", label="What a month is")
+        str | int, Convention("What a month of these is", label="A month counts as")
     ] = CALENDAR
 
     def over(self, shared: "Extras") -> "Extras":
@@ -187,12 +187,12 @@ class ContractDocument(Document):
         WholeNumber(
             "Of every server that is always on",
             "months",
-            label="Least months of contracts",
+            label="Minimum months of contracts",
             high=120,
         ),
     ] = 0
     notice_days: Annotated[
-        int, WholeNumber("Days from notice to end", "days", label="Days of notice", high=366)
+        int, WholeNumber("Days from notice to end", "days", label="Notice, days", high=366)
     ] = 0
 
 
@@ -202,7 +202,9 @@ class Uncertainty(Document):
     draws: Annotated[int, WholeNumber("Monte-Carlo draws", label="Draws", low=1, high=100_000)] = (
         1000
     )
-    seed: Annotated[int, WholeNumber("The same gives the same", label="Seed", high=MOST_SEED)] = 0
+    seed: Annotated[
+        int, WholeNumber("The same seed gives the same draws", label="Seed", high=MOST_SEED)
+    ] = 0
     demand_growth_cv: Annotated[
         float, Float("Of the demand", CV, label="Spread of the demand", high="5")
     ] = 0.0
@@ -264,7 +266,7 @@ class ScenarioDocument(Document):
         Fraction,
         Ratio(
             "Of the demand, that an option may leave unserved and still be the cheapest",
-            label="Unserved share that is tolerated",
+            label="Tolerated share of unmet demand",
             source=f"{OWN}: three nines",
         ),
     ] = Fraction(1, 1000)
@@ -273,7 +275,7 @@ class ScenarioDocument(Document):
         AmountNumber(
             "Instead: what a unit of demand that is not served for an hour costs",
             "currency/unit of the demand and h",
-            label="or its price",
+            label="or a price of unmet demand",
         ),
     ] = None
     uncertainty: Annotated[

@@ -76,14 +76,14 @@ class ServerPriceDocument(Document):
         str, Word("Rule of the bill", label="Billed", choices=BILLINGS, needed_with=("",))
     ] = ""
     price_observation: Annotated[
-        str | None, Text("Id of one price instead of an offer", label="Price by its id")
+        str | None, Text("Id of one price instead of an offer", label="Price observation")
     ] = None
     minimum_s: Annotated[
         int,
         WholeNumber(
-            "Least time that is billed of a launch",
+            "Shortest time that is billed of a launch",
             "s",
-            label="Least time billed",
+            label="Minimum billing time",
             when=("per_second", "reserved", "savings", "spot"),
             source="EC2 and Compute Engine: by the second, at least a minute",
             high=DAY_S,
@@ -92,9 +92,9 @@ class ServerPriceDocument(Document):
     minimum_minutes: Annotated[
         int,
         WholeNumber(
-            "Least minutes of a launch",
+            "Fewest minutes that are billed of a launch",
             "min",
-            label="Least minutes billed",
+            label="Minimum billing minutes",
             when=("per_minute",),
             source="Compute Engine before 2017: ten minutes",
             high=1440,
@@ -104,7 +104,7 @@ class ServerPriceDocument(Document):
         Fraction | None,
         AmountNumber(
             "Most that a server costs in a month",
-            label="Most a month",
+            label="Cap a month",
             when=("hour_ceil_cap",),
             is_needed=True,
             is_above=True,
@@ -114,7 +114,7 @@ class ServerPriceDocument(Document):
         str | int,
         Convention(
             "What a month is: calendar (UTC), 30d, or a number of hours",
-            label="What a month is",
+            label="A month counts as",
             when=OF_A_MONTH,
         ),
     ] = CALENDAR
@@ -180,9 +180,9 @@ class ServerPriceDocument(Document):
     minimum_months: Annotated[
         int,
         WholeNumber(
-            "Least length of the contract",
+            "Shortest length of the contract",
             "months",
-            label="Least months",
+            label="Minimum months",
             when=("dedicated",),
             low=1,
             high=120,

@@ -21,14 +21,22 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
     scenario = scenario_from(document, check)
     outcomes = [outcome(scenario, option) for option in scenario.options]
     result = result_document(scenario, outcomes)
-    for members, one, more in zip(
+    for members, one, (more, error) in zip(
         result["options"], outcomes, uncertainty_members(scenario, outcomes), strict=True
     ):
         members.update(more)
         members["contract"] = contract_result(scenario, one)
+        if error:
+            result["assumptions"].append(_interpolated(one.option.name, error))
     result["break_even"] = [_meeting(one) for one in meetings(scenario, outcomes)]
     result["tornado"] = [_bar(one) for one in bars(scenario, outcomes)]
     return result
+
+
+def _interpolated(option: str, error_ratio: float) -> dict[str, str]:
+    source = "demand has very many levels: costs of the draws are interpolated, off by at most this"
+    name = f"interpolation, {option}"
+    return {"name": name, "value": f"{error_ratio:.2g}", "unit": "ratio", "source": source}
 
 
 def _meeting(one: Meeting) -> dict[str, Any]:

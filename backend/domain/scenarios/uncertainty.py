@@ -70,6 +70,8 @@ class OptionSpread:
 
     costs: Draws
     unserved: Draws
+    cost_error_ratio: float = 0.0
+    """The most that a cost is off by interpolation, where cost grows with the demand; 0: exact."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,21 @@ def spread(scenario: ScenarioInput, one: OptionOutcome, drawn: Factors) -> Optio
     more = _more_interruptions(one.option, at(known.interruptions), drawn)
     costs += more * at(known.restarted) * price
     unserved += more * at(known.interrupted) / ratio
-    return OptionSpread(costs, np.clip(unserved, 0.0, 1.0))
+    # Without demand nothing costs anything, and nothing is off.
+    jumps = np.divide(
+        _jumps(known, ratio) * price, costs, out=np.zeros_like(costs), where=costs > 0
+    )
+    error = float(np.max(jumps, initial=0.0))
+    return OptionSpread(costs, np.clip(unserved, 0.0, 1.0), error)
+
+
+def _jumps(known: Curve, ratio: Draws) -> Draws:
+    """How far the elastic costs of the two calculated ratios that enclose each draw lie apart; none
+    within a stretch, where the cost stays."""
+    above = np.minimum(np.searchsorted(known.ratio, ratio), known.ratio.size - 1)
+    is_calculated = known.ratio[above] == ratio
+    below = np.where(is_calculated, above, np.maximum(above - 1, 0))
+    return np.asarray(np.abs(known.elastic[above] - known.elastic[below]))
 
 
 def _more_interruptions(option: Option, expected: Draws, drawn: Factors) -> Draws:
@@ -295,8 +311,9 @@ def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
 
 def uncertainty_members(
     scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]
-) -> list[dict[str, Any]]:
-    """Members of each option of the result: interval, regret, and whether it is distinguishable.
+) -> list[tuple[dict[str, Any], float]]:
+    """Members of each option of the result (interval, regret, and whether it is distinguishable),
+    with its `cost_error_ratio`.
 
     Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
     share of draws in which the option does and no other costs less; `regret` what it then costs
@@ -305,7 +322,7 @@ def uncertainty_members(
     """
     spreads = scenario.uncertainty
     if spreads is None:
-        return [{} for _ in outcomes]
+        return [({}, 0.0) for _ in outcomes]
     drawn = factors(scenario, spreads)
     by_option = [spread(scenario, one, drawn) for one in outcomes]
     unserved = np.stack([one.unserved for one in by_option])
@@ -317,13 +334,16 @@ def uncertainty_members(
     is_stated = serves(scenario, np.array([one.service.share for one in outcomes]))
     winner = int(np.argmin(np.where(is_stated, medians, np.inf) if is_stated.any() else medians))
     return [
-        {
-            **_interval(one),
-            "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
-            "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
-            "cvar95": _amount(_tail_mean(one.costs)),
-            "distinguishable": _is_apart(judged_costs - costs[winner]),
-        }
+        (
+            {
+                **_interval(one),
+                "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
+                "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
+                "cvar95": _amount(_tail_mean(one.costs)),
+                "distinguishable": _is_apart(judged_costs - costs[winner]),
+            },
+            one.cost_error_ratio,
+        )
         for one, judged_costs, wins in zip(by_option, costs, may_win, strict=True)
     ]
 

@@ -6,6 +6,7 @@ from typing import Any
 from backend.domain.documents.values import exact
 from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.billing.lifetimes import DAY_S
+from backend.domain.scenarios.cost_curves import MOST_RUNS
 from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.regimes import PRICES, SHAPES
 from backend.domain.scenarios.uncertainty import GRID, exact_runs
@@ -29,6 +30,11 @@ def check_work(document: object, most: int = MOST_WORK) -> int:
 def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and cells of a map; InvalidDocument for more than `most`."""
     return _checked(document, len(PRICES) * len(SHAPES) * pace(_kind(document)), "cells", most)
+
+
+def check_curve_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
+    """Steps of all options and points of both cost curves; InvalidDocument for more than `most`."""
+    return _checked(document, MOST_RUNS * pace(_kind(document)), "points", most)
 
 
 def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> int:

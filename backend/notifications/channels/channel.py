@@ -35,6 +35,10 @@ class Channel(ABC):
     is_signed: ClassVar[bool] = False
     """Whether a subscription has a secret, which signs its messages."""
 
+    def missing_setting(self) -> str:
+        """The setting without which this server cannot send by it; empty where nothing is missing."""
+        return ""
+
     @abstractmethod
     def check_address(self, address: str) -> None:
         """Raise InvalidValue with /address; or with /channel where the server is not set up for it.

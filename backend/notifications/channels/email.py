@@ -17,9 +17,12 @@ class Email(Channel):
     label = "e-mail"
     address_hint = "an e-mail address"
 
+    def missing_setting(self) -> str:
+        return "" if settings.EMAIL_HOST else "EMAIL_URL"
+
     def check_address(self, address: str) -> None:
-        if not settings.EMAIL_HOST:
-            raise InvalidValue("/channel", "e-mail is not set up on this server (EMAIL_URL)")
+        if missing := self.missing_setting():
+            raise InvalidValue("/channel", f"e-mail is not set up on this server ({missing})")
         try:
             validate_email(address)
         except ValidationError:

@@ -48,6 +48,23 @@ def notice_queue(
 
 
 @transaction.atomic
+def notice_test(*, subscription: Subscription, url: str) -> None:
+    """Send one notice that says nothing happened, so that a person sees whether it arrives."""
+    now = clock.now()
+    document = {
+        "kind": "test",
+        "at": now.isoformat(),
+        "title": "Test of an alert",
+        "detail": "Nothing happened: somebody asked for this message to see whether it arrives.",
+        "url": url,
+    }
+    Notice.objects.create(
+        subscription=subscription, key=f"test {now.isoformat()}", document=document, next_due_at=now
+    )
+    enqueue(Task.SEND_NOTICES)
+
+
+@transaction.atomic
 def notice_claim() -> Notice | None:
     """The notice that is due first, claimed for LEASE; None when nothing is due."""
     notice = (

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +20,7 @@ from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, allowing, code, failure, is_unknown, login
+from backend.providers.aws.listings import instances, offers, pages, zones
 from backend.providers.aws.request import (
     EXPIRES_AT,
     TOKEN,
@@ -35,6 +36,7 @@ from backend.providers.aws.request import (
 )
 from backend.providers.machines import (
     Access,
+    Inventory,
     LaunchSpec,
     MachineListing,
     ProviderResource,
@@ -110,8 +112,13 @@ class AwsDriver:
         return await self._do(lambda at: at.sts(region).get_caller_identity()["Arn"])
 
     async def offers(self) -> Sequence[MachineListing]:
-        lists = await asyncio.gather(*(self._do(partial(_offers, region=r)) for r in self._regions))
+        lists = await asyncio.gather(*(self._do(partial(offers, region=r)) for r in self._regions))
         return [listing for listings in lists for listing in listings]
+
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        if self._settings.get("subnet_id"):  # it lies in one zone
+            return ()
+        return await self._do(partial(zones, machine_type=machine_type, region=region))
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._do(partial(self._launched, spec=spec, token=token))
@@ -122,17 +129,22 @@ class AwsDriver:
     async def terminate(self, resource: ProviderResource) -> None:
         await self._do(partial(self._end, resource=resource))
 
-    async def inventory(
-        self, tag: str, *, token: str = "", region: str = ""
-    ) -> Sequence[ProviderResource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """Of one launch also the machines that are over, after those that live: the answer to it
         may have been lost, and then nobody knows yet that there is something to pay."""
         marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
         regions = (region,) if region else self._regions
-        lists = await asyncio.gather(
-            *(self._do(partial(self._resources, region=name, marks=marks)) for name in regions)
+        answers = await asyncio.gather(
+            *(self._do(partial(self._resources, region=name, marks=marks)) for name in regions),
+            return_exceptions=True,
         )
-        return [resource for resources in lists for resource in resources]
+        listed = Inventory()
+        for answered in zip(regions, answers, strict=True):
+            listed.add(*answered)
+        for refusal in listed.unread.values():
+            if token or len(listed.unread) == len(regions):
+                raise refusal
+        return listed
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         console = await self._do(partial(self._console, resource=resource))
@@ -238,11 +250,11 @@ class AwsDriver:
         ec2 = at.ec2(resource.region)
         try:
             if resource.kind == ResourceKind.MACHINE:
-                for instance in _instances(ec2, InstanceIds=[resource.id]):
+                for instance in instances(ec2, InstanceIds=[resource.id]):
                     return self._machine(instance, resource.region)
             else:
                 part = PARTS[resource.kind]
-                for thing in _pages(ec2, part.listing, part.items, **{part.ids: [resource.id]}):
+                for thing in pages(ec2, part.listing, part.items, **{part.ids: [resource.id]}):
                     return _thing(thing, resource.kind, resource.region)
         except ClientError as error:
             if not is_unknown(error):
@@ -253,11 +265,11 @@ class AwsDriver:
         self, at: Login, *, region: str, marks: Mapping[str, str]
     ) -> list[ProviderResource]:
         ec2, marked = at.ec2(region), filters(**marks)
-        machines = [self._machine(row, region) for row in _instances(ec2, Filters=marked)]
+        machines = [self._machine(row, region) for row in instances(ec2, Filters=marked)]
         parts = [
             _thing(thing, kind, region)
             for kind, part in PARTS.items()
-            for thing in _pages(ec2, part.listing, part.items, Filters=marked)
+            for thing in pages(ec2, part.listing, part.items, Filters=marked)
         ]
         over = [row for row in machines if row.state == ProviderResourceState.GONE]
         alive = [row for row in machines if row.state != ProviderResourceState.GONE]
@@ -307,15 +319,6 @@ DRIVER = AwsDriver
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def _offers(at: Login, *, region: str) -> list[MachineListing]:
-    pages = at.ec2(region).get_paginator("describe_instance_type_offerings")
-    return [
-        MachineListing(offering["InstanceType"], region)
-        for page in pages.paginate(LocationType="region")
-        for offering in page["InstanceTypeOfferings"]
-    ]
-
-
 def _unusable(why: str) -> DriverError:
     return DriverError(Reason.UNSUPPORTED, why, retryable=False)
 
@@ -362,24 +365,10 @@ def _rank(instance: Any) -> tuple[bool, int]:
 def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
     """What an earlier launch with this token made; the parameters have changed since, such as the
     image that a name stands for."""
-    made = list(_instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token})))
+    made = list(instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token})))
     if not made:
         raise DriverError(Reason.TIMEOUT, "the machine is made, not shown yet", retryable=True)
     return made
-
-
-def _instances(ec2: "EC2Client", **query: Any) -> Iterator[Any]:
-    for reservation in _pages(ec2, "describe_instances", "Reservations", **query):
-        yield from reservation["Instances"]
-
-
-def _pages(ec2: "EC2Client", operation: Any, items: str, **query: Any) -> Iterator[Any]:
-    """The items of every page of an answer."""
-    if ec2.can_paginate(operation):
-        for page in ec2.get_paginator(operation).paginate(**query):
-            yield from page[items]
-    else:
-        yield from getattr(ec2, operation)(**query)[items]
 
 
 def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> ProviderResource:

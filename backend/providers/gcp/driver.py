@@ -38,6 +38,7 @@ from backend.providers.gcp.documents import (
 )
 from backend.providers.machines import (
     Access,
+    Inventory,
     LaunchSpec,
     MachineListing,
     ProviderResource,
@@ -73,6 +74,9 @@ class GcpDriver:
     async def offers(self) -> Sequence[MachineListing]:
         return await _visit(self._project.offers)
 
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        return await _visit(self._project.zones, machine_type, region)
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Request id and machine name follow from the token: Google answers a repeated call with
         the outcome of the first one, and refuses the name when it has forgotten that call.
@@ -87,11 +91,11 @@ class GcpDriver:
     async def terminate(self, resource: ProviderResource) -> None:
         await _visit(self._project.terminate, resource)
 
-    async def inventory(
-        self, tag: str, *, token: str = "", region: str = ""
-    ) -> Sequence[ProviderResource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """From all zones of the project, so that nothing hides in a region that the account names
-        no longer. Of disks only those that no machine holds: the others go with their machine."""
+        no longer. Of disks only those that no machine holds: the others go with their machine.
+
+        A zone that does not answer leaves its region unread."""
         return await _visit(self._project.inventory, tag, token, region)
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
@@ -181,6 +185,21 @@ class _Project:
             raise DriverError(Reason.UNSUPPORTED, f"no zone in region {region}", retryable=False)
         return zones
 
+    def zones(self, machine_type: str, region: str) -> list[str]:
+        """Zones of a region need not sell the same types."""
+        named = f'name = "{machine_type}"'
+        pages = self._ask("MachineTypes", "aggregated_list", filter=named).pages
+        zones = sorted(
+            scope.rpartition("/")[2]
+            for page in pages
+            for scope, part in page.items.items()
+            if _is_in(scope, region) and part.machine_types
+        )
+        if zones:
+            return zones
+        detail = f"{region} does not sell {machine_type}"
+        raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
     # --- machines and disks -------------------------------------------------------------------
 
     def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
@@ -199,7 +218,9 @@ class _Project:
         body = instance(spec, token, zone, self._settings)
         began = None
         try:
-            began = moment(self._finished(self._inserted(body, token, zone), zone).insert_time)
+            began = moment(
+                self._finished(self._inserted(spec, body, token, zone), zone).insert_time
+            )
         except Conflict as error:
             if "alreadyExists" not in words(error):
                 raise
@@ -214,17 +235,19 @@ class _Project:
         )
         return self._machine(made) or made
 
-    def _inserted(self, body: dict[str, Any], token: str, zone: str) -> "compute_v1.Operation":
+    def _inserted(
+        self, spec: LaunchSpec, body: dict[str, Any], token: str, zone: str
+    ) -> "compute_v1.Operation":
         """The launch under way. One that had failed before is asked for under the next id: there
         is no machine then, and if there is, its name is refused."""
-        number = 0
+        number = spec.round * RENEWALS
         while True:
             asked = str(uuid.uuid5(REQUESTS, f"{token} {zone} {number}"))
             operation: compute_v1.Operation = self._ask(
                 "Instances", "insert_unary", zone=zone, instance_resource=body, request_id=asked
             )
             number += 1
-            if not operation.error.errors or number == RENEWALS:
+            if not operation.error.errors or number == (spec.round + 1) * RENEWALS:
                 return operation
 
     def _finished(self, operation: "compute_v1.Operation", zone: str) -> "compute_v1.Operation":
@@ -279,26 +302,37 @@ class _Project:
         if operation is not None:
             demand_success(operation)
 
-    def inventory(self, tag: str, token: str, region: str) -> list[ProviderResource]:
+    def inventory(self, tag: str, token: str, region: str) -> Inventory:
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         labelled = " AND ".join(f'(labels.{key} = "{label(labels[key])}")' for key in labels)
-        disks = [row for row in self._everywhere("disks", labelled, region) if not row.users]
-        machines = self._everywhere("instances", labelled, region)
-        return [*(machine(row, self._settings) for row in machines), *map(disk, disks)]
+        missing: set[str] = set()
+        disks = [
+            row for row in self._everywhere("disks", labelled, region, missing) if not row.users
+        ]
+        machines = [*self._everywhere("instances", labelled, region, missing)]
+        unread = {
+            scope.rpartition("/")[2].rpartition("-")[0]: DriverError(
+                Reason.UNREACHABLE, f"no answer from {scope}", retryable=True
+            )
+            for scope in sorted(missing)
+        }
+        if unread and (token or region):
+            raise next(iter(unread.values()))
+        listed = [*(machine(row, self._settings) for row in machines), *map(disk, disks)]
+        return Inventory(listed, unread)
 
-    def _everywhere(self, kind: str, labelled: str, region: str) -> Iterator[Any]:
-        """Of all zones, or those of a region; an answer with a zone missing is an error."""
+    def _everywhere(
+        self, kind: str, labelled: str, region: str, missing: set[str]
+    ) -> Iterator[Any]:
+        """Of all zones, or those of a region; zones that do not answer are added to `missing`."""
         for page in self._ask(kind.title(), "aggregated_list", filter=labelled).pages:
-            missing = [*page.unreachables]
+            missing.update(scope for scope in page.unreachables if _is_in(scope, region))
             for scope, part in page.items.items():
+                if not _is_in(scope, region):
+                    continue
                 if part.warning.code == "UNREACHABLE":
-                    missing.append(scope)
-                if not region or scope.startswith(f"zones/{region}-"):
-                    yield from getattr(part, kind)
-            if missing:
-                raise DriverError(
-                    Reason.UNREACHABLE, f"no answer from {', '.join(missing)}", retryable=True
-                )
+                    missing.add(scope)
+                yield from getattr(part, kind)
 
     def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         from google.api_core.exceptions import BadRequest
@@ -318,6 +352,11 @@ class _Project:
             return key
         console = self._get("Instances", "get_serial_port_output", **path, port=1)
         return console_host_key(console.contents) if console else None
+
+
+def _is_in(scope: str, region: str) -> bool:
+    """Whether a scope such as `zones/europe-west1-b` lies in the region; in "" all do."""
+    return not region or scope.rpartition("/")[2].startswith(f"{region}-")
 
 
 def _path(resource: ProviderResource, kind: str) -> dict[str, str]:

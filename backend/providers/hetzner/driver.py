@@ -17,7 +17,6 @@ Three things are not as at larger providers:
 Regions are Hetzner's locations. There are no zones and no spot machines.
 """
 
-import asyncio
 import datetime as dt
 import json
 import math
@@ -33,8 +32,10 @@ import httpx
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
+from backend.providers.hetzner.api import CALL_S, HetznerApi
 from backend.providers.machines import (
     Access,
+    Inventory,
     LaunchSpec,
     MachineListing,
     ProviderResource,
@@ -43,8 +44,6 @@ from backend.providers.machines import (
 )
 
 API = "https://api.hetzner.cloud/v1"
-CALL_S = 10
-PAGE = 50
 USERNAME = "root"
 IMAGE = "debian-12"
 """Of the architecture that the type of machine has."""
@@ -67,23 +66,6 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     }
 )
 """Of machines. Any other state is on the way to the end, or switched off."""
-REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
-    {
-        "unauthorized": (Reason.AUTH, False),
-        "forbidden": (Reason.AUTH, False),
-        "token_readonly": (Reason.AUTH, False),
-        "rate_limit_exceeded": (Reason.QUOTA, True),
-        "resource_limit_exceeded": (Reason.QUOTA, False),
-        "resource_unavailable": (Reason.CAPACITY, True),
-        "placement_error": (Reason.CAPACITY, True),
-        "locked": (Reason.UNSUPPORTED, True),
-        "conflict": (Reason.UNSUPPORTED, True),
-        "uniqueness_error": (Reason.UNSUPPORTED, True),
-        "maintenance": (Reason.UNREACHABLE, True),
-        "unavailable": (Reason.UNREACHABLE, True),
-    }
-)
-"""What the API's names of errors mean, and whether the same call may succeed later."""
 
 
 class HetznerDriver:
@@ -94,13 +76,13 @@ class HetznerDriver:
         self._token = access.secret.get("token", "")
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator["_Api"]:
+    async def _opened(self) -> AsyncIterator[HetznerApi]:
         async with httpx.AsyncClient(
             base_url=self._settings.get("endpoint_url") or API,
             headers={"Authorization": f"Bearer {self._token}"},
             timeout=CALL_S,
         ) as client:
-            yield _Api(client)
+            yield HetznerApi(client)
 
     async def whoami(self) -> str:
         """What the token opens: whose it is nobody tells."""
@@ -119,6 +101,9 @@ class HetznerDriver:
             if price["location"] in regions
         ]
 
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        return ()
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""
         name, labels = f"rackrate-{token}", _labels(spec, token)
@@ -134,7 +119,7 @@ class HetznerDriver:
         return self._machine(made)
 
     async def _made(
-        self, api: "_Api", spec: LaunchSpec, name: str, labels: Mapping[str, str]
+        self, api: HetznerApi, spec: LaunchSpec, name: str, labels: Mapping[str, str]
     ) -> dict[str, Any]:
         key = await api.created(
             "ssh_keys",
@@ -168,9 +153,7 @@ class HetznerDriver:
         async with self._opened() as api:
             await api.get_or_none(_path(resource), method="DELETE")
 
-    async def inventory(
-        self, tag: str, *, token: str = "", region: str = ""
-    ) -> Sequence[ProviderResource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """In all locations. SSH keys have none and are listed with any region."""
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         query = {"label_selector": ",".join(f"{key}=={_label(labels[key])}" for key in labels)}
@@ -178,10 +161,8 @@ class HetznerDriver:
             servers = await api.all("servers", query=query)
             keys = await api.all("ssh_keys", query=query)
         machines = [self._machine(server) for server in servers]
-        return [
-            *(machine for machine in machines if region in {"", machine.region}),
-            *map(_key, keys),
-        ]
+        in_region = (machine for machine in machines if region in {"", machine.region})
+        return Inventory([*in_region, *map(_key, keys)])
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the label that was written when the machine was made."""
@@ -208,68 +189,6 @@ class HetznerDriver:
 
 
 DRIVER = HetznerDriver
-
-
-class _Api:
-    """Calls over one client. Each is tried once; DriverError says why it failed."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
-
-    async def ask(
-        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: Any = None
-    ) -> dict[str, Any]:
-        try:
-            async with asyncio.timeout(CALL_S):
-                answer = await self._client.request(method, path, params=query, json=body)
-            document: dict[str, Any] = dict(answer.json()) if answer.content else {}
-        except (httpx.HTTPError, ValueError, TimeoutError) as error:
-            raise DriverError(
-                Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True
-            ) from None
-        if not answer.is_success:
-            raise _refused(answer, document.get("error") or {})
-        return document
-
-    async def get_or_none(self, path: str, *, method: str = "GET") -> dict[str, Any] | None:
-        """None for what is not there."""
-        try:
-            return await self.ask(method, path)
-        except _Refusal as error:
-            if error.status == 404:
-                return None
-            raise
-
-    async def all(self, path: str, *, query: Mapping[str, str] | None = None) -> list[Any]:
-        """Every page of a list."""
-        rows: list[Any] = []
-        page: int | None = 1
-        while page is not None:
-            asked = {**(query or {}), "page": str(page), "per_page": str(PAGE)}
-            answer = await self.ask("GET", f"/{path}", query=asked)
-            rows += answer[path.rpartition("/")[2]]
-            page = answer["meta"]["pagination"]["next_page"]
-        return rows
-
-    async def named(self, kind: str, name: str) -> dict[str, Any] | None:
-        """The one of that name; a project has no two."""
-        answer = await self.ask("GET", f"/{kind}", query={"name": name})
-        return answer[kind][0] if answer[kind] else None
-
-    async def created(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A new one, or the one of that name when there is one."""
-        try:
-            answer = await self.ask("POST", f"/{kind}", body=body)
-        except _Refusal as error:
-            if error.code != "uniqueness_error":
-                raise
-            known = await self.named(kind, body["name"])
-            if known is None:  # made by a call of ours a moment ago and not shown yet
-                raise
-            return known
-        _demand_success(answer.get("action"))
-        made: dict[str, Any] = answer[kind.removesuffix("s")]
-        return made
 
 
 # --- what is sent, what it means ------------------------------------------------------------------
@@ -368,35 +287,6 @@ def _expiry(labels: Mapping[str, str]) -> dt.datetime | None:
         return dt.datetime.strptime(labels.get(EXPIRES, ""), EXPIRES_FORMAT).replace(tzinfo=dt.UTC)
     except ValueError:
         return None
-
-
-class _Refusal(DriverError):
-    """An answer that is an error, with what it says of itself."""
-
-    status = 0
-    code = ""
-
-
-def _refused(answer: httpx.Response, error: Mapping[str, Any]) -> _Refusal:
-    code = str(error.get("code", ""))
-    other = (Reason.UNREACHABLE, True) if answer.is_server_error else (Reason.UNSUPPORTED, False)
-    reason, is_retryable = REASONS.get(code, other)
-    detail = f"{code or answer.status_code}: {str(error.get('message', ''))[:300]}"
-    reset = answer.headers.get("RateLimit-Reset", "")
-    if reset.isdecimal() and reason == Reason.QUOTA:
-        at = dt.datetime.fromtimestamp(int(reset), dt.UTC)
-        detail += f"; {answer.headers.get('RateLimit-Limit', '?')} an hour, full at {at:%H:%M:%S}"
-    refusal = _Refusal(reason, detail, retryable=is_retryable)
-    refusal.status, refusal.code = answer.status_code, code
-    return refusal
-
-
-def _demand_success(action: Mapping[str, Any] | None) -> None:
-    """Raise what a failed action means; none, or one that goes on, is fine."""
-    error = (action or {}).get("error")
-    if error:
-        reason, is_retryable = REASONS.get(error["code"], (Reason.UNREACHABLE, True))
-        raise DriverError(reason, f"{error['code']}: {error['message']}", retryable=is_retryable)
 
 
 def _unsupported(detail: str) -> DriverError:

@@ -82,6 +82,7 @@ class CompareView(RankingsView):
             per_page=query.per_page,
             members={"data_version": compared.data_version, "basis": compared.basis},
             warnings=warnings,
+            licences=compared.licences,
         )
 
 

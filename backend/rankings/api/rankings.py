@@ -126,6 +126,7 @@ class RankingsView(DataListView):
             per_page=query.per_page,
             members={"data_version": listed.data_version, "basis": listed.basis},
             warnings=warnings,
+            licences=(row.licence for row in rows),
         )
 
     def rows(self, listed: Ranking) -> Any:

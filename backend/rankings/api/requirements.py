@@ -20,6 +20,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
 from backend.domain.requirements import InfeasibleOffer
 from backend.rankings.api.rankings import RankingsView
+from backend.rankings.selectors.coverage import licences_of
 from backend.rankings.selectors.requirement_document import document_from
 from backend.rankings.selectors.requirements import (
     FleetLine,
@@ -222,6 +223,7 @@ class RequirementsView(RankingsView):
             cells=dict,
             members=members,
             warnings=answer.warnings,
+            licences=licences_of(asked.targets),
             **{name: paging[name] for name in PAGING if name in paging},
         )
 

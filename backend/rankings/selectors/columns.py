@@ -6,6 +6,7 @@ in `rows`; only a cell that shows more than its value has a renderer in `web.ran
 
 from backend.catalog.models import OfferKind, VcpuKind
 from backend.common.rest.table import ColumnType
+from backend.domain.region_groups import REGION_GROUPS
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 
 COLUMNS: tuple[RankingColumn, ...] = (
@@ -42,12 +43,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         label="Region",
         is_unbroken=True,
     ),
-    RankingColumn(
-        "arch",
-        ColumnType.TEXT,
-        "Processor architecture",
-        label="Architecture",
-    ),
+    RankingColumn("arch", ColumnType.TEXT, "Processor architecture", label="Architecture"),
     RankingColumn(
         "vcpu",
         ColumnType.NUMBER,
@@ -87,12 +83,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         shows_unit=True,
         is_descending_first=True,
     ),
-    RankingColumn(
-        "disk_kind",
-        ColumnType.TEXT,
-        "Kind of that disk",
-        label="Disk kind",
-    ),
+    RankingColumn("disk_kind", ColumnType.TEXT, "Kind of that disk", label="Disk kind"),
     RankingColumn(
         "price",
         ColumnType.DECIMAL,
@@ -168,12 +159,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         empty="not converted",
         is_unbroken=True,
     ),
-    RankingColumn(
-        "metric",
-        ColumnType.TEXT,
-        "Key of the metric; mix for several",
-        label="Metric",
-    ),
+    RankingColumn("metric", ColumnType.TEXT, "Key of the metric; mix for several", label="Metric"),
     RankingColumn(
         "score",
         ColumnType.NUMBER,
@@ -310,17 +296,9 @@ COLUMNS: tuple[RankingColumn, ...] = (
         is_unbroken=True,
     ),
     RankingColumn(
-        "method_version",
-        ColumnType.TEXT,
-        "Version of the method that made it",
-        label="Method",
+        "method_version", ColumnType.TEXT, "Version of the method that made it", label="Method"
     ),
-    RankingColumn(
-        "source",
-        ColumnType.TEXT,
-        "measured, published or imported",
-        label="Origin",
-    ),
+    RankingColumn("source", ColumnType.TEXT, "measured, published or imported", label="Origin"),
     RankingColumn(
         "result_url",
         ColumnType.TEXT,
@@ -337,7 +315,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "flags",
         ColumnType.WORDS,
-        "disturbed unstable mixed_hardware cached shared_vcpu burstable stale_price …",
+        "disturbed unstable mixed_hardware cached shared_vcpu burstable discontinued stale_price …",
         label="Notes",
         empty="",
     ),
@@ -371,6 +349,40 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "Months over which a setup fee is spread; 0: left out",
         label="Setup fee over (months)",
         has_bounds=False,
+    ),
+    RankingColumn(
+        "region_group",
+        ColumnType.TEXT,
+        "Part of the world that the region is in, by its country",
+        label="Part of the world",
+        choices=REGION_GROUPS,
+    ),
+    RankingColumn(
+        "available",
+        ColumnType.BOOLEAN,
+        "Whether it can still be bought",
+        label="Available",
+        is_descending_first=True,
+    ),
+    RankingColumn(
+        "hardware",
+        ColumnType.TEXT,
+        "CPU models behind the score, else the one that the provider states",
+        label="CPU model",
+    ),
+    RankingColumn(
+        "licence",
+        ColumnType.TEXT,
+        "Licence of a published figure, and whose it is",
+        label="Licence of the figure",
+        empty="none stated",
+    ),
+    RankingColumn(
+        "commitment_months",
+        ColumnType.INTEGER,
+        "Months that have to be paid at least: 0 on demand, 1 monthly or its minimum, 12, 36",
+        label="Commitment (months)",
+        empty="no contract",
     ),
 )
 COLUMN = {column.name: column for column in COLUMNS}

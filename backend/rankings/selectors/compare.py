@@ -43,6 +43,7 @@ class ComparedCell:
     source: str | None = None
     measured_at: dt.datetime | None = None
     result_url: str | None = None
+    licence: str | None = None
     flags: tuple[str, ...] = ()
 
     @property
@@ -87,6 +88,11 @@ class Comparison:
     basis: Mapping[str, Any]
     data_version: int
     metric: Metric
+
+    @property
+    def licences(self) -> set[str | None]:
+        """Of the figures compared."""
+        return {cell.licence for item in self.items for cell in item.cells}
 
 
 def compared_slugs(values: Sequence[str]) -> list[str]:
@@ -250,6 +256,7 @@ def _score(score: Score | None) -> ComparedCell:
         source=score.source,
         measured_at=score.measured_at,
         result_url=score.result_url,
+        licence=score.licence,
         flags=score.flags,
     )
 

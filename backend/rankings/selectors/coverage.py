@@ -1,6 +1,6 @@
 """Which offers have a figure for a metric, and which lack it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -17,6 +17,12 @@ def metrics_scored() -> frozenset[str]:
     """Keys of the metrics that any offer has a score for (one query)."""
     rows = StoredSummary.objects.order_by().values_list("metric", flat=True)
     return frozenset(rows.distinct())
+
+
+def licences_of(metrics: Iterable[str]) -> frozenset[str]:
+    """Licences of the scores of these metrics (one query)."""
+    rows = StoredSummary.objects.filter(metric__in=list(metrics)).order_by()
+    return frozenset(rows.values_list("licence", flat=True).distinct())
 
 
 @dataclass(frozen=True)

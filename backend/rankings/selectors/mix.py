@@ -68,6 +68,7 @@ def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -
         source=min((score.source for score in of), key=WEAKEST_FIRST.index),
         measured_at=max(score.measured_at for score in of),
         method_version=" ".join(_once(score.method_version for score in of)),
+        licence="; ".join(_once(score.licence for score in of)),
         cpu_models={},
         result_url=None,
     )

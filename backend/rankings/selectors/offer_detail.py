@@ -41,9 +41,12 @@ def offer_detail(
     workspace_slug: str = DEFAULT_WORKSPACE,
     stamp: DataStamp | None = None,
 ) -> OfferDetail:
-    """Everything about one offer; its row is ranked among all offers. Raises Offer.DoesNotExist."""
+    """Everything about one offer; its row is ranked among all, or all that can be
+    bought where the query says so and it can. Raises Offer.DoesNotExist."""
     offer = offers_visible(workspace_slug).get(slug=slug)
-    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug, stamp=stamp)
+    kept = tuple(one for one in query.filters if one.column == "available")
+    others = replace(query, filters=() if offer.discontinued_on else kept, q="")
+    everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
     by_metric = score_groups(offer.pk)
     groups = [by_metric[key] for key in METRICS if by_metric.get(key)]

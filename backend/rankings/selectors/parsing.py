@@ -20,6 +20,8 @@ from backend.rankings.selectors.parameters import PARAMETER, READERS, idle_param
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
+HAS_ANY = ("measured", "available")
+"""Filters that a reader may state to be none."""
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 
 
@@ -39,7 +41,7 @@ def parsed_query(
     warnings: list[str] = []
     errors: list[tuple[str, str]] = []
     for name, values in given(params).items():
-        if name in also_known or (name, values[-1]) == ("measured", "any"):
+        if name in also_known or (name in HAS_ANY and values[-1] == "any"):
             continue
         try:
             if reader := READERS.get(name):

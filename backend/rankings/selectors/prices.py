@@ -13,6 +13,8 @@ from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.effective import TERM_HOURS, price_over
 from backend.domain.pricing.extras import (
+    DISK,
+    EGRESS,
     PRICE_MISSING,
     Extra,
     ExtraAmounts,
@@ -20,6 +22,7 @@ from backend.domain.pricing.extras import (
     included_of,
 )
 from backend.domain.pricing.periods import price_per_period
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT
 from backend.rankings.selectors.query import RankingQuery
 
@@ -28,6 +31,9 @@ ONCE = "once"
 NOTHING = ExtraAmounts()
 TAX_UNKNOWN = "tax_unknown"
 """Flag of a price that includes tax at an unknown rate, or may include some."""
+
+INTERRUPTIBLE = "interruptible"
+"""Flag of a spot price: the provider may take the machine back."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,9 @@ def price_cells(
         "price_usd_hour": None,
         "price_observed_on": choice and choice.observed_on,
         "price_zone": (choice and choice.zone) or None,
+        "commitment_months": choice and choice.commitment_months,
         "price_id": choice and choice.observation_id,
+        "included": (),
         "fx_rate": None,
         "fx_date": None,
         "flags": "",
@@ -66,12 +74,9 @@ def price_cells(
     }
     if choice is None:
         return cells, None
-    flags = []
-    if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
-        flags.append("stale_price")
-    if choice.is_tax_unknown:
-        flags.append(TAX_UNKNOWN)
+    flags = _flags(choice, shared)
     cells["flags"] = " ".join(flags)
+    cells["included"] = _included(offer, choice)
     extras = _extras(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
     is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
@@ -104,6 +109,24 @@ def price_cells(
     )
     cells["missing"] = "" if cells["price"] is not None else "price fx_rate"
     return cells, per_hour
+
+
+def _flags(choice: PriceChoice, shared: Context) -> list[str]:
+    flags = []
+    if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
+        flags.append("stale_price")
+    if choice.is_tax_unknown:
+        flags.append(TAX_UNKNOWN)
+    if choice.purchase_model == PurchaseModel.SPOT:
+        flags.append(INTERRUPTIBLE)
+    return flags
+
+
+def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
+    """Extras that the price holds whatever the basis."""
+    included = included_of(choice.included, offer.disk_bytes, choice.currency)
+    has_traffic = included.is_traffic_unlimited or included.traffic_bytes
+    return (*([DISK] if included.disk_bytes else []), *([EGRESS] if has_traffic else []))
 
 
 def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:

@@ -70,11 +70,18 @@ def query_from(
     stamp = None
     if not requested <= known:
         stamp = data_stamp()
-        known = _cache.get(stamp, "currencies", currencies)
+        known = known_currencies(stamp, *requested)
     query, warnings = parsed_query(params, currencies=known, also_known=also_known)
     if query.base:
         _mix(query, stamp or data_stamp(), workspace_slug)  # says what is wrong with the base
     return query, warnings
+
+
+def known_currencies(stamp: DataStamp, *codes: str) -> frozenset[str]:
+    """Currencies of which a rate is known; the database is not read where all `codes` always are."""
+    if ALWAYS_KNOWN.issuperset(codes):
+        return ALWAYS_KNOWN
+    return _cache.get(stamp, "currencies", currencies)
 
 
 def ranking(

@@ -10,6 +10,7 @@ from uuid import UUID
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
 from backend.domain.ranking import Candidate, Worth, worth
+from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.rankings.selectors.prices import TAX_UNKNOWN, Context, price_cells
 from backend.rankings.selectors.scores import Score
@@ -17,6 +18,9 @@ from backend.rankings.selectors.scores import Score
 NO_WORTH: Mapping[str, None] = dict.fromkeys(
     ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 )
+
+DISCONTINUED = "discontinued"
+"""Flag of an offer that can no longer be bought."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,15 @@ class RankingRow:
     price_zone: str | None
     hours_run: int | float
     setup_months: int
+    region_group: str | None
+    available: bool
+    hardware: str | None
+    licence: str | None
+    commitment_months: int | None
     price_id: UUID | None = None
     """The observation behind the price; no column, but where a page finds its source."""
+    included: tuple[str, ...] = ()
+    """Extras that the machine's own price holds; no column, but what makes prices unlike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +119,11 @@ def offer_candidate(
     is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
     if is_tax_faulty or (score and score.is_unfit):
         its = None
-    flags = (*(score.flags if score else ()), *_offer_flags(offer), price["flags"])
+    flags = (
+        *(score.flags if score else ()),
+        *_offer_flags(offer, shared.query.as_of),
+        price["flags"],
+    )
     cells = {
         **_offer_cells(offer, region),
         **price,
@@ -117,8 +132,10 @@ def offer_candidate(
         "setup_months": shared.query.setup_months,
         "currency": shared.query.currency,
         **_score_cells(score, metric.key),
+        "hardware": _hardware(offer, score),
         **_worth_cells(its),
         "data_version": shared.data_version,
+        "available": DISCONTINUED not in flags,
         "flags": " ".join(filter(None, flags)),
         "missing": _missing(price, score, unmeasured),
     }
@@ -157,6 +174,7 @@ def _offer_cells(offer: Offer, region: str | None) -> dict[str, Any]:
         "ram_gib": _size(offer.memory_bytes, BYTES_PER_GIB),
         "disk_gb": _size(offer.disk_bytes, BYTES_PER_GB),
         "disk_kind": offer.disk_kind or None,
+        "region_group": region_group(offer.region.country) if offer.region else None,
     }
 
 
@@ -164,10 +182,12 @@ def _size(size_bytes: int | None, unit_bytes: int) -> int | float | None:
     return None if size_bytes is None else simple_number(size_bytes / unit_bytes)
 
 
-def _offer_flags(offer: Offer) -> tuple[str, ...]:
-    if offer.vcpu_kind == VcpuKind.SHARED:
-        return ("shared_vcpu",)
-    return ("burstable",) if offer.vcpu_kind == VcpuKind.BURSTABLE else ()
+def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
+    end = offer.discontinued_on
+    is_discontinued = end is not None and (as_of is None or end <= as_of)
+    kinds: dict[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
+    kind = kinds.get(offer.vcpu_kind)
+    return tuple(filter(None, (kind, DISCONTINUED if is_discontinued else None)))
 
 
 def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
@@ -184,7 +204,15 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
         "method_version": (score and score.method_version) or None,
         "source": score and score.source,
         "result_url": score and score.result_url,
+        "licence": (score and score.licence) or None,
     }
+
+
+def _hardware(offer: Offer, score: Score | None) -> str | None:
+    """The CPU models behind the score, most of them first, else the one that the offer states."""
+    seen = score.cpu_models if score else {}
+    models = sorted(seen, key=lambda model: (-seen[model], model))
+    return ", ".join(models) or offer.cpu_model or None
 
 
 def _worth_cells(its: Worth | None) -> Mapping[str, Decimal | None]:

@@ -17,6 +17,8 @@ from backend.rankings.selectors.ranking import Ranking
 MOST_ROWS = 2000
 MOST_TITLE = 150
 MOST_NOTE = 20_000
+TOP = 10
+"""Rows that a report shows first where no other number was chosen."""
 
 
 def reports_visible(workspace: Workspace) -> QuerySet[Report]:
@@ -33,8 +35,11 @@ def report_create(
     params: Mapping[str, Sequence[str]],
     listed: Ranking,
     actor: str,
+    top: int = TOP,
 ) -> Report:
     """Freeze the rows of a ranking as they are now, under the parameters that gave them.
+
+    The report shows the first `top` of them before the others.
 
     Raises InvalidValue for a title without a letter or digit or one in use, words too long,
     nothing to freeze, or too many rows.
@@ -57,6 +62,7 @@ def report_create(
         document={
             "basis": dict(listed.basis),
             "count": listed.count,
+            "top": top,
             "columns": [column.name for column in COLUMNS],
             "rows": json_rows(COLUMNS, map(vars, listed.rows)),
         },

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from backend.accounts.models import AccessKind, CloudAccount
@@ -20,7 +20,10 @@ KEYLESS = (AccessKind.WORKLOAD_IDENTITY, AccessKind.ASSUME_ROLE)
 
 
 def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
-    """Accounts whose machines have to be looked at, the one not seen for longest first."""
+    """Accounts whose machines have to be looked at: those that answer before those whose last look
+    failed, and of each the one that was not tried for longest first.
+
+    An account that does not answer takes long, so it must not come before one that does."""
     recent = Q(resources__gone_at__gt=now - STILL_LOOKED_AT)
     alive = Q(resources__state__in=[*set(ResourceState) - {ResourceState.GONE}])
     is_open = Q(sealed_secret__isnull=False) | Q(access__in=KEYLESS)
@@ -29,7 +32,11 @@ def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
     return (
         CloudAccount.objects.filter(pk__in=due.values("pk"))
         .select_related("workspace")
-        .order_by(F("reaped_at").asc(nulls_first=True), "created_at")
+        .order_by(
+            ExpressionWrapper(Q(failed_looks__gt=0), BooleanField()).asc(),
+            F("looked_at").asc(nulls_first=True),
+            "created_at",
+        )
     )
 
 

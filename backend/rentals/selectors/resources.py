@@ -3,7 +3,7 @@
 from django.db.models import QuerySet, Sum
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Resource
+from backend.benchmarks.models import Resource, ResourceState
 
 
 def resources_visible(workspace: Workspace) -> QuerySet[Resource]:
@@ -12,4 +12,12 @@ def resources_visible(workspace: Workspace) -> QuerySet[Resource]:
     rented = Resource.objects.filter(workspace=workspace)
     return rented.select_related("run", "account", "offer__provider").annotate(
         charged=Sum("ledger__amount")
+    )
+
+
+def resources_beside(resource: Resource) -> QuerySet[Resource]:
+    """Other machines of the same account that may exist now."""
+    living = (ResourceState.CALLED, ResourceState.CREATED)
+    return Resource.objects.filter(account_id=resource.account_id, state__in=living).exclude(
+        pk=resource.pk
     )

@@ -59,10 +59,10 @@ def account_mark_checked(*, account_id: UUID | str, identity: str, error: str) -
 # bucket does not empty.
 _TAKE_CALL = """
     UPDATE accounts_cloudaccount AS account
-    SET calls_left = bucket.filled - (bucket.filled >= 1)::int, calls_at = bucket.at
+    SET {left} = bucket.filled - (bucket.filled >= 1)::int, {at} = bucket.at
     FROM (
-        SELECT id, clock.at, CASE WHEN calls_at IS NULL THEN %(burst)s ELSE LEAST(
-            %(burst)s, calls_left + %(rate)s * GREATEST(0, EXTRACT(EPOCH FROM clock.at - calls_at))
+        SELECT id, clock.at, CASE WHEN {at} IS NULL THEN %(burst)s ELSE LEAST(
+            %(burst)s, {left} + %(rate)s * GREATEST(0, EXTRACT(EPOCH FROM clock.at - {at}))
         ) END AS filled
         FROM accounts_cloudaccount, LATERAL (SELECT clock_timestamp() AS at) AS clock
         WHERE id = %(id)s
@@ -71,16 +71,23 @@ _TAKE_CALL = """
     WHERE account.id = bucket.id
     RETURNING bucket.filled
 """
+_BUCKETS = {
+    False: _TAKE_CALL.format(left="calls_left", at="calls_at"),
+    True: _TAKE_CALL.format(left="calls_ending_left", at="calls_ending_at"),
+}
 
 
-def call_take(*, account: CloudAccount, rate_per_s: float = 5, burst: float = 20) -> float:
+def call_take(
+    *, account: CloudAccount, is_end: bool = False, rate_per_s: float = 5, burst: float = 20
+) -> float:
     """Take one call from the account's bucket: 0 = go on, else the seconds until one is there.
 
-    The bucket holds `burst` calls and fills by `rate_per_s`. One statement, so that any number of
-    workers share it; it holds the row until the end of the caller's transaction.
+    Calls that end machines have a bucket of their own. It holds `burst` calls and fills by
+    `rate_per_s`. One statement, so that any number of workers share it; it holds the row until the
+    end of the caller's transaction.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE_CALL, {"id": account.pk, "rate": rate_per_s, "burst": burst})
+        cursor.execute(_BUCKETS[is_end], {"id": account.pk, "rate": rate_per_s, "burst": burst})
         row = cursor.fetchone()
     if row is None:
         raise CloudAccount.DoesNotExist

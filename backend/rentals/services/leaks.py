@@ -15,6 +15,8 @@ from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.rentals.selectors.leaks import ALARM_AFTER
 
+OVERDUE = dt.timedelta(minutes=15)
+"""Fifteen looks, of which none had time for an account."""
 REAPER = "reaper"
 """Who ends machines, in the audit trail."""
 
@@ -26,19 +28,41 @@ class Ending:
     since: str
     """When it was first asked, ISO 8601."""
     why: str
+    region: str = ""
     failed: int = 0
     """Calls that the provider refused or did not answer."""
     error: str = ""
     is_alarmed: bool = False
 
 
+def look_begin(*, account: CloudAccount, at: dt.datetime) -> None:
+    """Note that the account is tried, so that those behind it have their turn next time."""
+    CloudAccount.objects.filter(pk=account.pk).update(looked_at=at)
+
+
 @transaction.atomic
 def look_record_failure(*, account: CloudAccount, error: str) -> None:
     """The provider could not be asked; the third failure in a row is a notice."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
+    _count_failure(account, error)
+    account.save(update_fields=["failed_looks", "reap_error"])
+
+
+def look_record_delay(*, account: CloudAccount, now: dt.datetime) -> None:
+    """No time was left to look at the account; a notice, once, when that lasts too long."""
+    tried = account.looked_at or account.created_at
+    if tried < now - OVERDUE:
+        _notify(
+            account.workspace,
+            key=f"leak:{account.pk}:overdue:{tried.isoformat()}",
+            title=f"The machines of {account.name} have not been looked at",
+            detail=f"Other accounts take all the time of the reaper since {tried.isoformat()}.",
+        )
+
+
+def _count_failure(account: CloudAccount, error: str) -> None:
     account.failed_looks += 1
     account.reap_error = error[:2000]
-    account.save(update_fields=["failed_looks", "reap_error"])
     # Equal, not at least: one notice for each row of failures.
     if account.failed_looks == ALARM_AFTER:
         last = account.reaped_at.isoformat() if account.reaped_at else "never"
@@ -51,9 +75,16 @@ def look_record_failure(*, account: CloudAccount, error: str) -> None:
 
 
 @transaction.atomic
-def look_record(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, Ending]) -> None:
+def look_record(
+    *,
+    account: CloudAccount,
+    at: dt.datetime,
+    ending: Mapping[str, Ending],
+    unread: Mapping[str, str],
+) -> None:
     """The account's machines were compared with ours; `ending` by the provider's id is what had to
-    go and is not seen gone. Each that does not go away is one notice."""
+    go and is not seen gone. Each that does not go away is one notice. `unread` says of each region
+    that did not answer why: with one of them the look has failed, whatever the others said."""
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     settled = at - dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
     entries = {}
@@ -70,8 +101,13 @@ def look_record(*, account: CloudAccount, at: dt.datetime, ending: Mapping[str, 
     errors = [
         f"{provider_id}: {entry.error}" for provider_id, entry in ending.items() if entry.error
     ]
-    account.reaped_at, account.failed_looks, account.ending = at, 0, entries
-    account.reap_error = "; ".join(errors)[:2000]
+    account.ending = entries
+    if unread:
+        refusals = [f"{region}: {why}" for region, why in unread.items()]
+        _count_failure(account, "; ".join([*refusals, *errors]))
+    else:
+        account.reaped_at, account.failed_looks = at, 0
+        account.reap_error = "; ".join(errors)[:2000]
     account.save(update_fields=["reaped_at", "failed_looks", "ending", "reap_error"])
 
 

@@ -51,6 +51,24 @@ def rented_host_pin(*, host: Host, address: str, port: int, username: str, host_
 
 
 @transaction.atomic
+def resource_set_zones(*, resource: Resource, zones: list[str]) -> None:
+    """Keep where it is to be tried."""
+    _lock(resource)
+    resource.zones = zones
+    resource.save(update_fields=["zones"])
+
+
+@transaction.atomic
+def resource_retry(*, resource: Resource) -> None:
+    """Every zone was full and nothing was made: they are tried once more."""
+    _lock(resource)
+    if resource.state == ResourceState.RESERVED:
+        resource.tried_zones = []
+        resource.rounds += 1
+        resource.save(update_fields=["tried_zones", "rounds"])
+
+
+@transaction.atomic
 def resource_mark_called(*, resource: Resource, zone: str) -> None:
     """To be saved before the provider is asked to launch it; its time begins with the first call
     that may have been heard."""
@@ -67,11 +85,14 @@ def resource_mark_called(*, resource: Resource, zone: str) -> None:
 
 
 @transaction.atomic
-def resource_mark_refused(*, resource: Resource, error: str, is_certain: bool) -> None:
-    """The provider says no, and the zone counts as tried. When it is certain that no earlier call
-    was heard either, no machine exists, at most parts of it."""
+def resource_mark_refused(
+    *, resource: Resource, error: str, is_certain: bool, is_tried: bool = True
+) -> None:
+    """The provider says no, and the zone counts as tried unless another one would say the same.
+    When it is certain that no earlier call was heard either, no machine exists, at most parts."""
     _lock(resource)
-    resource.tried_zones = [*resource.tried_zones, resource.zone]
+    if is_tried:
+        resource.tried_zones = [*resource.tried_zones, resource.zone]
     resource.last_error = error[:2000]
     if is_certain and resource.state == ResourceState.CALLED:
         resource.state = ResourceState.RESERVED

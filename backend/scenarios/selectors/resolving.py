@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import PriceObservation
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import (
     BASES,
     ON_DEMAND,
@@ -27,12 +27,24 @@ from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.scenarios.selectors.capacities import capacities_put
-from backend.scenarios.selectors.quoted import Exchange, OfferQuote, assumed, plain_price
+from backend.scenarios.selectors.quoted import (
+    Exchange,
+    OfferQuote,
+    assumed,
+    at_list_price,
+    discount_left_out,
+    is_rate_assumed,
+    plain_price,
+    rate_assumed,
+)
 
 OFFER, OBSERVATION, TERM, CURRENCY = "offer", "price_observation", "term", "currency"
 NAMED = (OFFER, OBSERVATION)
 DOLLAR = "USD"
+STAND_IN = {"amount": "1", "unit": "hour", "billing": "per_second"}
+"""For a price or score that is not known while the rest of its document is read."""
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,120}")
 
 Assumption = dict[str, str]
@@ -55,6 +67,8 @@ class CatalogPart:
     part: dict[str, Any]
     price: Mapping[str, Any]
     """As stated."""
+    beside: list[Any]
+    """All parts of its option."""
     quote: OfferQuote | None = None
 
 
@@ -74,12 +88,62 @@ def resolved(
         _quote(entries, workspace_slug, faults)
         into = Exchange(_currency(opened, entries), rate_table(today), today)
         assumptions += _priced(entries, into, faults)
+        assumptions += _beside_commitments(entries)
     if isinstance(opened, dict):
         offers = {p.pointer: (p.part, p.quote.offer) for p in entries if p.quote is not None}
         capacities_put(opened, offers, faults, assumptions)
     if faults:
-        raise InvalidDocument(sorted(faults.items()))
+        raise InvalidDocument(sorted((_other_faults(opened, entries) | faults).items()))
     return Resolved(opened, tuple(assumptions), version)
+
+
+@dataclass(frozen=True)
+class NamedPrice:
+    """The price of a part that names an offer or an observation, in the document's currency."""
+
+    offer: Offer
+    listed: Mapping[str, Any]
+    """The plain price as the catalog has it."""
+    used: Mapping[str, Any]
+    """The plain price that is calculated with: what the part states beside the name wins."""
+    assumption: Assumption
+
+
+def named_prices(
+    document: object, *, workspace_slug: str = DEFAULT_WORKSPACE, today: dt.date
+) -> dict[str, NamedPrice]:
+    """Each price that a name stands for, by JSON pointer of its part; without those at fault."""
+    opened, entries = _opened(document)
+    if not entries:
+        return {}
+    _quote(entries, workspace_slug, {})
+    into = Exchange(_currency(opened, entries), rate_table(today), today)
+    prices = {}
+    for entry in entries:
+        if entry.quote is None:
+            continue
+        try:
+            listed = plain_price(entry.quote, {}, into)
+            used = plain_price(entry.quote, _beside(entry.price), into)
+            assumption = assumed(entry.quote, into)
+        except InvalidValue:
+            continue
+        prices[entry.pointer] = NamedPrice(entry.quote.offer, listed, used, assumption)
+    return prices
+
+
+def _other_faults(opened: Any, entries: Iterable[CatalogPart]) -> dict[str, str]:
+    """What else is wrong with a document, as if the offers that are at fault had a price."""
+    for entry in entries:
+        if entry.part.get("price") is entry.price:
+            entry.part["price"] = {**STAND_IN, CURRENCY: _currency(opened, entries)}
+        if entry.part.get("capacity") is None:
+            entry.part["capacity"] = STAND_IN["amount"]
+    try:
+        ScenarioDocument.read(opened)
+    except InvalidDocument as error:
+        return dict(error.errors)
+    return {}
 
 
 def _opened(document: object) -> tuple[Any, list[CatalogPart]]:
@@ -97,11 +161,11 @@ def _opened(document: object) -> tuple[Any, list[CatalogPart]]:
     return opened, entries
 
 
-def _entries(pointer: str, parts: Iterable[Any]) -> Iterator[CatalogPart]:
+def _entries(pointer: str, parts: list[Any]) -> Iterator[CatalogPart]:
     for m, part in enumerate(parts):
         price = part.get("price") if isinstance(part, dict) else None
         if isinstance(price, Mapping) and any(name in price for name in NAMED):
-            yield CatalogPart(f"{pointer}/{m}", part, price)
+            yield CatalogPart(f"{pointer}/{m}", part, price, parts)
 
 
 def _beside(price: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,13 +195,36 @@ def _priced(
         if entry.quote is None:
             continue
         try:
-            entry.part["price"] = plain_price(entry.quote, _beside(entry.price), into)
-            assumption = assumed(entry.quote, into)
+            beside = _beside(entry.price)
+            entry.part["price"] = plain_price(entry.quote, beside, into)
+            made = [assumed(entry.quote, into)]
+            made += [rate_assumed(entry.quote)] if is_rate_assumed(entry.quote, beside) else []
         except InvalidValue as error:
             faults[f"{entry.pointer}/price/{error.field}"] = error.detail
         else:
-            assumptions += [] if assumption in assumptions else [assumption]
+            assumptions += [one for one in made if one not in assumptions]
     return assumptions
+
+
+def _beside_commitments(entries: Iterable[CatalogPart]) -> list[Assumption]:
+    """Bills what runs beside a commitment by the second, without a discount for sustained use.
+
+    How the discount falls on the hours that a commitment leaves is not calculated.
+    """
+    changed: dict[str, Assumption] = {}
+    for entry in entries:
+        price = entry.part["price"]
+        is_beside = entry.part.get("role") == "burst" and any(
+            isinstance(part, dict)
+            and isinstance(part.get("price"), Mapping)
+            and part["price"].get("billing") == "reserved"
+            for part in entry.beside
+        )
+        if is_beside and entry.quote and price.get("billing") == "sustained_use":
+            slug = entry.quote.offer.slug
+            entry.part["price"] = at_list_price(price)
+            changed[slug] = discount_left_out(slug)
+    return list(changed.values())
 
 
 # --- prices of offers and observations ------------------------------------------------------------

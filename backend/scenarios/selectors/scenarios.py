@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -14,10 +15,17 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common import clock
 from backend.common.work import calculation, most_steps
+from backend.domain.scenarios.cost_curves import CostCurve, cost_curves
 from backend.domain.scenarios.results import input_sha256
 from backend.domain.scenarios.series import MOST_POINTS, series
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.work import ADVICE, MOST_WORK, check_work
+from backend.domain.scenarios.work import (
+    ADVICE,
+    MOST_MAP_WORK,
+    MOST_WORK,
+    check_curve_work,
+    check_work,
+)
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.resolving import resolved
 
@@ -121,6 +129,19 @@ def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
     steps = check_work(stated, most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         return series(document, most_points=most_points, check=check)
+
+
+def scenario_curves(document: Mapping[str, Any]) -> tuple[CostCurve, ...]:
+    """Cost curves of a plain document; InvalidDocument for one that is too large."""
+    check_curve_work(document, most_steps(MOST_MAP_WORK))
+    return _curves(json.dumps(storable(document), sort_keys=True))
+
+
+@lru_cache(maxsize=MOST_STORED)
+def _curves(document: str) -> tuple[CostCurve, ...]:
+    plain = json.loads(document)
+    with calculation(check_curve_work(plain), advice=ADVICE) as check:
+        return cost_curves(plain, check)
 
 
 def storable(value: Any) -> Any:

@@ -1,14 +1,37 @@
-"""Signing in by a link that works once."""
+"""Signing in by password, or by a link that works once; either leads on to the page asked for."""
+
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login
+from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.selectors.people import sign_in_links
 from backend.accounts.services.people import sign_in_link_use
+
+NEXT_COOKIE, NEXT_COOKIE_S = "next", 1800
+
+
+class SignInPage(LoginView):
+    """Remembers the page asked for: who has no password yet comes back by a link."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = super().get(request, *args, **kwargs)
+        if page := self.get_redirect_url():
+            answer.set_cookie(
+                NEXT_COOKIE,
+                page,
+                max_age=NEXT_COOKIE_S,
+                secure=request.is_secure(),
+                httponly=True,
+                samesite="Lax",
+            )
+        return answer
 
 
 @never_cache
@@ -19,7 +42,9 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
         user = sign_in_link_use(secret=secret)
         if user is not None:
             login(request, user)
-            return redirect(settings.LOGIN_REDIRECT_URL)
+            entered = redirect(_next_page(request))
+            entered.delete_cookie(NEXT_COOKIE)
+            return entered
     link = sign_in_links(secret).select_related("user").first()
     answer = render(
         request, "registration/link.html", {"link": link}, status=404 if link is None else 200
@@ -28,3 +53,12 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
     # without that no form passes the check against forged requests.
     answer["Referrer-Policy"] = "strict-origin"
     return answer
+
+
+def _next_page(request: HttpRequest) -> str:
+    """The page asked for before; only one of ours."""
+    page = request.COOKIES.get(NEXT_COOKIE, "")
+    is_ours = url_has_allowed_host_and_scheme(
+        page, {request.get_host()}, require_https=request.is_secure()
+    )
+    return page if is_ours else settings.LOGIN_REDIRECT_URL

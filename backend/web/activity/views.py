@@ -1,6 +1,5 @@
 """Who did what: the audit trail, newest first."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +29,28 @@ PAGES = {
 }
 
 
+OBJECTS = {
+    "apitoken": "API token",
+    "cloudaccount": "cloud account",
+    "feedkey": "feed",
+    "hardwaremodel": "cost model",
+    "priceobservation": "price",
+    "pricefeed": "price list",
+    "savedview": "saved view",
+    "signinlink": "sign-in link",
+    "subscription": "alert",
+    "unpricedtype": "type without a price",
+}
+"""What the trail calls the objects whose models have names of several words."""
+
+
 @dataclass(frozen=True)
 class ActivityLine:
     """One entry as it reads: `facts` are the names and values of what changed."""
 
     entry: AuditEntry
     action: str
+    about: str
     url: str
     facts: list[tuple[str, str]]
 
@@ -90,14 +105,27 @@ def _words(action: str) -> str:
     return action.replace("_", " ")
 
 
+def _value(value: Any) -> str:
+    """A value as text; what has parts as `name: value`."""
+    match value:
+        case dict():
+            return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
+        case list():
+            return ", ".join(map(_value, value))
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)
+
+
 def _line(entry: AuditEntry) -> ActivityLine:
     page = PAGES.get(entry.object_type)
     return ActivityLine(
         entry=entry,
         action=_words(entry.action),
+        about=OBJECTS.get(entry.object_type, entry.object_type),
         url=reverse(page, args=[entry.object_id]) if page else "",
-        facts=[
-            (_words(name), value if isinstance(value, str) else json.dumps(value))
-            for name, value in entry.detail.items()
-        ],
+        facts=[(_words(name), _value(value)) for name, value in entry.detail.items()],
     )

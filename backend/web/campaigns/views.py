@@ -30,6 +30,7 @@ from backend.benchmarks.selectors.schedules import schedule_times
 from backend.benchmarks.services.campaigns import (
     campaign_cancel,
     campaign_create,
+    campaign_delete,
     campaign_retry_failed,
     campaign_start,
 )
@@ -38,6 +39,7 @@ from backend.domain.rentals import Budget
 from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
 
@@ -209,3 +211,31 @@ def campaign_cancel_form(request: HttpRequest, campaign_id: UUID) -> HttpRespons
 def campaign_retry_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Does again what failed or was cancelled."""
     return _act(request, campaign_id, campaign_retry_failed, "What failed is done again.")
+
+
+def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
+    demand(request, Scope.RUN)
+    campaign = _campaign(campaign_id)
+    return Question(
+        f"Delete the campaign {campaign.name}?",
+        "Delete campaign",
+        reverse("campaign", args=[campaign_id]),
+        (
+            *(f"Its schedule ends: {one}." for one in campaign.schedules.all()),
+            "Its runs and their results stay.",
+        ),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def campaign_delete_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """Deletes a campaign with its schedules; while a round runs nothing changes."""
+    demand(request, Scope.RUN)
+    campaign = _campaign(campaign_id)
+    leads_to = reverse("campaign", args=[campaign_id])
+    with refusals_said(request):
+        campaign_delete(campaign=campaign, actor=request.user.get_username())
+        messages.success(request, f"The campaign {campaign.name} is deleted; its runs stay.")
+        leads_to = reverse("campaigns")
+    return HttpResponseRedirect(leads_to)

@@ -28,6 +28,7 @@ from backend.rentals.services.cloud_accounts import (
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
 MACHINES_SHOWN = 100
@@ -250,12 +251,27 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))
 
 
+def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
+    demand(request, Scope.ADMIN)
+    account = _account(account_id)
+    return Question(
+        f"Remove the cloud account {account.name}?",
+        "Remove account",
+        reverse("cloud", args=[account_id]),
+        (
+            "No machine is rented there any more, also not by schedules.",
+            "Its secret is deleted here; revoke it at the provider, too.",
+            "Runs that were measured with it stay.",
+        ),
+    )
+
+
 @readable
-@require_POST
+@confirmed(_removal_question)
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)
     with refusals_said(request):
         account_delete(account=_account(account_id), actor=request.user.get_username())
-        messages.success(request, "The account is removed and its secret forgotten.")
+        messages.success(request, "The account is removed and its secret deleted.")
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from backend.domain.conclusions import Conclusion, best_value
 from backend.rankings.selectors.compare import (
     COST,
     FACTS,
@@ -15,6 +16,7 @@ from backend.rankings.selectors.compare import (
 )
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import charts, figures, lines, state, words
+from backend.web.shared.conclusions import contender
 
 GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}
 UNKNOWN = {FACTS: "not stated", COST: "unknown", METRIC: "not measured"}
@@ -67,6 +69,13 @@ class OfferColumn:
     left_url: str
     right_url: str
     without_url: str
+
+
+def conclusion(comparison: Comparison) -> Conclusion | None:
+    """Which of the offers is the best value; None of a single one."""
+    if len(comparison.rows) < 2:
+        return None
+    return best_value([contender(row) for row in comparison.rows])
 
 
 def columns(comparison: Comparison, params: state.Params, path: str) -> list[OfferColumn]:

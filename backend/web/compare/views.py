@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import currencies
+from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
 from backend.rankings.selectors.filters import has_words
@@ -33,7 +34,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """The offers in `o` against `base`; `add` looks for one more."""
     given = dict(request.GET.lists())
     basis = {name: values for name, values in given.items() if name not in OWN}
-    requested = ranking_request(basis, reader=request.user.get_username())
+    requested = ranking_request(request, basis)
     # Each slug that is not known becomes a sentence of the page, so not more than a few are read.
     slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
     base = request.GET.get("base", "").strip()
@@ -125,12 +126,14 @@ def _comparison(
     alike = len(compared.items) - len(differences)
     return {
         "comparison": compared,
+        "conclusion": shown.conclusion(compared),
         "columns": heads,
         "groups": shown.groups(items),
         "small_charts": {"charts": shown.small_charts(compared, items), "picture": captions},
         "basis": basis,
         "metric": compared.metric,
         "is_measured": compared.metric.key in METRICS,
+        "attributions": attributions(compared.licences),
         "form": form,
         "hidden": state.pairs(params.keys() - form.fields.keys(), params),
         "is_short": is_short,

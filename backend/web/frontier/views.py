@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.rates import currencies
+from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.frontier import Frontier, frontier
 from backend.rankings.selectors.rows import RankingRow
@@ -39,8 +40,7 @@ class FrontierLine:
 @require_safe
 def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
-    given = dict(request.GET.lists())
-    requested = ranking_request(given, reader=request.user.get_username())
+    requested = ranking_request(request)
     context = _context(request.path, requested, frontier(requested.query, stamp=requested.stamp))
     return render(request, "frontier/page.html", context)
 
@@ -79,6 +79,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
             ("On the line that nothing beats", _lines(line, front, scale, cost)),
             ("Others, best value first", _lines(others, front, scale, cost)),
         ],
+        "attributions": attributions(row.licence for row in front.within),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,
         "warnings": requested.warnings,
     }

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
+from backend.domain.hardware_assumptions import ASSUMPTIONS, OF_A_SERVER, HardwareAssumption
 from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
@@ -68,7 +68,8 @@ class HardwareForm(WriteForm):
                 required=False,
                 help_text=described(assumption),
                 inputmode="decimal",
-                placeholder=figures.plain(assumption.default),
+                placeholder=figures.plain(assumption.default)
+                + (" a server" if name in OF_A_SERVER else ""),
             )
         made = forms.formset_factory(ItemForm, extra=EMPTY_ROWS)
         self.items = made(data, initial=list(items) or None, prefix="items", auto_id="%s")

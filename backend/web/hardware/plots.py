@@ -1,9 +1,11 @@
 """What own hardware costs a month as stacked bars: one bar for each cost model or version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from backend.catalog.models import HardwareModel
+from backend.domain.conclusions import Conclusion, server_cost
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.web.shared import figures
@@ -56,6 +58,13 @@ def hardware_plot(
         + ".",
         note=f"{left_out} without an exchange rate left out." if left_out else "",
     )
+
+
+def conclusion(cost: Mapping[str, Any]) -> Conclusion:
+    """What one server of a cost document comes to, and which of the bands make it up."""
+    amounts = {part: Decimal(amount) for part, amount in cost["breakdown"].items()}
+    bands = [(name, sum((amounts[part] for part in parts), Decimal(0))) for name, parts in BANDS]
+    return server_cost(bands, cost["currency"])
 
 
 def _in_one_currency(

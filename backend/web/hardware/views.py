@@ -15,15 +15,17 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
-from backend.catalog.services.hardware import calculate_hardware, hardware_create
+from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
 from backend.domain.hardware import CostBreakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 from backend.domain.hardware_document import cost_document
 from backend.web.hardware.forms import LABELS, HardwareForm
-from backend.web.hardware.plots import hardware_plot
+from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.forms import refusals_said
 
 
 @readable
@@ -53,6 +55,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
     context = {
         "model": model,
         "cost": _shown(model.cost),
+        "conclusion": conclusion(model.cost),
         "assumptions": _assumed(model),
         "versions": versions,
         "plot": hardware_plot(versions[::-1], labels[::-1], rate_table()),
@@ -112,3 +115,35 @@ def _assumed(model: HardwareModel) -> list[tuple[str, str, bool, Any]]:
         for name, one in ASSUMPTIONS.items()
         if (value := model.document.get(name)) is not None
     ]
+
+
+def _delete_question(request: HttpRequest, model_id: UUID) -> Question:
+    model = _deletable(request, model_id)
+    return Question(
+        f"Delete version {model.version} of {model.name}?",
+        "Delete version",
+        reverse("hardware-model", args=[model_id]),
+        (
+            f"The price that it gave {model.offer.name} is deleted, too.",
+            "An earlier version, if there is one, prices the offer again.",
+        ),
+    )
+
+
+def _deletable(request: HttpRequest, model_id: UUID) -> HardwareModel:
+    demand(request, Scope.WRITE)
+    every = hardware_visible(default_workspace(), is_newest_only=False)
+    return get_object_or_404(every, pk=model_id)
+
+
+@readable
+@confirmed(_delete_question)
+def hardware_delete_form(request: HttpRequest, model_id: UUID) -> HttpResponse:
+    """Deletes one version of a cost model with its price."""
+    model = _deletable(request, model_id)
+    leads_to = reverse("hardware-model", args=[model_id])
+    with refusals_said(request):
+        hardware_delete(model=model, actor=request.user.get_username())
+        messages.success(request, "The version is deleted.")
+        leads_to = reverse("hardware")
+    return HttpResponseRedirect(leads_to)

@@ -13,13 +13,18 @@ from backend.web.shared.forms import SecretText, WriteForm, currency, text
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
-class HostForm(WriteForm):
-    """Name, way in, key and price of a machine of one's own."""
+class HostLoginForm(WriteForm):
+    """What a host is called and where it is logged in to."""
 
     name = text("Name", maxlength=100)
     address = text("Address", placeholder="192.0.2.10 or host.example.org")
     port = forms.IntegerField(label="SSH port", initial=22, min_value=1, max_value=65_535)
     username = text("User", placeholder="bench", autocapitalize="none", spellcheck="false")
+
+
+class HostForm(HostLoginForm):
+    """The same with kind, key and price of a machine of one's own."""
+
     kind = forms.ChoiceField(
         label="Kind",
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],

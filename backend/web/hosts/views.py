@@ -18,17 +18,21 @@ from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.hosts import (
     ARCHIVE_DRIVER,
+    HostBusy,
     HostNotTrusted,
     KeyMismatch,
     host_approve,
     host_create,
+    host_remove,
     host_scan,
+    host_update,
 )
 from backend.benchmarks.services.runs import run_create
-from backend.web.hosts.forms import HostForm
+from backend.web.hosts.forms import HostForm, HostLoginForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.history_plots import history_plots
 
@@ -132,6 +136,54 @@ def _run_form(host: Host, data: Any = None) -> RunForm:
 def host_page(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """One host: its key, what it is, how to start a run, what it gave so far."""
     return render(request, "hosts/host.html", _context(request, _host(host_id)))
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """The form for a host's name and where it is logged in to."""
+    demand(request, Scope.RUN)
+    host = _host(host_id)
+    form = HostLoginForm(request.POST or None, initial=vars(host))
+    if request.method == "POST" and form.is_valid():
+        try:
+            with form.refusals():
+                host_update(host=host, **form.cleaned_data, actor=request.user.get_username())
+                messages.success(request, "The host is changed.")
+                return HttpResponseRedirect(reverse("host", args=[host_id]))
+        except HostBusy as error:
+            form.add_error(None, f"{error}.")
+    return render(request, "hosts/change.html", {"host": host, "form": form})
+
+
+def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
+    demand(request, Scope.RUN)
+    host = _host(host_id)
+    losing = [f"Campaign {one.name} no longer measures it." for one in host.campaigns.all()]
+    return Question(
+        f"Remove the host {host.name}?",
+        "Remove host",
+        reverse("host", args=[host_id]),
+        (
+            "Its private key and its address are deleted here.",
+            *losing,
+            f"Its runs and their results stay with {host.offer.name}.",
+        ),
+    )
+
+
+@readable
+@confirmed(_removal_question)
+def host_remove_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
+    """Logs in to a host no more; while runs use it nothing changes."""
+    demand(request, Scope.RUN)
+    host = _host(host_id)
+    leads_to = reverse("host", args=[host_id])
+    with refusals_said(request):
+        host_remove(host=host, actor=request.user.get_username())
+        messages.success(request, f"The host {host.name} is removed; its results stay.")
+        leads_to = reverse("hosts")
+    return HttpResponseRedirect(leads_to)
 
 
 @readable

@@ -17,6 +17,8 @@ TOOL_WORDS = {
     "iperf3": "iperf3 (JSON)",
     "bonnie": "bonnie++ (CSV line)",
     "sysbench": "sysbench cpu or memory",
+    "stress-ng": "stress-ng, with its command",
+    "openssl": "openssl speed -mr -evp sha256",
     "cmips": "CMIPS (the original program)",
     "yabs": "YABS (JSON)",
     "coremark": "CoreMark",

@@ -22,6 +22,8 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     current_stamp()
     counts, offer_count = scored_counts()
     lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
+    # Most read are those with figures; among the rest those that could rank.
+    lines.sort(key=lambda line: (-line[1], not line[0].ranking_variants))
     return render(request, "metrics/list.html", {"lines": lines, "offer_count": offer_count})
 
 

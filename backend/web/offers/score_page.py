@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from backend.catalog.models import Offer
+from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.stats import IntervalBasis, Machine, ScoreInterval
@@ -26,7 +27,8 @@ FORMULAS: Mapping[IntervalBasis, str] = {
     "mean over repeats, σ = √ln(1 + spread²) the stated spread between machines, or that of the two "
     "machines where it is larger.",
     IntervalBasis.STATED_SPREAD: "value × exp(± h) with h = t · √(v + σ² / n) and v = 0, since nothing was "
-    "repeated: only σ = √ln(1 + spread²), the stated spread between machines, is known.",
+    "repeated: only σ = √ln(1 + spread²), the stated spread between machines, is known. "
+    "Where a source states the lowest and the highest result, the interval reaches at least that far.",
     IntervalBasis.PUBLISHED_SD: "value × (1 ± 1.96 · sd), with the standard deviation sd that the source "
     "states; on the logarithm where that would reach below zero.",
 }
@@ -41,6 +43,8 @@ SYMBOLS = {
     "mean": "mean",
     "h": "h, half-width of logarithms",
     "sd": "sd, ratio",
+    "lowest": "lowest published result",
+    "highest": "highest published result",
 }
 REASONS = {
     "excluded": "left out by a person",
@@ -92,6 +96,9 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "formula": FORMULAS[summary.interval_basis],
         "terms": term_lines(origin.interval),
         "samples": lines.sample_lines(detail.pooled),
+        "attributions": attributions(
+            one.licence for one in (*detail.pooled, *(left.sample for left in detail.left_out))
+        ),
         "left_out": list(zip(left_out, reasons, strict=True)),
     }
     return render(request, "offers/score.html", context)

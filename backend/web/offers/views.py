@@ -20,6 +20,7 @@ from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
+from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
 from backend.providers.registry import provider
@@ -100,7 +101,7 @@ def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
 
 def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> HttpResponse:
     given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
-    requested = ranking_request(given, reader=request.user.get_username())
+    requested = ranking_request(request, given)
     try:
         detail = offer_detail(slug, requested.query, stamp=requested.stamp)
     except Offer.DoesNotExist as error:
@@ -171,6 +172,12 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "strips": charts.strips(detail),
         "runs": list(runs.values())[:RUNS_SHOWN],
         "samples": lines.sample_lines(detail.samples),
+        "attributions": attributions(
+            [
+                *(score.licence for score in (*detail.summaries, *detail.earlier)),
+                *(sample.licence for sample in detail.samples),
+            ]
+        ),
     }
 
 

@@ -63,7 +63,12 @@ class ChangesForm(NarrowForm):
     change = forms.ChoiceField(
         label="Change",
         required=False,
-        choices=[ANY, ("appeared", "appeared"), ("vanished", "vanished"), ("changed", "changed")],
+        choices=[
+            ANY,
+            ("appeared", "appeared"),
+            ("vanished", "no longer listed"),
+            ("changed", "changed"),
+        ],
     )
 
     def __init__(self, data: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.catalog.models import PriceFeed, PricePayload
+from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import (
@@ -32,13 +32,14 @@ from backend.catalog.selectors.price_list import (
 )
 from backend.catalog.services.feeds import feed_enable, feed_update
 from backend.catalog.services.price_import import price_review
-from backend.catalog.services.prices import price_enter
+from backend.catalog.services.prices import is_entered, price_enter, price_remove
 from backend.catalog.services.quotes import offers_import, quotes_import
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
 from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.paging import paged
 
@@ -149,6 +150,7 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
         "payload": payload_of(row),
         "plot": price_plot(history(row.offer)),
         "may_review": may(request, Scope.ADMIN),
+        "may_delete": is_entered(row) and may(request, Scope.WRITE),
     }
     return render(request, "prices/price.html", context)
 
@@ -167,6 +169,37 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
         price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
         messages.success(request, "Published." if is_accepted else "Left out for good.")
     return HttpResponseRedirect(reverse("price", args=[price_id]))
+
+
+def _entered(request: HttpRequest, price_id: UUID) -> PriceObservation:
+    demand(request, Scope.WRITE)
+    row = price_visible(price_id)
+    if row is None:
+        raise Http404("There is no such price.")
+    return row
+
+
+def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
+    row = _entered(request, price_id)
+    return Question(
+        f"Delete this price of {row.offer.name}?",
+        "Delete price",
+        reverse("price", args=[price_id]),
+        ("The price before it, if there is one, counts again in rankings and scenarios.",),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
+    """Deletes a price that a person entered."""
+    row = _entered(request, price_id)
+    leads_to = reverse("price", args=[price_id])
+    with refusals_said(request):
+        price_remove(observation=row, actor=request.user.get_username())
+        messages.success(request, "The price is deleted.")
+        leads_to = reverse("offer", args=[row.offer.slug])
+    return HttpResponseRedirect(leads_to)
 
 
 @readable

@@ -135,7 +135,12 @@ class Cells:
 
     def render_score(self, row: RankingRow) -> SafeString:
         if row.score is None:
-            return unknown("score")
+            link = reverse("offer", args=[row.offer_id])
+            return format_html(
+                '{}<small><a href="{}#measure">measure or import</a></small>',
+                unknown("score"),
+                link,
+            )
         low, high = row.score_ci95_low, row.score_ci95_high
         spread = self._spread(self.scale, low, high)
         shown = figures.figure(self.scale.shown(row.score))
@@ -150,6 +155,9 @@ class Cells:
             return format_html("{}<small>{}</small>", unknown("price"), ", ".join(lacking))
         # What is as asked for stands above the table; only a different term is worth the space.
         notes = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
+        if row.period == "hour" and row.price_term == "monthly":
+            # Nobody sells this hour: it is a part of a month.
+            notes = ["sold by the month only"]
         notes += [str(row.price_observed_on)] if row.price_observed_on else []
         shown = figures.money(row.price, row.period)
         return self._explained(row, shown, ", ".join(notes) or "price")
@@ -166,7 +174,7 @@ class Cells:
         )
 
     def render_cup(self, row: RankingRow) -> Any:
-        return unknown("cup") if row.cup is None else f"{row.cup:.7f}"
+        return unknown("cup") if row.cup is None else figures.unit_cost(row.cup)
 
     def render_flags(self, row: RankingRow) -> SafeString:
         marks = ((tone, label) for label, tone, _ in map(words.flag, row.flags.split()))

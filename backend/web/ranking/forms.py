@@ -18,7 +18,7 @@ from backend.web.shared.metric_field import metric_groups, metrics_offered
 Choices = list[tuple[str, str]]
 Errors = Mapping[str, str]
 
-MAIN_MENUS = ("provider", "kind")
+MAIN_MENUS = ("provider", "kind", "region_group")
 MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term", "flags")
 MOST_OPTIONS = 60
 """Of a menu; the rarest beyond them are asked for in the conditions box."""

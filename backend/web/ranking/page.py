@@ -11,6 +11,7 @@ from django.utils.html import json_script
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
+from backend.domain.attributions import attributions
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.coverage import metrics_scored
@@ -20,6 +21,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.views import modified, views_visible
 from backend.web.ranking import forms
 from backend.web.ranking.exports import exports
+from backend.web.ranking.notices import list_notice
 from backend.web.ranking.remembered import remembered
 from backend.web.ranking.tables import RankingTable
 from backend.web.shared import charts, columns, figures, state, words
@@ -46,7 +48,10 @@ def results(
     params = address.params
     scale = remembered(ranked, "scale", lambda: _scale(ranked))
     cost = state.cost(params)
-    page = _page(params, ranked.rows)
+    # Who asks for an offer by name wants to see it, measured or not; so does who gets nothing else.
+    is_unscored_listed = bool(ranked.unscored) and ("q" in params or not ranked.rows)
+    listed = [*ranked.rows, *ranked.unscored] if is_unscored_listed else ranked.rows
+    page = _page(params, listed)
     said = ("basis", *(state.value(params, name) for name in ("term", "hours_per_month")))
     basis = remembered(ranked, said, lambda: basis_words(params, ranked.rows))
     captions = picture(ranked.metric.key, params, basis, ranked.data_version)
@@ -64,9 +69,14 @@ def results(
         "page": page,
         "table": table,
         "legend": [words.flag(code) for code in sorted({f for r in page for f in r.flags.split()})],
+        "attributions": remembered(
+            ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
+        ),
         "chart": chart,
         "chart_json": json_script(chart, "chart-json", encoder=_CompactJson),
-        "chips": address.chips(),
+        "chips": (chips := address.chips()),
+        "is_available_only": state.value(params, "available") == "TRUE",
+        "is_narrowed": len(chips) > ("available" in params),
         "clear_url": address.without_filters(),
         "alike": [(label, *address.switched(filters)) for label, filters in ALIKE],
         "basis": basis,
@@ -79,9 +89,8 @@ def results(
         "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
         "size": page.paginator.per_page,
         "exports": exports(request, params),
-        "purchase_url": address.url(term="purchase", page=None),
-        "is_unpriced": bool(ranked.rows) and ranked.unpriced_count >= ranked.count,
-        "is_purchase": state.value(params, "term") == "purchase",
+        "notice": list_notice(ranked, address),
+        "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),
         **_compare(address, page),
         **_views(request, address, view),

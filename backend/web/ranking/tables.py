@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.rankings.selectors.columns import COLUMN
@@ -56,7 +56,10 @@ class RankingTable:
         if name == columns.ALWAYS:
             return '<th scope="row">{}</th>'
         if name in self.numbers:
-            return '<td class="number">{}</td>'
+            # On a phone rows are cards, without the heads. Words need none.
+            unit = self.units.get(name)
+            label = escape(f"{COLUMN[name].label}, {unit}" if unit else COLUMN[name].label)
+            return f'<td class="number" data-label="{label}">{{}}</td>'
         return '<td class="nowrap">{}</td>' if COLUMN[name].is_unbroken else "<td>{}</td>"
 
     def _pick(self, row: RankingRow) -> SafeString:

@@ -21,6 +21,7 @@ from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import readable
+from backend.web.shared.page_defaults import currency_remembered, page_defaults
 
 COLUMNS_COOKIE = "columns"
 COOKIE_AGE_S = 365 * 86_400
@@ -37,6 +38,8 @@ class RankingRequest:
     """State of the data that everything of the answer is of."""
     warnings: list[str]
     errors: list[tuple[str, str]]
+    defaults: state.Params
+    """Of what addresses always state."""
     view: SavedView | None = None
     kept: state.Params = field(default_factory=dict)
     """Parameters of that view."""
@@ -45,35 +48,42 @@ class RankingRequest:
     def sound(self) -> state.Params:
         """The parameters without those in error."""
         wrong = {name for name, _ in self.errors}
-        return {name: values for name, values in self.params.items() if name not in wrong}
+        sound = {name: values for name, values in self.params.items() if name not in wrong}
+        return {**self.defaults, **sound}
 
     def address(self, path: str) -> state.Address:
         """Where these parameters are answered."""
         return state.Address(path, self.sound, self.view.slug if self.view else "", self.kept)
 
 
-def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
+def ranking_request(request: HttpRequest, given: state.Params | None = None) -> RankingRequest:
     """Reads the parameters; those in error are reported and then left out.
 
-    `reader` is the name of who has signed in: private views open for their owner alone.
+    `given` are those of the address where the page reads some of them itself. A view means the API's
+    defaults; else those of pages fill in. Private views open for their owner alone.
     """
     stamp = current_stamp()
-    params, errors = folded(given)
+    params, errors = folded(dict(request.GET.lists()) if given is None else given)
     try:
-        both = open_view(params, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        both = open_view(
+            params, workspace_slug=DEFAULT_WORKSPACE, reader=request.user.get_username()
+        )
     except InvalidParameters as error:
         errors += error.errors
         both = OpenedView({name: values for name, values in params.items() if name != "view"})
-    params = state.cleaned(both.params)
+    defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
+    params = {**defaults, **state.cleaned(both.params)}
     try:
         query, warnings = query_from(params, also_known=frozenset({"o"}))
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in errors}
         sound = {name: values for name, values in params.items() if name not in wrong}
-        query, warnings = query_from(sound, also_known=frozenset({"o"}))
-    kept = state.cleaned(both.kept)
-    return RankingRequest(state.known(params), query, stamp, warnings, errors, both.view, kept)
+        query, warnings = query_from({**defaults, **sound}, also_known=frozenset({"o"}))
+    kept = {**state.API_DEFAULTS, **state.cleaned(both.kept)} if both.view else {}
+    return RankingRequest(
+        state.known(params), query, stamp, warnings, errors, defaults, both.view, kept
+    )
 
 
 @readable
@@ -81,21 +91,22 @@ def ranking_request(given: state.Params, *, reader: str = "") -> RankingRequest:
 def ranking_page(request: HttpRequest) -> HttpResponse:
     """The whole page, or for a partial request its results."""
     given = dict(request.GET.lists())
-    requested = ranking_request(given, reader=request.user.get_username())
+    requested = ranking_request(request)
     address = requested.address(request.path)
     if not requested.errors and "remember" in given:
         return _columns_remembered(address)
     htmx = HtmxDetails(request)
     if htmx and not htmx.history_restore_request:
         return _partial(request, given, requested)
-    if not requested.errors and _has_better_address(given, address):
+    if not requested.errors and _has_better_address(given, requested, address):
         return HttpResponseRedirect(address.url())
     requested, origin = _with_columns(request, given, requested)
     context = _context(request, requested, origin)
     context |= _controls(context["address"], requested, given, context["ranking"])
+    context["is_default"] = not (requested.view or state.values(given, "metric"))
     if "columns" in given.get("open", []):
         context |= ranking_parts.column_choice(context["address"]) | {"is_choosing": True}
-    return _varied(render(request, "ranking/page.html", context))
+    return _answered(request, requested, render(request, "ranking/page.html", context))
 
 
 def _controls(
@@ -117,9 +128,9 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
     context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
         context |= ranking_parts.filter_menus(requested.params, {}, context["ranking"])
-    response = _varied(render(request, "ranking/_results.html", context))
+    response = render(request, "ranking/_results.html", context)
     response.headers["HX-Push-Url"] = context["address"].url()
-    return response
+    return _answered(request, requested, response)
 
 
 def _piece(
@@ -142,6 +153,13 @@ def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> di
     return context | {"warnings": requested.warnings, "columns_from": origin}
 
 
+def _answered(
+    request: HttpRequest, requested: RankingRequest, response: HttpResponse
+) -> HttpResponse:
+    currency_remembered(request, response, requested.sound["currency"][0])
+    return _varied(response)
+
+
 def _varied(response: HttpResponse) -> HttpResponse:
     patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request", "HX-Trigger"])
     return response
@@ -150,7 +168,9 @@ def _varied(response: HttpResponse) -> HttpResponse:
 # --- one address for one state ----------------------------------------------------------------
 
 
-def _has_better_address(given: state.Params, address: state.Address) -> bool:
+def _has_better_address(
+    given: state.Params, requested: RankingRequest, address: state.Address
+) -> bool:
     """Whether a form without scripts sent fields that say nothing, or that only forms know."""
     is_clean = all(
         not is_form_only(name) and all(text.strip() for text in texts)
@@ -160,7 +180,8 @@ def _has_better_address(given: state.Params, address: state.Address) -> bool:
         return False
     better = QueryDict(address.url().partition("?")[2])
     asked_for = {name: texts for name, texts in given.items() if name != "open"}
-    return {name: better.getlist(name) for name in better} != asked_for
+    lists = {name: better.getlist(name) for name in better}
+    return lists not in (asked_for, {**requested.defaults, **asked_for})
 
 
 # --- the columns that a person chose last -----------------------------------------------------

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from backend.rankings.services.reports import MOST_NOTE, MOST_TITLE
+from backend.rankings.services.reports import MOST_NOTE, MOST_TITLE, TOP
 from backend.web.shared.forms import WriteForm, text
 
 
@@ -16,3 +16,15 @@ class ReportForm(WriteForm):
         max_length=MOST_NOTE,
         widget=forms.Textarea(attrs={"rows": 6}),
     )
+    top = forms.TypedChoiceField(
+        label="Offers on the first page",
+        required=False,
+        coerce=int,
+        initial=TOP,
+        choices=[(count, str(count)) for count in (3, 5, TOP, 15)],
+        help_text="The others stay one click away; the PDF has these alone.",
+    )
+
+    def clean_top(self) -> int:
+        """The number chosen; a form without the field means the usual one."""
+        return self.cleaned_data["top"] or TOP

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from backend.domain.attributions import Attribution, attributions
+from backend.domain.conclusions import Conclusion, Contender, best_value
+from backend.rankings.services.reports import TOP
 from backend.web.shared import charts, figures, lines
 
 
@@ -86,7 +89,7 @@ def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
     scale = _value_scale(document)
     best = sorted(
         (row for row in document["rows"] if row["rank"] is not None), key=lambda row: row["rank"]
-    )[: charts.MOST_BARS]
+    )[: top_count(document)]
     if not best:
         return None
     bars = charts.distinct_labels([_bar(row, scale) for row in best])
@@ -100,7 +103,31 @@ def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def top_count(document: Mapping[str, Any]) -> int:
+    """How many rows the report shows first."""
+    return int(document.get("top", TOP))
+
+
+def report_attributions(document: Mapping[str, Any]) -> list[Attribution]:
+    """Whose the frozen figures are; reports of earlier days have no licences."""
+    return attributions(row.get("licence") for row in document["rows"])
+
+
+def report_conclusion(document: Mapping[str, Any]) -> Conclusion:
+    """Which of all frozen offers is the best value."""
+    return best_value([_contender(row) for row in document["rows"]])
+
+
+def _contender(row: Mapping[str, Any]) -> Contender:
+    ends = [float(one) for one in _interval(row, "value_per_cost") if one is not None]
+    value = (ends[0], ends[1], ends[2]) if len(ends) == 3 else None
+    return Contender(_label(row), _decimal(row["price"]), value)
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return f"{row['offer']} · {row['region']}" if row["region"] else row["offer"]
+
+
 def _bar(row: Mapping[str, Any], scale: figures.UnitScale) -> dict[str, Any]:
-    label = f"{row['offer']} · {row['region']}" if row["region"] else row["offer"]
     interval = _interval(row, "value_per_cost")
-    return charts.bar(row["offer_id"], label, row["provider"], scale, interval)
+    return charts.bar(row["offer_id"], _label(row), row["provider"], scale, interval)

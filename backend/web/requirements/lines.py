@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from backend.domain.conclusions import Conclusion, FleetChoice, cheapest_fleet
 from backend.domain.fleets import FleetTarget, Rule
 from backend.domain.metrics import METRICS
 from backend.domain.requirements import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.selectors.requirements import FleetLine, RequirementAnswer
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
+from backend.web.shared.charts import row_label
 
 MOST_BLOCKS = 24
 MOST_FAILURES = 100
@@ -66,6 +68,19 @@ def headings(answer: RequirementAnswer) -> list[tuple[str, str]]:
 def label(demand: str) -> str:
     """Words of a demand."""
     return SIZES[demand][0] if demand in SIZES else words.metric(demand)
+
+
+def conclusion(answer: RequirementAnswer) -> Conclusion:
+    """Which fleet costs least, and how surely it is enough."""
+    fleets = [_choice(line) for line in answer.fleets]
+    return cheapest_fleet(fleets, answer.query.currency, is_proven=answer.floor is None)
+
+
+def _choice(line: FleetLine) -> FleetChoice:
+    limit, ratio = min(line.headroom.items(), key=lambda one: one[1])
+    name = " and ".join(f"{count} × {row_label(row)}" for row, count in line.servers)
+    holds = line.fleet.holds_at_worst
+    return FleetChoice(name, line.cost_per_month, holds, label(limit), float(ratio - 1))
 
 
 def fleet_lines(answer: RequirementAnswer) -> list[ShownFleet]:

@@ -8,13 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.catalog.selectors.rates import currencies
+from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import MOST_LIMIT, SIZES, RequirementDocument
+from backend.rankings.selectors.coverage import licences_of
 from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
 from backend.rankings.selectors.requirements import RequirementAnswer, requirement_answered
 from backend.rankings.services.current_data import current_stamp
 from backend.web.requirements.forms import RequirementForm
-from backend.web.requirements.lines import failure_groups, fleet_lines, headings
+from backend.web.requirements.lines import conclusion, failure_groups, fleet_lines, headings
 from backend.web.shared import state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words
@@ -101,6 +103,7 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
     selectors = {n: v for n, v in params.items() if n in state.SELECTORS}
     is_more = len(answer.fleets) < min(answer.fleet_count, MOST_LIMIT)
     return {
+        "conclusion": conclusion(answer),
         "fleets": fleet_lines(answer),
         "headings": headings(answer),
         "groups": failure_groups(answer),
@@ -117,6 +120,7 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
         if len(best) > 1
         else "",
         "best_gap": _gap(answer),
+        "attributions": attributions(licences_of(answer.asked.targets)),
     }
 
 

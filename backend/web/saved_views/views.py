@@ -39,6 +39,7 @@ from backend.web.data.views import data_request
 from backend.web.saved_views.forms import FeedKeyForm, ViewForm
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 
 CHOICES = {
     "metric": "Metric",
@@ -183,8 +184,24 @@ def view_page(request: HttpRequest, slug: str) -> HttpResponse:
     return _page(request, view, form=form)
 
 
+def _view_question(request: HttpRequest, slug: str) -> Question:
+    view = _own_view(request, slug)
+    feeds = feed_keys_visible(DEFAULT_WORKSPACE, "", is_admin=True).filter(
+        view=view, revoked_at=None
+    )
+    ended = (
+        f"Feed {key.name} ends: spreadsheets that read it get no more figures." for key in feeds
+    )
+    return Question(
+        f"Delete the view {view.name}?",
+        "Delete view",
+        reverse("view", args=[slug]),
+        ("Links to this view stop working.", *ended),
+    )
+
+
 @readable
-@require_POST
+@confirmed(_view_question)
 def view_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Removes the view and ends its feeds."""
     view_delete(view=_own_view(request, slug), actor=request.user.get_username())

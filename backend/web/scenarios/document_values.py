@@ -95,15 +95,18 @@ def _points_text(points: Any) -> str:
     return "\n".join(",".join(str(one) for one in point) for point in points)
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text, parse_float=str)
-    except ValueError:
-        return text
+def _items(text: str) -> list[dict[str, Any]]:
+    items = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        count, name, price, watts = [*(part.strip() for part in line.split(",")), "", "", ""][:4]
+        given = {"count": _whole(count), "name": name, "unit_price": price, "watts": watts}
+        items.append({key: value for key, value in given.items() if value != ""})
+    return items
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, indent=1)
+def _items_text(items: Any) -> str:
+    names = ("count", "name", "unit_price", "watts")
+    return "\n".join(", ".join(str(one.get(name, "")) for name in names) for one in items)
 
 
 _READS: Mapping[str, Callable[[str], Any]] = {
@@ -114,7 +117,7 @@ _READS: Mapping[str, Callable[[str], Any]] = {
     "numbers": _numbers,
     "pairs": _pairs,
     "events": _events,
-    "json": _json,
+    "items": _items,
 }
 _WRITES: Mapping[str, Callable[[Any], str]] = {
     "days": _days_text,
@@ -122,5 +125,5 @@ _WRITES: Mapping[str, Callable[[Any], str]] = {
     "pairs": _pairs_text,
     "events": _events_text,
     "points": _points_text,
-    "json": _json_text,
+    "items": _items_text,
 }

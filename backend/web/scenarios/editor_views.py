@@ -1,28 +1,30 @@
 """The editor of scenarios: every field of the document, and what it comes to while one types."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
-from backend.catalog.selectors.offers import offers_visible
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
+from backend.scenarios.selectors.offer_matches import offer_names
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
+from backend.web.scenarios.editor import editor_context
+from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited
 from backend.web.scenarios.forms import ScenarioForm, is_editable
-from backend.web.scenarios.preview import Preview, preview
+from backend.web.scenarios.part_prices import part_prices
+from backend.web.scenarios.preview import preview
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared.access import demand, may, readable
 
 FIRST = "startup"
-MOST_OFFERS = 20
 
 
 @readable
@@ -32,9 +34,9 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
     chosen = request.GET.get("template", FIRST)
     template = TEMPLATES.get(chosen) or TEMPLATES[FIRST]
     if request.method != "POST":
-        form = ScenarioForm(document=template.document)
+        form = ScenarioForm(document=_asked(request, template.document))
         return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
-    form = ScenarioForm(request.POST)
+    form = edited(request.POST)
     if "save" in request.POST:
         demand(request, Scope.WRITE)
         scenario = _saved(request, form, None, template.key)
@@ -58,7 +60,7 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if request.method != "POST":
         return _page(request, ScenarioForm(document=scenario.document), scenario=scenario)
-    form = ScenarioForm(request.POST)
+    form = edited(request.POST)
     if "save" in request.POST:
         demand(request, Scope.WRITE)
         if _saved(request, form, scenario, "") is not None:
@@ -72,18 +74,11 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def scenario_preview(request: HttpRequest) -> HttpResponse:
     """What was typed comes to, as a fragment."""
-    context = {"preview": preview(ScenarioForm(request.POST))}
-    return render(request, "scenarios/_preview.html", context)
-
-
-@readable
-@require_safe
-def scenario_offers(request: HttpRequest) -> HttpResponse:
-    """Offers to complete what is typed, as a fragment; none for nothing."""
-    words = request.GET.get("offer", "").replace("\0", "").strip()
-    offers = offers_visible(DEFAULT_WORKSPACE).filter(Q(slug__icontains=words))
-    context = {"offers": offers.order_by("slug")[:MOST_OFFERS] if words else []}
-    return render(request, "imports/_offers.html", context)
+    form = ScenarioForm(request.POST)
+    shown = preview(form)
+    prices = part_prices(form, form.stated)
+    context = {"preview": shown, "prices": prices.values()}
+    return render(request, "scenarios/_followed.html", context)
 
 
 def _saved(
@@ -107,11 +102,9 @@ def _saved(
 def _page(
     request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
 ) -> HttpResponse:
-    """The editor with its preview; a refusal has reported its errors already."""
-    shown = Preview(None, None, []) if is_refused else preview(_calculated(form))
-    context: dict[str, Any] = {
-        "form": form,
-        "preview": shown,
+    """The editor with its preview."""
+    context = {
+        **editor_context(form, is_refused=is_refused),
         "is_refused": is_refused,
         "templates": TEMPLATES.values(),
         "may_write": may(request, Scope.WRITE),
@@ -120,8 +113,7 @@ def _page(
     return render(request, "scenarios/edit.html", context)
 
 
-def _calculated(form: ScenarioForm) -> ScenarioForm:
-    """The form itself where something was typed, else one in which the document was."""
-    if form.is_bound:
-        return form
-    return ScenarioForm({name: form[name].value() or "" for name in form.fields})
+def _asked(request: HttpRequest, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A template with the shape and the options that the address asks for."""
+    slugs = [slug.replace("\0", "") for slug in request.GET.getlist("offer")[:MOST_NAMED]]
+    return asked_for(document, request.GET, offer_names(slugs) if slugs else {})

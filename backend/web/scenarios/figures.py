@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from backend.domain.scenarios.conclusion import judged_cost, may_win, unmet_cost
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
 
 Option = Mapping[str, Any]
 SMALL = Decimal("0.01")
+MOST_DIGITS = 5
 
 
 def share(ratio: float) -> str:
@@ -26,20 +28,25 @@ def cost(option: Option) -> float:
     return float(option["cost_total"])
 
 
-def marked(options: Sequence[Option]) -> list[dict[str, Any]]:
-    """The options with what sets each apart: the cheapest, and the cheapest that serves it all."""
-    cheapest = min(options, key=cost)
-    serving = [one for one in options if not one["unserved_share"]]
-    whole = min(serving, key=cost) if serving else None
+def marked(options: Sequence[Option], lost: float = 0.0) -> list[dict[str, Any]]:
+    """The options with what sets each apart: the cheapest that serves, and those that do not;
+    `lost` is what it would cost to leave all demand unmet."""
+    serving = [one for one in options if may_win(one)]
+    cheapest = min(serving, key=lambda one: judged_cost(one, lost)) if serving else None
     return [
         {
             **one,
             "is_cheapest": one is cheapest,
-            "is_cheapest_whole": one is whole,
+            "is_short": one not in serving,
             "unit_hour": _unit_hour(one),
         }
         for one in options
     ]
+
+
+def lost_cost(simulated: Simulated) -> float:
+    """What it would cost to leave all demand of a result unmet."""
+    return unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
 
 
 def _unit_hour(option: Option) -> str:
@@ -56,3 +63,25 @@ def currency_of(simulated: Simulated) -> str:
     price = simulated.resolved["options"][0]["parts"][0]["price"]
     hardware = price.get("hardware") or {}
     return str(price.get("currency") or hardware.get("currency", "")).upper()
+
+
+def horizon_words(document: Mapping[str, Any]) -> str:
+    """How long the time is that a result is of: `30 days` or `36 months`."""
+    horizon = document["horizon"]
+    unit = "day" if horizon.get("days") is not None else "month"
+    length = Decimal(str(horizon[f"{unit}s"]))
+    return f"{figures.quantity(length)} {unit}{'' if length == 1 else 's'}"
+
+
+def shown_value(value: object) -> str:
+    """A value of a document; a number with more digits than people read is rounded."""
+    text = str(value)
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return text
+    if not number.is_finite():
+        return text
+    if len(number.as_tuple().digits) <= MOST_DIGITS or number == number.to_integral_value():
+        return figures.plain(number)
+    return f"{number:,.2f}" if abs(number) >= 1 else figures.figure(number)

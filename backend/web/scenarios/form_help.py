@@ -15,9 +15,10 @@ FORMATS = {
     "numbers": "with spaces between",
     "pairs": "One a line, growing: up to, then the figure; rest instead of the last bound",
     "events": "One a line: time with zone, seconds, what it adds",
+    "items": "One a line, with commas: pieces in all, what it is, price of one, mean watts of one",
     "points": "One a line: time with zone or seconds since 1970, a comma, the value",
 }
-FORMAT_ONLY = frozenset({"count", "points", "pairs", "events"})
+FORMAT_ONLY = frozenset({"count", "points", "pairs", "events", "items"})
 """Kinds whose format shows their meaning."""
 WITHOUT_RANGE = frozenset({"days", "numbers", "points", "count", "convention"})
 """Kinds whose bounds are those of their parts, or are described with their format."""

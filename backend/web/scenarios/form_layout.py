@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.catalog.selectors.current_prices import TERMS
-from backend.domain.documents.model import Described, every_field
+from backend.domain.documents.model import Described, every_field, fields_of
 from backend.domain.documents.values import Value
+from backend.domain.hardware_document import WHOLE, HardwareDocument
 from backend.domain.metrics import METRICS
 from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.scenarios.price_document import PURCHASE
+from backend.web.hardware.forms import LABELS
 from backend.web.shared import words
 
 Choices = tuple[tuple[str, str], ...]
@@ -37,9 +40,9 @@ POLICY_WORDS = {
 BILLING_WORDS = {
     "per_second": "by the second",
     "per_minute": "by the minute",
-    "hour_ceil": "hours begun",
-    "hour_ceil_cap": "hours begun, capped a month",
-    "monthly": "months begun",
+    "hour_ceil": "per started hour",
+    "hour_ceil_cap": "per started hour, capped a month",
+    "monthly": "per started month",
     "reserved": "reserved, used or not",
     "savings": "savings plan",
     "sustained_use": "sustained use",
@@ -57,6 +60,10 @@ CHOICES: Mapping[str, Choices] = {
     f"{PRICE}/term": (("", "as it is"), *((term, words.term(term)) for term in TERMS)),
     f"{PRICE}/billing": (("", "as the offer"), *BILLING_WORDS.items()),
 }
+HARDWARE = f"{PRICE}/hardware"
+HARDWARE_LABELS: Mapping[str, str] = {"servers": "Servers", "items": "What is bought", **LABELS}
+HARDWARE_ITEMS = f"{HARDWARE}/items"
+HARDWARE_WHOLE = frozenset(f"{HARDWARE}/{name}" for name in WHOLE)
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class Entry:
     when: str = ""
     """Pointer of the choice that decides whether the field counts; empty = it always does."""
     values: frozenset[str] = frozenset()
+    words: str = ""
+    """Its label, where that of the document is not for people."""
 
     @property
     def name(self) -> str:
@@ -80,13 +89,17 @@ class Entry:
 
     @property
     def label(self) -> str:
-        return self.value.label
+        return self.words or self.value.label
 
     @property
     def kind(self) -> str:
-        """decimal, text, whole, choice, count, convention, days, numbers, pairs, events, points or
-        json: how the value is written."""
-        return "choice" if self.path in CHOICES else self.value.editor
+        """decimal, text, whole, choice, count, convention, days, numbers, pairs, events, items or
+        points: how the value is written."""
+        if self.path in CHOICES:
+            return "choice"
+        if self.path == HARDWARE_ITEMS:
+            return "items"
+        return "whole" if self.path in HARDWARE_WHOLE else self.value.editor
 
     @property
     def choices(self) -> Choices:
@@ -114,7 +127,17 @@ def _entries() -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-EVERY = _entries()
+def _of_hardware() -> tuple[Entry, ...]:
+    """The fields of own hardware; its name and currency are those of the option and of all."""
+    fields = fields_of(HardwareDocument)
+    return tuple(
+        Entry(f"{HARDWARE}/{name}", fields[name], f"{PRICE}/billing", frozenset({PURCHASE}), words)
+        for name, words in HARDWARE_LABELS.items()
+    )
+
+
+OF_HARDWARE = _of_hardware()
+EVERY = (*(entry for entry in _entries() if entry.path != HARDWARE), *OF_HARDWARE)
 
 
 def _under(*prefixes: str) -> tuple[Entry, ...]:
@@ -135,5 +158,16 @@ DEMAND_WINDOWS = tuple(e for e in EVERY if e.path.startswith("demand/windows/"))
 POLICY_WINDOWS = tuple(e for e in EVERY if e.path.startswith("policy/windows/"))
 OPTION = next(e for e in EVERY if e.path == "options/*/name")
 OWN_EXTRAS = tuple(e for e in EVERY if e.path.startswith("options/*/extras/"))
-PART_ENTRIES = tuple(e for e in EVERY if e.path.startswith(PART) and not e.when)
-TERM_ENTRIES = tuple(e for e in EVERY if e.path.startswith(PART) and e.when)
+PART_ENTRIES = tuple(e for e in EVERY if e.path.startswith(PART))
+FIRST = frozenset({f"{PRICE}/{name}" for name in ("offer", "term", "amount", "billing")})
+"""What is asked first of a price."""
+KEY_ENTRIES = tuple(
+    sorted(
+        (e for e in PART_ENTRIES if e.path in FIRST or e.path == f"{PART}/count"),
+        key=lambda entry: entry.name != "offer",
+    )
+)
+KEY_HARDWARE = OF_HARDWARE[:2]
+EXPERT_HARDWARE = OF_HARDWARE[2:]
+EXPERT_ENTRIES = tuple(e for e in PART_ENTRIES if e not in {*KEY_ENTRIES, *OF_HARDWARE})
+"""The rest of a part, which most leave as it is."""

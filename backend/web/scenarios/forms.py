@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.scenarios.price_document import PURCHASE
 from backend.web.scenarios import form_layout as layout
 from backend.web.scenarios.document_values import entry_text, typed
-from backend.web.scenarios.form_help import glossary, help_for
+from backend.web.scenarios.form_help import help_for
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared.forms import WriteForm
 
-LINES = frozenset({"pairs", "events", "points", "json", "numbers"})
+LINES = frozenset({"pairs", "events", "points", "items", "numbers"})
+"""Kinds of fields that take several lines."""
+LIKE_HARDWARE = "price.hardware."
 SAYS_NOTHING = frozenset({"choice"})
 """Kinds of fields that have a value in an empty line, too."""
 PARTS = 2
@@ -22,39 +25,11 @@ MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.wi
 """Lines of each list, so that a form stays below the thousand fields that may be sent."""
 
 
-class ShownField(NamedTuple):
-    """A field with the name of the choice that it depends on, and the values for which it counts."""
-
-    field: forms.BoundField
-    when: str
-    values: str
-    is_wide: bool
-
-
 def is_editable(document: Mapping[str, Any]) -> bool:
     """Whether the editor has a line for everything in the document."""
     lists = (_at(document, of.replace(".", "/")) for of in MOST_LINES)
     most = MOST_LINES.values()
     return all(len(lines or ()) <= limit for lines, limit in zip(lists, most, strict=True))
-
-
-class ShownPart(NamedTuple):
-    """A part of an option: `role` is None in the second, which exists beside a base only."""
-
-    role: forms.BoundField | None
-    fields: Sequence[ShownField]
-    terms: Sequence[ShownField]
-    when: str
-
-
-class ShownOption(NamedTuple):
-    """An option; an empty one is there to be filled in."""
-
-    number: int
-    name: forms.BoundField
-    parts: Sequence[ShownPart]
-    extras: Sequence[ShownField]
-    is_empty: bool
 
 
 class ScenarioForm(WriteForm):
@@ -66,12 +41,14 @@ class ScenarioForm(WriteForm):
         """With what was typed, or with a document to begin from."""
         initial = _texts(document or {})
         super().__init__(data, initial=initial)
-        said = _said(initial if data is None else data)
+        texts = initial if data is None else data
+        said = _said(texts)
         self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
         self.fields[CURRENCY] = _text("Currency", "Of every price that is typed here.", maxlength=3)
         for entry in layout.EVERY:
             for name in self._names(entry):
-                self.fields[name] = _field(entry)
+                if _is_there(name, texts):
+                    self.fields[name] = _field(entry)
         for index in range(self.counts["options"]):
             self.fields[f"options.{index}.parts.0.role"] = _chosen("Servers are", _ROLES)
 
@@ -85,6 +62,11 @@ class ScenarioForm(WriteForm):
             row = path.replace("*", str(index), 1)
             yield from (row.replace("*", str(n)) for n in range(PARTS if "*" in row else 1))
 
+    stated: Mapping[str, Any] = {}
+    """The document that was last made of it."""
+    refused: Sequence[tuple[str, str]] = ()
+    """What was reported of it: (name of the field or empty, words)."""
+
     # --- as a document --------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
@@ -97,6 +79,7 @@ class ScenarioForm(WriteForm):
             if rows:
                 document[of]["windows"] = rows
         document["options"] = [self._option(n) for n in self._filled("options")]
+        self.stated = document
         return document
 
     def _text(self, name: str) -> str:
@@ -123,7 +106,7 @@ class ScenarioForm(WriteForm):
         """The values that count, nested as their pointers are from the last star on."""
         values: dict[str, Any] = {}
         for entry in entries:
-            text = self._text(_name(entry.path, indexes))
+            text = self._text(field_name(entry.path, indexes))
             if not text or not self._counts(entry, indexes):
                 continue
             *above, last = entry.path.rpartition("*/")[2].split("/")
@@ -136,7 +119,7 @@ class ScenarioForm(WriteForm):
     def _counts(self, entry: Entry, indexes: tuple[int, ...]) -> bool:
         if not entry.when:
             return True
-        chosen = self._text(_name(entry.when, indexes))
+        chosen = self._text(field_name(entry.when, indexes))
         return not chosen or chosen in entry.values
 
     def _windows(self, of: str) -> list[dict[str, Any]]:
@@ -153,11 +136,13 @@ class ScenarioForm(WriteForm):
         return option
 
     def _part(self, index: int, n: int, role: str) -> dict[str, Any]:
-        entries = (*layout.PART_ENTRIES, *layout.TERM_ENTRIES)
-        part = {"role": role, **self._values(entries, (index, n))}
+        part = {"role": role, **self._values(layout.PART_ENTRIES, (index, n))}
         price = part.get("price", {})
         currency = self._text(CURRENCY)
-        if price and currency and price.get("billing") != "purchase":
+        if price.get("billing") == PURCHASE:
+            named = {"name": self._text(f"options.{index}.name"), CURRENCY: currency}
+            price["hardware"] = {k: v for k, v in named.items() if v} | price.get("hardware", {})
+        elif price and currency:
             price[CURRENCY] = currency
         return part
 
@@ -173,15 +158,12 @@ class ScenarioForm(WriteForm):
             name = self.field_of(pointer)
             self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
             said.append((name, f"{self._spoken(name)}: {detail}" if name else detail))
+        self.refused = said
         return said
 
     def field_of(self, pointer: str) -> str:
         """Name of the field that a pointer of the document means, or the next one; else empty."""
-        name = pointer.removeprefix("/").replace("/", ".")
-        for prefix, own in self._rows.items():
-            if f"{name}.".startswith(prefix):
-                name = f"{own}{name[len(prefix) :]}".rstrip(".")
-                break
+        name = self.row_of(pointer.removeprefix("/").replace("/", "."))
         if name.endswith(f".price.{CURRENCY}"):
             return CURRENCY
         if name == "demand.points":
@@ -189,86 +171,44 @@ class ScenarioForm(WriteForm):
         parts = name.split(".")
         above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
         inside = (each for each in self.fields if each.startswith(f"{name}."))
-        return next((n for n in above if n in self.fields), "") or next(inside, "")
+        named = next((n for n in above if n in self.fields), "") or next(inside, "")
+        # Own hardware has fields where the bill says that it is bought.
+        priced, is_of_hardware, _ = f"{name}.".partition(LIKE_HARDWARE)
+        return named or (f"{priced}price.billing" if is_of_hardware else "")
+
+    def row_of(self, name: str) -> str:
+        """A name in the document with the line of the form in place of that of the document."""
+        for prefix, own in self._rows.items():
+            if f"{name}.".startswith(prefix):
+                return f"{own}{name[len(prefix) :]}".rstrip(".")
+        return name
 
     def _spoken(self, name: str) -> str:
         label = str(self.fields[name].label)
         indexes = re.findall(r"(options|windows|parts)\.(\d+)", name)
         return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in indexes), label])
 
-    # --- as shown -------------------------------------------------------------------------------
-
-    def shown(self, entries: Iterable[Entry], *indexes: int) -> list[ShownField]:
-        """The fields of some entries."""
-        return [
-            ShownField(
-                field=self[_name(entry.path, indexes)],
-                when=_name(entry.when, indexes),
-                values=" ".join(sorted(entry.values)),
-                is_wide=entry.kind in LINES,
-            )
-            for entry in entries
-        ]
-
-    @property
-    def sections(self) -> Mapping[str, Sequence[ShownField]]:
-        """The fields that are there once, by their part of the document."""
-        return {name: self.shown(entries) for name, entries in _SECTIONS.items()}
-
-    @property
-    def glossary(self) -> list[tuple[Entry, str]]:
-        """What the fields of every option mean."""
-        return glossary((*layout.PART_ENTRIES, *layout.TERM_ENTRIES))
-
-    @property
-    def demand_windows(self) -> list[list[ShownField]]:
-        return self._lines("demand.windows", layout.DEMAND_WINDOWS)
-
-    @property
-    def policy_windows(self) -> list[list[ShownField]]:
-        return self._lines("policy.windows", layout.POLICY_WINDOWS)
-
-    def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[ShownField]]:
-        return [self.shown(entries, index) for index in range(self.counts[of])]
-
-    @property
-    def options(self) -> list[ShownOption]:
-        """The options, the last one empty."""
-        return [self._shown_option(index) for index in range(self.counts["options"])]
-
-    def _shown_option(self, index: int) -> ShownOption:
-        role = f"options.{index}.parts.0.role"
-        return ShownOption(
-            number=index + 1,
-            name=self[f"options.{index}.name"],
-            parts=[
-                ShownPart(
-                    role=None if n else self[role],
-                    fields=self.shown(layout.PART_ENTRIES, index, n),
-                    terms=self.shown(layout.TERM_ENTRIES, index, n),
-                    when=role if n else "",
-                )
-                for n in range(PARTS)
-            ],
-            extras=self.shown(layout.OWN_EXTRAS, index),
-            is_empty=index == self.counts["options"] - 1,
-        )
-
 
 _ROLES = (("all", "of one kind"), ("base", "a base, and more beside it"))
-_SECTIONS: Mapping[str, tuple[Entry, ...]] = {
-    "horizon": layout.HORIZON,
-    "demand": layout.DEMAND,
-    "capacity": layout.CAPACITY,
-    "policy": layout.POLICY,
-    "extras": layout.EXTRAS,
-    "risks": layout.RISKS,
-    "uncertainty": layout.UNCERTAINTY,
-}
-_PLAIN = tuple(entry for entries in _SECTIONS.values() for entry in entries)
+_PLAIN = (
+    *layout.HORIZON,
+    *layout.DEMAND,
+    *layout.CAPACITY,
+    *layout.POLICY,
+    *layout.EXTRAS,
+    *layout.RISKS,
+    *layout.UNCERTAINTY,
+)
+"""Fields that are there once."""
 
 
-def _name(path: str, indexes: tuple[int, ...]) -> str:
+def _is_there(name: str, texts: Mapping[str, Any]) -> bool:
+    """Whether a form of these texts has the field: own hardware has some where it is bought."""
+    part, is_of_hardware, _ = name.partition(LIKE_HARDWARE)
+    return not is_of_hardware or texts.get(f"{part}price.billing") == PURCHASE
+
+
+def field_name(path: str, indexes: tuple[int, ...]) -> str:
     """Name of a field: the pointer with numbers instead of its stars."""
     for index in indexes:
         path = path.replace("*", str(index), 1)
@@ -294,7 +234,7 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for entry in layout.EVERY:
         if "*" not in entry.path:
-            texts[_name(entry.path, ())] = entry_text(_at(document, entry.path), entry.kind)
+            texts[field_name(entry.path, ())] = entry_text(_at(document, entry.path), entry.kind)
     demand = document.get("demand", {})
     if demand.get("points") is not None:
         texts["demand.csv"] = entry_text(demand["points"], "points")
@@ -305,8 +245,9 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
         texts |= _row((layout.OPTION, *layout.OWN_EXTRAS), option, index)
         ordered = sorted(option["parts"], key=lambda part: part.get("role") == "burst")
         for n, part in enumerate(ordered):
-            texts |= _row((*layout.PART_ENTRIES, *layout.TERM_ENTRIES), part, index, n)
-            currency = part.get("price", {}).get(CURRENCY)
+            texts |= _row(layout.PART_ENTRIES, part, index, n)
+            price = part.get("price", {})
+            currency = price.get(CURRENCY) or price.get("hardware", {}).get(CURRENCY)
             texts.setdefault(CURRENCY, currency) if currency else None
         texts[f"options.{index}.parts.0.role"] = ordered[0].get("role", "all")
     return {name: text for name, text in texts.items() if text}
@@ -314,7 +255,7 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _row(entries: Iterable[Entry], values: Mapping[str, Any], *indexes: int) -> dict[str, str]:
     return {
-        _name(e.path, indexes): entry_text(_at(values, e.path.rpartition("*/")[2]), e.kind)
+        field_name(e.path, indexes): entry_text(_at(values, e.path.rpartition("*/")[2]), e.kind)
         for e in entries
     }
 
@@ -333,7 +274,7 @@ def _field(entry: Entry) -> forms.Field:
     if entry.kind == "choice":
         return _chosen(entry.label, entry.choices, said.text)
     if entry.kind in LINES:
-        rows = {"points": 6, "json": 6, "numbers": 2}.get(entry.kind, 3)
+        rows = {"points": 6, "numbers": 2}.get(entry.kind, 3)
         widget = forms.Textarea(attrs={"rows": rows, "placeholder": said.placeholder})
         return forms.CharField(
             label=entry.label, required=False, help_text=said.text, widget=widget
@@ -341,8 +282,10 @@ def _field(entry: Entry) -> forms.Field:
     more = {"placeholder": said.placeholder} if said.placeholder else {}
     if entry.kind in {"decimal", "whole"}:
         more["inputmode"] = "decimal" if entry.kind == "decimal" else "numeric"
+    if entry.kind == "count":
+        more["placeholder"] = "as needed"
     if entry.name == "offer":
-        more["list"] = "offer-names"
+        more["placeholder"] = "Search by type, provider or region"
     return _text(entry.label, said.text, **more)
 
 

@@ -7,6 +7,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.work import calculation, most_steps
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.conclusion import concluded
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.price_document import UNITS_OF_BILLINGS
 from backend.domain.scenarios.regimes import PRICES, regimes
@@ -19,7 +20,7 @@ from backend.scenarios.selectors.scenarios import (
     simulated,
 )
 from backend.web.scenarios import decisions, plots
-from backend.web.scenarios.figures import cost, currency_of, marked, share
+from backend.web.scenarios.figures import currency_of, horizon_words, lost_cost, marked, share
 from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
 from backend.web.shared import figures
 from backend.web.shared.plots import MOST_POINTS, Plot
@@ -34,29 +35,42 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
     outcome = scenario_outcome(scenario)
     result, currency = outcome.result, currency_of(outcome)
     options = result["options"]
-    index = _option_index(option, options)
+    shown = marked(options, lost_cost(outcome))
+    index = _option_index(option, shown)
     series = scenario_series(scenario, most_points=MOST_POINTS)
     span = span if span in SPANS else DEFAULT_SPAN
     near = spanned(scenario, series, index, span)
     return {
         "result": result,
         "currency": currency,
-        "options": marked(options),
+        "options": shown,
         "chosen": index,
         "chosen_name": options[index]["name"],
         "spans": SPANS.items(),
         "span": span,
         "over_time": [plots.served_plot(near, index), plots.duration_plot(series, index)],
-        "money": [
-            plots.cost_plot(result, currency),
-            plots.months_plot(series, index),
-            plots.cash_plot(series),
-        ],
+        "conclusion": concluded(
+            result,
+            currency,
+            horizon_words(outcome.resolved),
+            outcome.resolved.get("price_per_unserved_unit_hour"),
+        ),
+        "money": _money(result, series, index, currency),
         "deciding": deciding(result, currency),
         "has_spread": any(one["interval"] for one in options),
         "has_contract": any(one.get("contract") for one in options),
         "assumed": assumed(scenario, outcome),
     }
+
+
+def _money(
+    result: Mapping[str, Any], series: Mapping[str, Any], index: int, currency: str
+) -> list[Plot]:
+    """The charts of what is paid; a single month has nothing to show over time."""
+    money = [plots.cost_plot(result, currency)]
+    if len(series["months"]) > 1:
+        money += [plots.months_plot(series, index), plots.cash_plot(series)]
+    return money
 
 
 def scenario_outcome(scenario: Scenario) -> Simulated:
@@ -70,7 +84,7 @@ def deciding(result: Mapping[str, Any], currency: str) -> list[Plot]:
     """The charts for choosing between the options."""
     options = result["options"]
     plots_made = [
-        decisions.pareto_plot(options, currency),
+        _unmet_plot(options, currency),
         decisions.odds_plot(options),
         decisions.spread_plot(options, currency),
         decisions.tornado_plot(result, currency),
@@ -78,11 +92,17 @@ def deciding(result: Mapping[str, Any], currency: str) -> list[Plot]:
     return [plot for plot in plots_made if plot is not None]
 
 
+def _unmet_plot(options: Sequence[Mapping[str, Any]], currency: str) -> Plot | None:
+    """Cost against unmet demand; None where no option leaves any."""
+    is_any_unmet = any(one["unserved_share"] for one in options)
+    return decisions.pareto_plot(options, currency) if is_any_unmet else None
+
+
 def _option_index(chosen: str, options: Sequence[Mapping[str, Any]]) -> int:
     """The option that an address names by its number, else the cheapest."""
     if chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) <= len(options):
         return max(1, int(chosen)) - 1
-    return min(range(len(options)), key=lambda n: cost(options[n]))
+    return next((n for n, one in enumerate(options) if one["is_cheapest"]), 0)
 
 
 # --- assumptions --------------------------------------------------------------------------------
@@ -212,7 +232,7 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
         currencies.add(currency_of(outcome))
         lines += [
             {**one, "scenario": scenario, "currency": currency_of(outcome)}
-            for one in marked(outcome.result["options"])
+            for one in marked(outcome.result["options"], lost_cost(outcome))
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {
@@ -223,6 +243,6 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
         for one in lines
     ]
     plot = None
-    if named and len(currencies) == 1:
-        plot = decisions.pareto_plot(named, f"{currencies.pop()} a month")
+    if len(currencies) == 1:
+        plot = _unmet_plot(named, f"{currencies.pop()} a month")
     return {"lines": lines, "problems": problems, "plot": plot}

@@ -140,34 +140,37 @@ def months_plot(series: Series, index: int) -> Plot:
     size = -(-len(rows) // MOST_BARS)
     groups = [rows[n : n + size] for n in range(0, len(rows), size)]
     shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
+    is_unmet = any(one["unserved_share"] for _, one in rows)
     words = "Below each month: what stays unmet"
+    spans = [_span(group[0][0], group[-1][0]) for group in groups]
     stack = _stack(
         "plot-months",
         f"Cost by month: {rows[0][1]['name']}",
-        [
-            f"{_span(group[0][0], group[-1][0])}, {unmet}"
-            for group, unmet in zip(groups, shares, strict=True)
-        ],
+        [f"{span}, {unmet} unmet" for span, unmet in zip(spans, shares, strict=True)]
+        if is_unmet
+        else spans,
         [_summed([one["breakdown"] for _, one in group]) for group in groups],
         series["currency"],
     )
+    note = f"{words}." if size == 1 else f"{words} in the worst of them."
     return replace(
         stack,
         x_label="month",
-        note=f"{words}." if size == 1 else f"{words} in the worst of them.",
+        note=note if is_unmet else "",
         x_text=[
             f"{group[0][0]} to {group[-1][0]}" if size > 1 else group[0][0] for group in groups
         ],
-        extra={**stack.extra, "unserved": shares},
+        extra={**stack.extra, "unmet": shares},
     )
 
 
 def _span(first: str, last: str) -> str:
-    """Months as short lines: `2026, 01` or `2026, 01–03`."""
-    if first == last:
-        return first.replace("-", ", ")
-    end = last[5:] if first[:4] == last[:4] else last
-    return f"{first.replace('-', ', ')}–{end}"
+    """Months as short lines: `Jan 2026`, or `Jan 2026, to Mar 2026`."""
+    return _month(first) if first == last else f"{_month(first)}, to {_month(last)}"
+
+
+def _month(text: str) -> str:
+    return f"{dt.date.fromisoformat(f'{text}-01'):%b %Y}"
 
 
 def _summed(breakdowns: Sequence[Mapping[str, str]]) -> dict[str, float]:
@@ -218,7 +221,7 @@ def cash_plot(series: Series) -> Plot:
     last = series["cash"][-1]["options"][: len(options)]
     return Plot(
         id="plot-cash",
-        title="Money spent, and what leaving costs",
+        title="Money spent, and exit cost",
         x_label="by the end of the month",
         x_kind="time",
         x=_month_ends(series),

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
-from backend.scenarios.selectors.scenarios import simulated, simulated_series
-from backend.web.scenarios.figures import currency_of, marked
+from backend.scenarios.selectors.scenarios import simulated
+from backend.web.scenarios.figures import currency_of, lost_cost, marked
 from backend.web.scenarios.forms import ScenarioForm
 from backend.web.scenarios.plots import demand_plot
+from backend.web.scenarios.span import first_week
 from backend.web.shared.plots import Plot
 
 MOST_SHOWN = 120
@@ -21,13 +22,15 @@ class Preview(NamedTuple):
     plot: Plot | None
     errors: list[tuple[str, str]]
     currency: str = ""
+    lost: float = 0.0
+    """What it would cost to leave all demand unmet."""
     is_without_spread: bool = False
     """Whether the document asks for uncertainty, which is left for the result page."""
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         """The options with what sets each apart."""
-        return marked(self.result["options"]) if self.result else []
+        return marked(self.result["options"], self.lost) if self.result else []
 
 
 def preview(form: ScenarioForm) -> Preview:
@@ -36,9 +39,16 @@ def preview(form: ScenarioForm) -> Preview:
     is_spread = document.pop("uncertainty", None) is not None
     try:
         simulation = simulated(document)
-        series = simulated_series(document, most_points=MOST_SHOWN)
+        series = first_week(document, MOST_SHOWN)
     except InvalidDocument as error:
         return Preview(None, None, form.report(error))
     except WorkRefused as error:
         return Preview(None, None, [("", f"Not calculated: {error.detail}.")])
-    return Preview(simulation.result, demand_plot(series), [], currency_of(simulation), is_spread)
+    return Preview(
+        simulation.result,
+        demand_plot(series),
+        [],
+        currency_of(simulation),
+        lost_cost(simulation),
+        is_spread,
+    )

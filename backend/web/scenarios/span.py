@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.scenarios import scenario_series
+from backend.scenarios.selectors.scenarios import scenario_series, simulated_series
 from backend.web.shared.plots import MOST_POINTS
 
 DEFAULT_SPAN = "week"
@@ -44,7 +44,21 @@ def _first_day(
     return max(times[0], min(midnight, latest))
 
 
+def first_week(document: Mapping[str, Any], most_points: int) -> dict[str, Any]:
+    """Series of its first seven days where the demand is the same every week, else of all."""
+    whole = simulated_series(document, most_points=most_points)
+    times = [dt.datetime.fromisoformat(at) for at in whole["t"]]
+    week = dt.timedelta(days=7)
+    length = times[-1] - times[0] + dt.timedelta(seconds=whole["point_s"])
+    if document["demand"].get("kind") != "daily" or length <= week:
+        return whole
+    points = min(int(most_points * (length / week)), MOST_FETCHED)
+    close = simulated_series(document, most_points=points)
+    return _cut(close, times[0], times[0] + week)
+
+
 def _cut(close: dict[str, Any], start: dt.datetime, end: dt.datetime) -> dict[str, Any]:
+    """The series from a start to before an end."""
     times = [dt.datetime.fromisoformat(at) for at in close["t"]]
     kept = [n for n, at in enumerate(times) if start <= at < end]
     within = slice(kept[0], kept[-1] + 1)
@@ -52,5 +66,5 @@ def _cut(close: dict[str, Any], start: dt.datetime, end: dt.datetime) -> dict[st
         {name: value[within] if isinstance(value, list) else value for name, value in one.items()}
         for one in close["options"]
     ]
-    cut = {"t": close["t"][within], "demand": close["demand"][within], "options": options}
-    return {**close, **cut}
+    shorter = {"t": close["t"][within], "demand": close["demand"][within], "options": options}
+    return {**close, **shorter}

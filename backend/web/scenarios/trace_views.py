@@ -36,7 +36,7 @@ class TraceForm(WriteForm):
     )
     name = text("Name", required=False, placeholder="of the file", maxlength=100)
     step_s = forms.IntegerField(
-        label="Step, s",
+        label="Step, seconds",
         required=False,
         min_value=1,
         max_value=86_400,
@@ -49,7 +49,8 @@ class TraceForm(WriteForm):
         choices=[("", "the only one"), *((name, name) for name in STATISTICS)],
     )
     template = forms.ChoiceField(
-        label="Options of", choices=[(key, one.title) for key, one in TEMPLATES.items()]
+        label="Options from the template",
+        choices=[(key, one.title) for key, one in TEMPLATES.items()],
     )
 
 

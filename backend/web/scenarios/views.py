@@ -20,8 +20,17 @@ from backend.scenarios.services.scenarios import (
     scenario_duplicate,
     scenario_freeze,
 )
-from backend.web.scenarios.page import MOST_COMPARED, comparison, map_context, result_context
+from backend.web.scenarios.curves import shown_curves
+from backend.web.scenarios.outlines import template_cards
+from backend.web.scenarios.page import (
+    MOST_COMPARED,
+    comparison,
+    map_context,
+    result_context,
+    scenario_outcome,
+)
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 
 TABLES = {
     "steps": "Over time",
@@ -37,7 +46,7 @@ def scenarios_page(request: HttpRequest) -> HttpResponse:
     """The scenarios that are kept, and the templates to begin from."""
     context = {
         "scenarios": scenarios_visible(default_workspace()),
-        "templates": TEMPLATES.values(),
+        "templates": template_cards(),
         "most_compared": MOST_COMPARED,
         "may_write": may(request, Scope.WRITE),
     }
@@ -78,6 +87,19 @@ def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
 
 @readable
 @require_safe
+def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
+    """What each option costs as the load grows or lasts longer, and where another gets cheaper."""
+    scenario = scenario_or_404(slug)
+    context: dict[str, Any] = {"scenario": scenario}
+    try:
+        context["curves"] = shown_curves(scenario_outcome(scenario))
+    except InvalidDocument as error:
+        context["errors"] = error.errors
+    return render(request, "scenarios/curves.html", context)
+
+
+@readable
+@require_safe
 def scenarios_compare(request: HttpRequest) -> HttpResponse:
     """The options of several scenarios in one table."""
     slugs = list(dict.fromkeys(request.GET.getlist("s")))
@@ -113,14 +135,30 @@ def scenario_freeze_form(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("scenario", args=[slug]))
 
 
-@readable
-@require_POST
-def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes a scenario away."""
+def _deletable(request: HttpRequest, slug: str) -> Scenario:
     scenario = scenario_or_404(slug)
     demand(request, Scope.WRITE if scenario.frozen_at is None else Scope.ADMIN)
+    return scenario
+
+
+def _delete_question(request: HttpRequest, slug: str) -> Question:
+    scenario = _deletable(request, slug)
+    frozen = ("It is frozen: prices and scores of that day go with it.",)
+    return Question(
+        f"Delete the scenario {scenario.name}?",
+        "Delete scenario",
+        reverse("scenario", args=[slug]),
+        ("Links to it stop working.", *(frozen if scenario.frozen_at else ())),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
+    """Deletes a scenario."""
+    scenario = _deletable(request, slug)
     scenario_delete(scenario=scenario, actor=request.user.get_username())
-    messages.success(request, f"“{scenario.name}” is gone.")
+    messages.success(request, f"“{scenario.name}” is deleted.")
     return HttpResponseRedirect(reverse("scenarios"))
 
 

@@ -13,15 +13,44 @@ from backend.web.shared.forms import WriteForm, text
 UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))
 
 
+WEEKDAYS = tuple(
+    enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), 1)
+)
+NEEDED = {
+    "cron": ("cron", "A cron line is needed."),
+    "every": ("every", "A number is needed."),
+    "daily": ("at", "A time is needed."),
+    "weekly": ("at", "A time is needed."),
+    "monthly": ("at", "A time is needed."),
+}
+"""The field that each way of starting cannot do without, and what is said where it is empty."""
+
+
 class ScheduleForm(WriteForm):
-    """A cron line or an interval in a time zone, and perhaps a window."""
+    """A day and time, an interval or a cron line in a time zone, and perhaps a window."""
 
     campaign = forms.ChoiceField(label="Campaign")
     way = forms.ChoiceField(
         label="Starts",
-        choices=(("cron", "by a cron line"), ("every", "at an interval")),
-        initial="cron",
+        choices=(
+            ("daily", "daily"),
+            ("weekly", "weekly"),
+            ("monthly", "monthly"),
+            ("every", "at an interval"),
+            ("cron", "by a cron line"),
+        ),
+        initial="daily",
         widget=forms.RadioSelect,
+    )
+    at = forms.TimeField(
+        label="At",
+        required=False,
+        initial="02:00",
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+    )
+    weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, required=False)
+    month_day = forms.IntegerField(
+        label="On day of the month", required=False, initial=1, min_value=1, max_value=28
     )
     cron = text(
         "Cron line",
@@ -59,10 +88,10 @@ class ScheduleForm(WriteForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         # A field whose value could not be read has its error already; one for each is enough.
-        if data.get("way") == "cron" and not data.get("cron") and "cron" not in self.errors:
-            self.add_error("cron", "A cron line is needed.")
-        if data.get("way") == "every" and not data.get("every") and "every" not in self.errors:
-            self.add_error("every", "A number is needed.")
+        if needed := NEEDED.get(data.get("way", "")):
+            field, said = needed
+            if data.get(field) in {None, ""} and field not in self.errors:
+                self.add_error(field, said)
         begin, end = data.get("window_from"), data.get("window_to")
         if (begin is None) != (end is None) and not {"window_from", "window_to"} & set(self.errors):
             self.add_error("window_from" if begin is None else "window_to", "Both are needed.")
@@ -71,14 +100,25 @@ class ScheduleForm(WriteForm):
     def recurrence(self) -> Recurrence:
         """The times typed, for the services."""
         data = self.cleaned_data
-        is_cron = data["way"] == "cron"
+        is_interval = data["way"] == "every"
         begin, end = data["window_from"], data["window_to"]
         return Recurrence(
-            cron=data["cron"] if is_cron else None,
-            every_s=None if is_cron else int(data["every"]) * int(data["every_unit"] or 3600),
+            cron=None if is_interval else self._cron_line(),
+            every_s=int(data["every"]) * int(data["every_unit"] or 3600) if is_interval else None,
             time_zone=data["time_zone"],
             window=None if begin is None or end is None else StartWindow(begin, end),
         )
+
+    def _cron_line(self) -> str:
+        data = self.cleaned_data
+        if data["way"] == "cron":
+            return str(data["cron"])
+        days = {
+            "daily": "* * *",
+            "weekly": f"* * {data['weekday'] or 1}",
+            "monthly": f"{data['month_day'] or 1} * *",
+        }[data["way"]]
+        return f"{data['at'].minute} {data['at'].hour} {days}"
 
 
 def time_zones() -> list[str]:

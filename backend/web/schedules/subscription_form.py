@@ -2,7 +2,7 @@
 
 from django import forms
 
-from backend.notifications.channels import CHANNELS, channel_choices
+from backend.notifications.channels import CHANNELS
 from backend.notifications.models import NoticeKind
 from backend.web.shared.forms import WriteForm
 
@@ -15,10 +15,20 @@ def _addresses() -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _channels() -> list[tuple[str, str]]:
+    """Slugs and labels, those that this server can use first."""
+    channels = sorted(CHANNELS.values(), key=lambda channel: bool(channel.missing_setting()))
+    return [
+        (channel.slug, f"{channel.label} (not set up: {missing})" if missing else channel.label)
+        for channel in channels
+        for missing in (channel.missing_setting(),)
+    ]
+
+
 class SubscriptionForm(WriteForm):
     """Where notices go, and the key that signs them."""
 
-    channel = forms.ChoiceField(label="By", choices=channel_choices)
+    channel = forms.ChoiceField(label="By", choices=_channels)
     address = forms.CharField(
         label="Address",
         max_length=500,

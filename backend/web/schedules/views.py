@@ -13,6 +13,7 @@ from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.benchmarks.models import Schedule
 from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.schedules import (
     preview,
@@ -21,12 +22,14 @@ from backend.benchmarks.selectors.schedules import (
     schedules_visible,
 )
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
-from backend.notifications.models import NoticeKind
+from backend.notifications.models import NoticeKind, Subscription
 from backend.notifications.selectors.subscriptions import subscriptions_visible
+from backend.notifications.services.notices import notice_test
 from backend.notifications.services.subscriptions import subscription_create, subscription_delete
 from backend.web.schedules.forms import ScheduleForm, time_zones
 from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
 
@@ -71,7 +74,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
 
 
 def _previewed(form: ScheduleForm) -> list[dt.datetime]:
-    """The next five starts; what is wrong stands in the form's errors."""
+    """The next starts; what is wrong stands in the form's errors."""
     if form.is_valid():
         with form.refusals():
             return preview(**form.recurrence())
@@ -81,7 +84,7 @@ def _previewed(form: ScheduleForm) -> list[dt.datetime]:
 @readable
 @require_safe
 def schedule_preview(request: HttpRequest) -> HttpResponse:
-    """The next five dates of what stands in the form, as a fragment."""
+    """The next starts of what stands in the form, as a fragment."""
     form = ScheduleForm(request.GET, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
     times = _previewed(form)
     # The fragment is no page, so whoever opens its address by hand gets the one that holds it.
@@ -115,14 +118,28 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("schedules"))
 
 
-@readable
-@require_POST
-def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
-    """Forgets a schedule; its campaign stays."""
+def _schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
     demand(request, Scope.RUN)
-    schedule = get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+    return get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+
+
+def _schedule_question(request: HttpRequest, schedule_id: UUID) -> Question:
+    campaign = _schedule(request, schedule_id).campaign
+    return Question(
+        f"Delete the schedule of {campaign.name}?",
+        "Delete schedule",
+        reverse("schedules"),
+        ("The campaign no longer starts at these times.", "The campaign and its runs stay."),
+    )
+
+
+@readable
+@confirmed(_schedule_question)
+def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """Deletes a schedule; its campaign stays."""
+    schedule = _schedule(request, schedule_id)
     schedule_delete(schedule=schedule, actor=request.user.get_username())
-    messages.success(request, "The schedule is gone.")
+    messages.success(request, "The schedule is deleted.")
     return HttpResponseRedirect(reverse("schedules"))
 
 
@@ -147,20 +164,43 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
                 is_enabled=True,
                 actor=request.user.get_username(),
             )
-            messages.success(request, "Subscribed.")
+            messages.success(request, "The alert is added.")
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, subscription_form=form))
 
 
+def _subscription(request: HttpRequest, subscription_id: UUID) -> Subscription:
+    demand(request, Scope.ADMIN)
+    return get_object_or_404(subscriptions_visible(default_workspace()), pk=subscription_id)
+
+
 @readable
 @require_POST
+def subscription_test_form(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
+    """Sends a message that says nothing happened."""
+    subscription = _subscription(request, subscription_id)
+    notice_test(subscription=subscription, url=request.build_absolute_uri(reverse("schedules")))
+    messages.success(
+        request, f"A test goes to {subscription.address}; below is whether it was sent."
+    )
+    return HttpResponseRedirect(reverse("schedules") + "#notifications")
+
+
+def _subscription_question(request: HttpRequest, subscription_id: UUID) -> Question:
+    address = _subscription(request, subscription_id).address
+    return Question(
+        f"Delete the alert to {address}?",
+        "Delete alert",
+        reverse("schedules"),
+        (f"{address} is no longer notified of anything.", "Notices that wait are not sent."),
+    )
+
+
+@readable
+@confirmed(_subscription_question)
 def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
     """Notifies an address no more."""
-    demand(request, Scope.ADMIN)
-    visible = subscriptions_visible(default_workspace())
-    subscription_delete(
-        subscription=get_object_or_404(visible, pk=subscription_id),
-        actor=request.user.get_username(),
-    )
-    messages.success(request, "Unsubscribed.")
+    subscription = _subscription(request, subscription_id)
+    subscription_delete(subscription=subscription, actor=request.user.get_username())
+    messages.success(request, "The alert is deleted.")
     return HttpResponseRedirect(reverse("schedules"))

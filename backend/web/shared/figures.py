@@ -71,6 +71,11 @@ def money(amount: Decimal | None, period: str) -> str:
     return f"{amount:,.2f}"
 
 
+def unit_cost(value: Decimal) -> str:
+    """Seven decimals as the first tables of CUP had, more where these leave under four digits."""
+    return f"{value:.{max(7, 3 - value.adjusted())}f}"
+
+
 def plain(value: Number | None) -> str:
     """The whole value without exponent or trailing zeros, for titles."""
     if value is None:

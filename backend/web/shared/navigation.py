@@ -1,6 +1,6 @@
-"""The menus at the head of every page."""
+"""The menus at the head of every page: one entry for each part of the site."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -8,72 +8,88 @@ from django.urls import reverse
 from backend.accounts.models import Scope
 from backend.web.shared.access import may
 
-# Menu → (page, words, further pages that belong to it).
-MENUS: tuple[tuple[str, tuple[tuple[str, str, tuple[str, ...]], ...]], ...] = (
-    (
-        "Decide",
-        (
-            ("frontier", "Frontier", ()),
-            ("compare", "Compare", ()),
-            ("requirements", "Requirements", ()),
-            (
-                "scenarios",
-                "Scenarios",
-                ("scenario", "scenario-new", "scenario-edit", "scenarios-compare"),
-            ),
-            ("storage", "Storage and links", ()),
-            ("views", "Saved views", ("view", "view-new")),
-            ("reports", "Reports", ("report", "report-new")),
+
+class MenuEntry(NamedTuple):
+    """A page in a menu, what it is for, and the names of further pages that belong to it."""
+
+    page: str
+    words: str
+    purpose: str
+    further: tuple[str, ...] = ()
+    needed: Scope | None = None
+
+
+MENUS: dict[str, tuple[MenuEntry, ...]] = {
+    "Offers": (
+        MenuEntry(
+            "offers", "Ranking", "which offer gives most performance for its price",
+            ("ranking", "offer", "score"),
+        ),
+        MenuEntry("frontier", "Frontier", "price against score, and the offers that nothing beats"),
+        MenuEntry("compare", "Compare", "two to six offers side by side"),
+    ),
+    "Plan": (
+        MenuEntry("requirements", "Requirements", "the cheapest fleet that reaches a target"),
+        MenuEntry(
+            "scenarios", "Scenarios", "what a load costs on clouds, rented servers and your own",
+            ("scenario", "scenario-new", "scenario-edit", "scenario-map", "scenario-curves",
+             "scenario-trace", "scenarios-compare"),
+        ),
+        MenuEntry(
+            "hardware", "Own hardware", "what a server in your own rack costs a month",
+            ("hardware-new", "hardware-model"),
+        ),
+        MenuEntry("storage", "Storage and links", "disk arrays, shared links and memory channels"),
+    ),
+    "Measure": (
+        MenuEntry(
+            "hosts", "Hosts", "the machines that Rackrate logs in to and measures",
+            ("host", "host-new", "host-key"),
+        ),
+        MenuEntry("runs", "Runs", "every measurement with its complete output", ("run", "evidence")),
+        MenuEntry(
+            "campaigns", "Campaigns", "several machines measured with one profile and budget",
+            ("campaign", "campaign-new"),
+        ),
+        MenuEntry("schedules", "Schedules and alerts", "measurements that repeat, and who hears of it"),
+        MenuEntry(
+            "import", "Import", "results of tools that you ran yourself",
+            ("import-run", "imported-evidence"),
         ),
     ),
-    (
-        "Measure",
-        (
-            ("hosts", "Hosts", ("host", "host-new", "host-key")),
-            ("campaigns", "Campaigns", ("campaign", "campaign-new")),
-            ("schedules", "Schedules", ()),
-            ("runs", "Runs", ("run", "evidence")),
-            ("import", "Import", ("import-run", "imported-evidence")),
-            ("clouds", "Clouds", ("cloud", "cloud-new")),
-        ),
+    "Share": (
+        MenuEntry("reports", "Reports", "figures frozen on a date", ("report", "report-new")),
+        MenuEntry("views", "Saved views", "rankings with their filters under a name",
+              ("view", "view-new")),
+        MenuEntry("data", "Feeds and formulas", "live figures in Excel, Google Sheets and LibreOffice"),
     ),
-    (
-        "Costs",
-        (
-            (
-                "prices",
-                "Prices",
-                ("price", "price-new", "price-changes", "price-unpriced", "price-tables"),
-            ),
-            ("hardware", "Own hardware", ("hardware-new", "hardware-model")),
+    "Settings": (
+        MenuEntry(
+            "prices", "Prices", "price lists, quotes, and prices that wait for a decision",
+            ("price", "price-new", "price-changes", "price-unpriced", "price-tables"),
         ),
+        MenuEntry("metrics", "Metrics", "what is measured, in which unit", ("metric",)),
+        MenuEntry("clouds", "Clouds", "accounts where machines are rented", ("cloud", "cloud-new"),
+              Scope.ADMIN),
+        MenuEntry("tokens", "API tokens", "keys of programs that call the API", (), Scope.ADMIN),
+        MenuEntry("activity", "Activity", "who changed what, and when", (), Scope.WRITE),
+        MenuEntry("api:docs", "API", "every address that programs can call"),
     ),
-    (
-        "Data",
-        (
-            ("data", "Feeds and formulas", ()),
-            ("metrics", "Metrics", ("metric",)),
-            ("api:docs", "API", ()),
-            ("tokens", "Tokens", ()),
-            ("activity", "Activity", ()),
-        ),
-    ),
-)
-NEEDED = {"clouds": Scope.ADMIN, "tokens": Scope.ADMIN, "activity": Scope.WRITE}
+}  # fmt: skip
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Context of every page: menus as (label, links of (url, words, names, first name))."""
+    """Context of every page: menus as (label, links of (url, entry)) that the person may open."""
     return {
         "navigation": [
             (
                 label,
                 [
-                    (reverse(page), words, further, page)
-                    for page, words, further in links
-                    if page not in NEEDED or may(request, NEEDED[page])
+                    (reverse(entry.page), entry)
+                    for entry in entries
+                    if entry.needed is None or may(request, entry.needed)
                 ],
             )
-            for label, links in MENUS
+            for label, entries in MENUS.items()
         ]
     }

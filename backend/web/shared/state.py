@@ -25,7 +25,10 @@ ARRANGEMENT = {
     "dialect",
     "o",
 }
-DEFAULTS = {**QUERY_DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": "any"}
+STATED = ("metric", "period", "currency", "available")
+"""Parameters whose defaults on pages are not those of the API: addresses always state them."""
+ANY = "any"
+DEFAULTS = {**QUERY_DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": ANY, "available": ANY}
 # The parameter that states how much of a part of the basis there is.
 AMOUNTS = {one.part: one.name for one in PARAMETERS if one.part}
 # Columns whose values are words and not a choice of the form above.
@@ -36,6 +39,8 @@ LISTS = {
     *CATEGORIES,
     *(f"{name}!" for name in CATEGORIES),
 }
+API_DEFAULTS = {name: [DEFAULTS[name]] for name in STATED}
+"""What a saved view means that does not state them."""
 BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
 
 
@@ -59,7 +64,7 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
             extras = [part for part in said[0].split(",") if part != "machine"]
             said = [",".join(extras)]
         # Defaults are left out: one ranking has one address, which is short and is cached once.
-        if any(said) and said != [DEFAULTS.get(name)]:
+        if any(said) and (name in STATED or said != [DEFAULTS.get(name)]):
             params[name] = said
     return _without_idle_parts(params)
 
@@ -97,7 +102,7 @@ def changed(params: Params, **changes: str | None) -> Params:
     """The parameters after the changes; None takes a parameter out."""
     merged = {**params, **{k: [v] for k, v in changes.items() if v is not None}}
     for name, new in changes.items():
-        if new is None or [new] == [DEFAULTS.get(name)]:
+        if new is None or (name not in STATED and [new] == [DEFAULTS.get(name)]):
             merged.pop(name, None)
     return merged
 
@@ -236,6 +241,9 @@ class Address:
             column, label, sign = words.parameter(name)
             text = _chip_text(self.params, name, column)
             parts = [one.name for one in PARAMETERS if one.owner == name]
+            if name == "available":
+                chips.append(_availability_chip(self, text))
+                continue
             # The amounts of a basis mean nothing without it, and the page of a longer list is
             # another one.
             gone = dict.fromkeys([name, *parts, "page"])
@@ -285,6 +293,13 @@ class Address:
     def _sorted_by(self, keys: Iterable[tuple[str, bool]]) -> str:
         joined = ",".join(_key(name, is_descending=down) for name, down in keys)
         return self.url(sort=joined or None, page=None)
+
+
+def _availability_chip(address: Address, text: str) -> Chip:
+    """What the default leaves out is shown once its chip is taken away, and the other way round."""
+    if address.params["available"] == [ANY]:
+        return Chip("No longer sold", "listed too", address.url(available="TRUE", page=None))
+    return Chip(COLUMN["available"].label, text, address.url(available=ANY, page=None))
 
 
 def sort_keys(params: Params) -> list[tuple[str, bool]]:

@@ -10,6 +10,15 @@ from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.parameters import PARAMETER
 from backend.web.shared import figures
 
+REGION_GROUPS = {
+    "africa": "Africa",
+    "antarctica": "Antarctica",
+    "asia": "Asia",
+    "europe": "Europe",
+    "north-america": "North America",
+    "oceania": "Oceania",
+    "south-america": "South America",
+}
 KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
 TERMS = {
     "on_demand": "On demand",
@@ -32,8 +41,15 @@ FLAGS = {
     "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
     "burstable": ("burstable", "", "Full speed only while CPU credits last."),
+    "discontinued": ("history", "", "It can no longer be bought."),
+    "derived": ("derived", "", "Published for the processor, not for this machine."),
     "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
     "stale_fx": ("old rate", "warn", "The exchange rate is more than 30 days old."),
+    "interruptible": (
+        "may be taken back",
+        "warn",
+        "Spot: the provider may take the machine back; the cheapest zone of the region counts.",
+    ),
     "tax_unknown": (
         "tax unknown",
         "warn",
@@ -74,6 +90,7 @@ MISSING = {
     "ipv4_price": "price of an address not known",
     "egress_price": "price of traffic not known",
 }
+EXTRAS = {"disk": "a disk", "ip": "an address", "egress": "traffic"}
 REASONS = {
     "quota": "The provider's quota does not allow another machine.",
     "capacity": "The provider had no machine of this type left.",
@@ -163,6 +180,7 @@ OF_VALUES: Mapping[str, Callable[[str], str]] = {
     "provider": provider,
     "kind": kind,
     "price_term": term,
+    "region_group": lambda code: REGION_GROUPS.get(code, code),
     "metric": metric,
     "interval_basis": lambda code: INTERVALS.get(code, code),
     "flags": lambda code: flag(code)[0],

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import ApiToken, Scope
 from backend.accounts.selectors.tokens import tokens_of
@@ -18,6 +18,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.web.saved_views.forms import TokenForm
 from backend.web.shared.access import demand, readable
+from backend.web.shared.confirming import Question, confirmed
 
 
 @readable
@@ -49,12 +50,27 @@ def _created(form: TokenForm, actor: str) -> tuple[ApiToken, str]:
     )
 
 
+def _token(request: HttpRequest, token_id: UUID) -> ApiToken:
+    demand(request, Scope.ADMIN)
+    return get_object_or_404(tokens_of(default_workspace()), pk=token_id)
+
+
+def _token_question(request: HttpRequest, token_id: UUID) -> Question:
+    token = _token(request, token_id)
+    used = f"last on {token.last_used_at:%Y-%m-%d}" if token.last_used_at else "never so far"
+    return Question(
+        f"Revoke the token {token.name}?",
+        "Revoke token",
+        reverse("tokens"),
+        (f"Programs that use it are refused at once; it was used {used}.",),
+    )
+
+
 @readable
-@require_POST
+@confirmed(_token_question)
 def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
     """Ends a token at once."""
-    demand(request, Scope.ADMIN)
-    token = get_object_or_404(tokens_of(default_workspace()), pk=token_id)
+    token = _token(request, token_id)
     token_revoke(token=token, actor=request.user.get_username())
     messages.success(request, f"The token {token.name} is revoked.")
     return HttpResponseRedirect(reverse("tokens"))

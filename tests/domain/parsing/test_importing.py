@@ -23,6 +23,8 @@ KNOWN = {
     "coremark": "coremark-parallel-synthetic",
     "passmark": "passmark-summary-synthetic",
     "stated": "stated-tar-nfs",
+    "stress-ng": "stress-ng-typed-0.15.06",
+    "openssl": "openssl-3.0.19-2",
 }
 STATED = {"iperf3": {"loopback": True}}  # recorded from a machine to itself
 
@@ -325,3 +327,38 @@ def test_loss_is_the_one_metric_that_may_be_zero(monkeypatch):
     sample = ParsedSample("net_udp_loss_ratio", "standard", 0, "ratio")
     monkeypatch.setattr(passmark, "parse", lambda _: [sample])
     assert imported("passmark", "9459", None).samples == (sample,)
+
+
+@pytest.mark.parametrize(
+    ("command", "variant"),
+    [
+        ("stress-ng --cpu $(nproc) --cpu-method div16 -t 2 --metrics-brief", "all"),
+        ("stress-ng -c 0 --cpu-method=div16 -t 2", "all"),
+        ("stress-ng --cpu 2 --cpu-method div16 -t 10", "2_workers"),
+    ],
+)
+def test_stress_ng_is_of_all_cpus_where_its_command_says_so(recorded, command, variant):
+    made = imported("stress-ng", f"$ {command}\n{recorded('stress-ng-0.15.06-2')}", None)
+    assert (made.samples[0].variant, made.samples[0].value) == (variant, 507.65)
+    assert bool(made.warnings) == (variant != "all")
+
+
+def test_stress_ng_is_refused_without_the_method_it_ran(recorded):
+    text = recorded("stress-ng-0.15.06-2")
+    for typed in ("", "$ stress-ng --cpu 2 -t 3 --metrics-brief\n"):
+        with pytest.raises(ProbeError, match="--cpu-method div16"):
+            imported("stress-ng", typed + text, None)
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "variant", "warnings"),
+    [
+        ("openssl speed -mr -multi $(nproc) -evp sha256", "3.0.19-2", "all", 0),
+        ("openssl speed -mr -multi 2 -evp sha256", "1.1.1w-2", "2_processes", 1),
+        ("openssl speed -mr -elapsed -evp sha256", "3.0.19-single", "single", 1),
+        ("openssl speed -mr -evp sha256", "3.0.19-single", "single", 2),
+    ],
+)
+def test_openssl_is_imported_with_what_its_command_says(recorded, command, name, variant, warnings):
+    made = imported("openssl", f"$ {command}\n{recorded(f'openssl-{name}')}", None)
+    assert (made.samples[0].variant, len(made.warnings)) == (variant, warnings)

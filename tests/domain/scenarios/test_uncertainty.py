@@ -111,6 +111,7 @@ def test_draws_of_a_small_fleet_are_those_of_the_engine(policy: Document) -> Non
             exact = outcome(replace(scenario, demand=demand), settled)
             assert cost == pytest.approx(float(exact.total), rel=1e-9)
             assert found.unserved[n] == pytest.approx(exact.service.share, abs=1e-9)
+        assert found.cost_error_ratio == 0
 
 
 def test_startup_in_the_cloud_has_the_steps_of_its_servers() -> None:
@@ -141,6 +142,9 @@ def test_demand_of_many_levels_is_close_on_a_grid() -> None:
         demand_n = replace(scenario.demand, values=scenario.demand.values * ratio)
         exact = outcome(replace(scenario, demand=demand_n), scenario.options[0])
         assert found.costs[n] == pytest.approx(float(exact.total), rel=0.002)
+    assert 0.002 < found.cost_error_ratio < 0.05
+    noted = [a for a in simulate(document)["assumptions"] if a["name"].startswith("interpolation")]
+    assert noted[0]["value"] == f"{found.cost_error_ratio:.2g}"
 
 
 def test_longer_boot_leaves_more_unserved() -> None:

@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.machines import (
     Access,
+    Inventory,
     LaunchSpec,
     MachineListing,
     ProviderResource,
@@ -23,17 +25,23 @@ TYPES = ("fake.small", "fake.large")
 
 
 class FakeDriver:
-    """The provider in `settings["folder"]`, in the regions of `settings["regions"]`."""
+    """The provider in `settings["folder"]`, in the regions of `settings["regions"]`, of which it
+    refuses to list those of `settings["closed_regions"]`."""
 
     def __init__(self, access: Access) -> None:
         self._folder = Path(str(access.settings.get("folder", "")) or "/nonexistent")
         self._regions: tuple[str, ...] = tuple(access.settings.get("regions", ()))
+        self._sold_in: tuple[str, ...] = tuple(access.settings.get("sold_in", ()))
+        self._closed: tuple[str, ...] = tuple(access.settings.get("closed_regions", ()))
 
     async def whoami(self) -> str:
         return await self._call("whoami", lambda _: f"fake {self._folder.name}")
 
     async def offers(self) -> Sequence[MachineListing]:
         return [MachineListing(name, region) for region in self._regions for name in TYPES]
+
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        return await self._call("zones", lambda _: self._sold_in)
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)
@@ -47,13 +55,19 @@ class FakeDriver:
         number = _number(resource)
         await self._call("terminate", lambda cloud: cloud.terminate(number), resource.token)
 
-    async def inventory(
-        self, tag: str, *, token: str = "", region: str = ""
-    ) -> Sequence[ProviderResource]:
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
+        refused = {
+            name: DriverError(Reason.AUTH, f"{name} is not opted into", retryable=False)
+            for name in self._closed
+            if region in {"", name}
+        }
+        if token and refused:
+            raise next(iter(refused.values()))
+        open_regions = [name for name in self._regions if name not in refused]
         asked = partial(
-            FakeCloud.inventory, tag=tag, token=token, region=region, regions=self._regions
+            FakeCloud.inventory, tag=tag, token=token, region=region, regions=open_regions
         )
-        return await self._call("inventory", asked, token)
+        return Inventory(await self._call("inventory", asked, token), refused)
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         number = _number(resource)

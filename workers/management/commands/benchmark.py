@@ -36,7 +36,7 @@ from workers.engine.in_process import StandIn
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
-LOOK_S = 1.0
+LOOK_S = 2.0
 """Looking more often would be foreign work beside what is measured on this very machine."""
 BAR_CHARS = 30
 

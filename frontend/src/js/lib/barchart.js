@@ -26,7 +26,7 @@ const figuresAtTheEnd = {
 
 // The year of an old price ends the label and is kept.
 function shortened(text, width) {
-  const most = width < 320 ? 12 : width < 480 ? 17 : width < 800 ? 26 : 46;
+  const most = width < 320 ? 12 : width < 480 ? 17 : width < 640 ? 26 : 46;
   if (text.length <= most) return text;
   const [year = ""] = text.match(/, \d{4}$/) ?? [];
   return `${text.slice(0, most - 1 - year.length)}…${year}`;

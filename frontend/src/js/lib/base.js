@@ -1,4 +1,4 @@
-// What every page has: the theme button and menus that close when one leaves them.
+// What every page has: the theme button, menus that close when one leaves them, the search key.
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -13,6 +13,26 @@ export function onThemeChange(callback) {
   prefersDark.addEventListener("change", callback);
 }
 
+function setTheme(chosen) {
+  if (chosen) document.documentElement.dataset.theme = chosen;
+  else delete document.documentElement.dataset.theme;
+  document.dispatchEvent(new Event("rackrate:theme"));
+}
+
+/** Calls back with true before the page goes to paper, in light colours, and with false after. */
+export function onPaper(callback) {
+  let chosen;
+  window.addEventListener("beforeprint", () => {
+    chosen = document.documentElement.dataset.theme;
+    if (theme() === "dark") setTheme("light");
+    callback(true);
+  });
+  window.addEventListener("afterprint", () => {
+    if (document.documentElement.dataset.theme !== chosen) setTheme(chosen);
+    callback(false);
+  });
+}
+
 function labelButton(button) {
   const other = theme() === "dark" ? "light" : "dark";
   button.setAttribute("aria-label", `Switch to the ${other} theme`);
@@ -25,13 +45,12 @@ function setUpThemeButton(button) {
   onThemeChange(() => labelButton(button));
   button.addEventListener("click", () => {
     const chosen = theme() === "dark" ? "light" : "dark";
-    document.documentElement.dataset.theme = chosen;
+    setTheme(chosen);
     try {
       localStorage.setItem("theme", chosen);
     } catch {
       // Not kept for the next page; the choice still holds on this one.
     }
-    document.dispatchEvent(new Event("rackrate:theme"));
   });
 }
 
@@ -52,8 +71,16 @@ function closeMenuOnEscape(event) {
   menu.querySelector("summary").focus();
 }
 
+function searchOnSlash(event) {
+  const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+  event.preventDefault();
+  document.getElementById("site-search")?.focus();
+}
+
 const button = document.getElementById("theme-button");
 if (button) setUpThemeButton(button);
 document.addEventListener("click", closeMenusOutside);
 document.addEventListener("focusin", closeMenusOutside);
 document.addEventListener("keydown", closeMenuOnEscape);
+document.addEventListener("keydown", searchOnSlash);

@@ -15,6 +15,7 @@ import {
 } from "chart.js";
 import { BarWithErrorBar, BarWithErrorBarsController } from "chartjs-chart-error-bars";
 import annotation from "chartjs-plugin-annotation";
+import { onPaper } from "./base.js";
 import { token } from "./colours.js";
 
 Chart.register(
@@ -33,6 +34,17 @@ Chart.register(
   Tooltip,
   annotation,
 );
+
+// Between the margins of A4 and Letter upright; the style sheet fits the picture to what there is.
+const PAPER_WIDTH_PX = 700;
+const IN_TWO_COLUMNS = ".strips, .plots:has(> :nth-child(3))";
+
+onPaper((isPrinted) => {
+  for (const chart of Object.values(Chart.instances)) {
+    const width = chart.canvas.closest(IN_TWO_COLUMNS) ? PAPER_WIDTH_PX / 2 : PAPER_WIDTH_PX;
+    isPrinted ? chart.resize(width, chart.height) : chart.resize();
+  }
+});
 
 /** Applies type and colours of the current theme to charts made from now on. */
 export function applyTheme() {

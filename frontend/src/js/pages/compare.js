@@ -1,17 +1,24 @@
 // Compare page: a small chart for each figure.
 import { onThemeChange } from "../lib/base.js";
 import { json } from "../lib/dom.js";
+import { setUpPassOn } from "../lib/passon.js";
 
 const drawn = new Map();
 
+let drawBars = null; // the chart code, loaded with the first chart
+
+function draw(one) {
+  const canvas = document.getElementById(one.id);
+  canvas.parentElement.style.height = `${80 + one.bars.length * 26}px`;
+  drawn.get(one.id)?.destroy();
+  drawn.set(one.id, drawBars(canvas, one, one.bars));
+}
+
 // One chart a frame, so that the page stays answerable meanwhile.
 async function drawAll(charts) {
-  const { drawBars } = await import("../lib/barchart.js");
+  ({ drawBars } = await import("../lib/barchart.js"));
   for (const one of charts) {
-    const canvas = document.getElementById(one.id);
-    canvas.parentElement.style.height = `${80 + one.bars.length * 26}px`;
-    drawn.get(one.id)?.destroy();
-    drawn.set(one.id, drawBars(canvas, one, one.bars));
+    draw(one);
     await new Promise(requestAnimationFrame);
   }
 }
@@ -27,5 +34,6 @@ if (document.getElementById("small-charts")) {
     document.querySelector(`[data-save="${one.id}"]`).addEventListener("click", () => save(one, picture));
   }
   drawAll(charts);
-  onThemeChange(() => drawAll(charts));
+  onThemeChange(() => charts.filter(({ id }) => drawn.has(id)).forEach(draw));
 }
+setUpPassOn();

@@ -1,6 +1,7 @@
 // Report page: the frozen ranking as bars.
 import { onThemeChange } from "../lib/base.js";
 import { json } from "../lib/dom.js";
+import { setUpPassOn } from "../lib/passon.js";
 
 const canvas = document.getElementById("chart");
 
@@ -16,3 +17,4 @@ async function show() {
 }
 
 if (canvas) show();
+setUpPassOn();

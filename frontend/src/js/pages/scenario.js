@@ -1,7 +1,8 @@
 // Scenarios: in the editor only the fields of what is chosen show, and figures follow what is typed.
 import "../lib/base.js";
 import { showCharts } from "../lib/figures.js";
-import htmx, { keepDetailsOpen } from "../lib/partial.js";
+import { keepDetailsOpen } from "../lib/partial.js";
+import { setUpPassOn } from "../lib/passon.js";
 
 function setUpEditor(form) {
   const showWhatCounts = () => {
@@ -12,18 +13,16 @@ function setUpEditor(form) {
   };
   form.addEventListener("change", showWhatCounts);
   showWhatCounts();
-  // Names of offers are fetched only where one is typed.
-  for (const input of form.querySelectorAll("input[list=offer-names]")) {
-    input.addEventListener("input", () => {
-      const values = { offer: input.value };
-      // A single letter would name half of the offers.
-      if (input.value.length > 1) htmx.ajax("GET", form.dataset.offers, { target: "#offer-names", values });
-    });
-  }
+  // A link to what is wrong opens what it is folded away in.
+  document.addEventListener("click", ({ target }) => {
+    const field = target.closest?.("ul.errors a[href^='#']") && document.getElementById(target.hash.slice(1));
+    for (let box = field?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+  });
 }
 
 const form = document.getElementById("scenario-form");
 if (form) setUpEditor(form);
 keepDetailsOpen();
+setUpPassOn();
 showCharts();
 document.body.addEventListener("htmx:afterSwap", showCharts);

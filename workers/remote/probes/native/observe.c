@@ -4,6 +4,7 @@
  *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--since UPTIME]
  *           [--series FILE [--series-every S]] --out FILE --err FILE --json FILE -- command [argument ...]
  *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
+ *   observe --cpus       prints how many CPUs we may use
  *   observe --tick       sends USR1 to its parent every second, and ends with it
  *
  * First the host must be quiet: foreign CPU at most 5 % over half a second, or over the last two seconds when it was
@@ -216,9 +217,9 @@ static bool parse_options(char **argv, struct options *options)
     return false;
 }
 
-static int print_clock(void)
+static int print_number(uint64_t number)
 {
-    json_digits(clock_ns(CLOCK_WALL_MONOTONIC) / 1000, 1);
+    json_digits(number, 1);
     json_char('\n');
     return output_exit(write_all(1, json_line.text, json_line.length));
 }
@@ -241,7 +242,11 @@ static int probe_main(int argc, char **argv, char **envp)
     struct outcome outcome = {.status = 0};
     const uint64_t default_action[4] = {0};
     char uptime[64];
-    if (argc == 2 && text_equals(argv[1], "--clock")) return print_clock();
+    if (argc == 2 && text_equals(argv[1], "--clock")) return print_number(clock_ns(CLOCK_WALL_MONOTONIC) / 1000);
+    if (argc == 2 && text_equals(argv[1], "--cpus")) {
+        host_cpus_read(&cpus);
+        return print_number(cpus.usable_count);
+    }
     if (argc == 2 && text_equals(argv[1], "--tick")) return tick();
     if (argc < 1 || !parse_options(argv + 1, &options))
         return json_error("observe",

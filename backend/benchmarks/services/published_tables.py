@@ -1,0 +1,184 @@
+"""The published figures under fixtures/published as samples of the offers that they stand for."""
+
+import csv
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from backend.benchmarks.models import Sample, Source
+from backend.benchmarks.services.summaries import DERIVED
+from backend.catalog.models import Offer
+from backend.domain.attributions import SPEC_TERMS, STRESS_NG_LICENCE
+from backend.domain.errors import InvalidValue
+from backend.domain.metrics import metric
+from backend.domain.stats import PublishedGroup, pooled_groups
+
+CMIPS_TABLE = "published/cmips_2013.csv"
+PASSMARK_TABLE = "published/passmark_2014.csv"
+COREMARK_TABLES = "published/coremark_*.csv"
+STRESS_NG_TABLE = "published/sparecores/stressng.csv"
+SPEC_TABLE = "published/specrate2017_int.csv"
+PROCESSORS_TABLE = "published/specrate2017_processors.csv"
+OFFERS_TABLES = "catalog/offers_*.csv"
+
+Row = Mapping[str, str]
+Machine = tuple[str, str]
+"""Provider and the name of a type: a figure of it stands for its offers in every region."""
+
+
+def table_rows(folder: Path, pattern: str) -> Iterator[Row]:
+    """The rows of every table that matches. Raises InvalidValue where none does."""
+    paths = sorted(folder.glob(pattern))
+    if not paths:
+        raise InvalidValue("fixtures", f"{folder / pattern} is missing")
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            yield from csv.DictReader(file)
+
+
+def moment(row: Row) -> dt.datetime:
+    """The begin of the day at which a row was true."""
+    return dt.datetime.combine(dt.date.fromisoformat(row["as_of"]), dt.time(), dt.UTC)
+
+
+def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
+    """A sample of every figure for every offer that it stands for; `offer_ids` are by slug.
+
+    Raises InvalidValue for a missing table or two figures of one type on one model of CPU.
+    """
+    for row in table_rows(folder, CMIPS_TABLE):
+        yield _sample(row, offer_ids[row["slug"]], "cmips_score")
+    for row in table_rows(folder, PASSMARK_TABLE):
+        yield _sample(row, offer_ids[row["slug"]], "passmark_score")
+    sold = _offers_sold()
+    yield from _coremark(folder, sold)
+    yield from _stress_ng(folder, sold)
+    yield from _spec(folder, offer_ids)
+
+
+def _offers_sold() -> dict[Machine, list[UUID]]:
+    offers: dict[Machine, list[UUID]] = {}
+    sold = Offer.objects.filter(is_demo=True, region__isnull=False)
+    for provider, name, pk in sold.values_list("provider__slug", "name", "pk"):
+        offers.setdefault((provider, name), []).append(pk)
+    return offers
+
+
+def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[Sample]:
+    """A type that was measured on several models of CPU has one figure, of all together."""
+    by_machine: dict[Machine, dict[tuple[str, str], Row]] = {}
+    for row in table_rows(folder, COREMARK_TABLES):
+        machine = row["provider"], row["machine_type"]
+        groups = by_machine.setdefault(machine, {})
+        model = row["cpu_model"], row.get("numa_nodes", "")
+        if model in groups:
+            raise InvalidValue("fixtures", f"{machine[1]} has more than one CoreMark score")
+        groups[model] = row
+    for machine, groups in by_machine.items():
+        rows = list(groups.values())
+        pooled = pooled_groups([_group(row) for row in rows])
+        figure = {
+            "value": pooled.mean,
+            "published_sd_ratio": pooled.sd_ratio,
+            "published_count": pooled.count,
+            "parameters": {"cpu_models": _counts(rows), "groups": [_stated(row) for row in rows]},
+        }
+        newest = max(rows, key=moment)
+        for offer_id in sold.get(machine, ()):
+            yield _sample(newest, offer_id, "coremark_score", **figure)
+
+
+def _group(row: Row) -> PublishedGroup:
+    return PublishedGroup(
+        float(row["coremark_score"]), float(row["sd_percent"]) / 100, int(row["sample_count"])
+    )
+
+
+def _counts(rows: Iterable[Row]) -> dict[str, int]:
+    """CPU model → results on it."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        model = row["cpu_model"]
+        counts[model] = counts.get(model, 0) + int(row["sample_count"])
+    return counts
+
+
+def _stated(row: Row) -> dict[str, str]:
+    names = ("cpu_model", "numa_nodes", "coremark_score", "sd_percent", "sample_count", "as_of")
+    return {name: row[name] for name in names if name in row}
+
+
+def _stress_ng(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[Sample]:
+    key = "stress_ng_div16"
+    for row in table_rows(folder, STRESS_NG_TABLE):
+        offers = sold.get((row["provider"], row["machine_type"]), ())
+        figure = {
+            "published_count": int(row["run_count"]),
+            "published_low": float(row[f"{key}_min"]),
+            "published_high": float(row[f"{key}_max"]),
+            "method_version": f"stress-ng {row['stress_ng_version']}",
+            "licence": STRESS_NG_LICENCE,
+            "parameters": {"cpu_models": {row["cpu_model"]: int(row["run_count"])}},
+        }
+        single = row[f"{key}_single"]
+        alone = figure | {"variant": "single", "published_low": None, "published_high": None}
+        for offer_id in offers:
+            yield _sample(row, offer_id, key, **figure)
+            if single:
+                yield _sample(row, offer_id, key, value=float(single), **alone)
+
+
+def _spec(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
+    """A server that is rented whole has the figure of its processors, as many as it has."""
+    key = "specrate2017_int_base"
+    processors = {
+        row["offer_cpu_model"]: row["processor"] for row in table_rows(folder, PROCESSORS_TABLE)
+    }
+    results: dict[tuple[str, str], Row] = {}
+    for row in table_rows(folder, SPEC_TABLE):
+        chosen = row["processor"], row["chips"]
+        # One processor with some cores or threads off is another row: the common one stands for it.
+        if chosen not in results or int(row["result_count"]) > int(results[chosen]["result_count"]):
+            results[chosen] = row
+    for offer in table_rows(folder, OFFERS_TABLES):
+        processor = processors.get(offer.get("cpu_model", ""), "")
+        result = results.get((processor, offer.get("cpu_count", "")))
+        if result is None or offer["kind"] != "dedicated":
+            continue
+        yield _sample(
+            result,
+            offer_ids[offer["slug"]],
+            key,
+            published_count=int(result["result_count"]),
+            published_low=float(result[f"{key}_min"]),
+            published_high=float(result[f"{key}_max"]),
+            flags=[DERIVED],
+            licence=SPEC_TERMS,
+            parameters={
+                "processor": processor,
+                "chips": result["chips"],
+                "result_id": result["result_id"],
+                "cpu_models": {processor: int(result["result_count"])},
+            },
+        )
+
+
+def _sample(row: Row, offer_id: UUID, key: str, **figure: Any) -> Sample:
+    measured = metric(key)
+    stated = {
+        "variant": measured.canonical_variant or "",
+        "parameters": {},
+        **({} if "value" in figure else {"value": float(row[key])}),
+        **figure,
+    }
+    return Sample(
+        offer_id=offer_id,
+        metric=key,
+        unit=measured.unit,
+        source=Source.PUBLISHED,
+        source_note=row["source"],
+        measured_at=moment(row),
+        **stated,
+    )

@@ -1,0 +1,57 @@
+"""Who is named beside published figures, as the licence of the figures asks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+STRESS_NG_LICENCE = "CC BY-SA 4.0, Spare Cores Inspector Data"
+SPEC_TERMS = "SPEC fair use; SPEC and SPECrate are trademarks of SPEC"
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Whose figures they are, under which licence, and what was changed."""
+
+    figures: str
+    source: str
+    source_url: str
+    licence: str
+    licence_url: str
+    changes: str
+
+    @property
+    def text(self) -> str:
+        """All of it in one line, with the addresses written out."""
+        return (
+            f"{self.figures}: {self.source} ({self.source_url}), {self.licence}"
+            f" ({self.licence_url}). {self.changes}"
+        )
+
+
+ATTRIBUTIONS = {
+    STRESS_NG_LICENCE: Attribution(
+        "stress-ng figures",
+        "Spare Cores Inspector Data",
+        "https://github.com/SpareCores/sc-inspector-data",
+        "CC BY-SA 4.0",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+        "Reduced to the median, lowest and highest of each server's runs.",
+    ),
+    SPEC_TERMS: Attribution(
+        "SPECrate figures",
+        "SPEC CPU2017 results",
+        "https://www.spec.org/cpu2017/results/",
+        "SPEC fair use",
+        "https://www.spec.org/fairuse.html",
+        "Medians by processor, and what is calculated from them, are derived. SPEC and SPECrate"
+        " are registered trademarks of the Standard Performance Evaluation Corporation.",
+    ),
+}
+"""By the licence that is stored with a figure."""
+
+
+def attributions(licences: Iterable[str | None]) -> list[Attribution]:
+    """Those that the licences among figures ask for, each once; one may name several, as of a mix."""
+    present = set(filter(None, licences))
+    return [
+        one for licence, one in ATTRIBUTIONS.items() if any(licence in words for words in present)
+    ]

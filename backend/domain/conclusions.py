@@ -1,0 +1,193 @@
+"""What a page comes to: one sentence that a board understands, with how sure it is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from backend.domain.draws import are_apart
+
+MOST_NAMES = 3
+
+
+class Certainty(StrEnum):
+    """How far the figures carry a sentence."""
+
+    CLEAR = "clear"
+    TIE = "tie"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The sentence, and in `detail` what it leaves out; empty where that is nothing."""
+
+    sentence: str
+    certainty: Certainty
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One of those compared by value per cost; None is unknown.
+
+    `value` is (value, low end, high end) of its 95 % interval, above zero, higher is better;
+    prices of all contenders are in one currency and period.
+    """
+
+    name: str
+    price: Decimal | None
+    value: tuple[float, float, float] | None
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names as a sentence has them: A, B and C; those beyond `most` are counted."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    *first, last = shown
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def percent(ratio: float) -> str:
+    """A ratio in percent; one decimal below ten, where the whole percent would say too little."""
+    share = abs(ratio) * 100
+    return f"{ratio * 100:.{0 if share >= 9.95 or not share else 1}f} %"
+
+
+def best_value(contenders: Sequence[Contender]) -> Conclusion:
+    """Which of the contenders gives the most for the money, where their intervals allow it."""
+    rated = sorted(
+        ((one.value, one) for one in contenders if one.value is not None),
+        key=lambda pair: -pair[0][0],
+    )
+    if len(rated) < 2:
+        return _by_price(contenders)
+    unrated = [one.name for one in contenders if one.value is None]
+    detail = (
+        f"Not part of this, for want of a price or a measurement: {listed(unrated)}."
+        if unrated
+        else ""
+    )
+    (value, best), (next_value, second) = rated[:2]
+    tied = [one for its, one in rated[1:] if not are_apart(value, its, len(rated))]
+    if tied:
+        return Conclusion(_too_close([best, *tied]), Certainty.TIE, detail)
+    lead, low, high = _lead(value, next_value)
+    spread = f" (95 % interval: {percent(low)} to {percent(high)})" if low < high else ""
+    return Conclusion(
+        f"{best.name} gives the most performance for the money: {percent(lead)} more than "
+        f"{second.name}, the next best{spread}.",
+        Certainty.CLEAR,
+        detail,
+    )
+
+
+def _too_close(tied: Sequence[Contender]) -> str:
+    sentence = (
+        f"Too close to call between {listed([one.name for one in tied])}: they differ less in "
+        "performance for the money than their measurements are uncertain."
+    )
+    priced = _by_amount(tied)
+    if len(priced) > 1 and priced[0][0] < priced[1][0]:
+        sentence += f" {priced[0][1]} costs least of them."
+    return sentence
+
+
+def _lead(
+    best: tuple[float, float, float], other: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """How much more the best gives as a ratio, and its 95 % interval from both intervals."""
+    ratio = best[0] / other[0]
+    down = math.hypot(math.log(best[0] / best[1]), math.log(other[2] / other[0]))
+    up = math.hypot(math.log(best[2] / best[0]), math.log(other[0] / other[1]))
+    return ratio - 1, ratio * math.exp(-down) - 1, ratio * math.exp(up) - 1
+
+
+def _by_price(contenders: Sequence[Contender]) -> Conclusion:
+    """What can be said where fewer than two have both a price and a measurement."""
+    priced = _by_amount(contenders)
+    if len(priced) < 2 or priced[0][0] == priced[1][0]:
+        return Conclusion(
+            "Performance for the money cannot be compared yet: that needs a price and a "
+            "measurement of at least two offers.",
+            Certainty.UNKNOWN,
+        )
+    (least, cheapest), (next_price, second) = priced[:2]
+    return Conclusion(
+        f"{cheapest} costs least, {percent(float(1 - least / next_price))} less than {second}; "
+        "which of them gives more performance for the money is not known.",
+        Certainty.UNKNOWN,
+        "That needs a price and a measurement of at least two offers.",
+    )
+
+
+def _by_amount(contenders: Sequence[Contender]) -> list[tuple[Decimal, str]]:
+    """(price, name) of those with a price, the cheapest first."""
+    return sorted((one.price, one.name) for one in contenders if one.price is not None)
+
+
+@dataclass(frozen=True)
+class FleetChoice:
+    """A fleet that reaches a requirement by its scores, and its cost a month.
+
+    `holds` says whether it does so at the worse end of every 95 % interval, None where one is not
+    known. It exceeds `limit` the least of all demands, by the ratio `spare`.
+    """
+
+    name: str
+    cost: Decimal
+    holds: bool | None
+    limit: str
+    spare: float
+
+
+def cheapest_fleet(
+    fleets: Sequence[FleetChoice], currency: str, *, is_proven: bool = True
+) -> Conclusion:
+    """Which of the fleets costs least, and how surely it reaches the requirement.
+
+    `fleets` are by cost, the lowest first; not proven are those of a search that tried a part.
+    """
+    if not fleets:
+        return Conclusion("No fleet reaches what you need.", Certainty.UNKNOWN)
+    least = [one for one in fleets if one.cost == fleets[0].cost]
+    best = next((one for one in least if one.holds), least[0])
+    tried = "" if is_proven else " of those tried"
+    detail = f"{best.limit} limits {best.name}: {percent(best.spare)} to spare."
+    sentence = f"{best.name} costs least{tried}: {best.cost:,.2f} {currency} a month"
+    if best.holds:
+        return Conclusion(f"{sentence}{_next_fleet(best, fleets)}.", Certainty.CLEAR, detail)
+    reach = "At the worse ends of its 95 % intervals it falls short"
+    if best.holds is None:
+        reach = "How surely it reaches what you need is not known"
+    sure = next((one for one in fleets if one.holds), None)
+    further = "none of the fleets below is sure to be enough"
+    if sure:
+        further = f"{sure.name} is sure to be enough, for {sure.cost:,.2f} {currency} a month"
+    certainty = Certainty.UNKNOWN if best.holds is None else Certainty.TIE
+    return Conclusion(f"{sentence}. {reach}; {further}.", certainty, detail)
+
+
+def _next_fleet(best: FleetChoice, fleets: Sequence[FleetChoice]) -> str:
+    others = [one for one in fleets if one is not best]
+    alike = [one.name for one in others if one.cost == best.cost]
+    if alike:
+        return f", as {listed(alike)}"
+    if not others:
+        return ""
+    return f", {percent(float(1 - best.cost / others[0].cost))} less than {others[0].name}"
+
+
+def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusion:
+    """What a server of one's own costs a month, and the shares of its (name, cost) parts."""
+    whole = sum((cost for _, cost in parts), Decimal(0))
+    sentence = f"One server costs {whole:,.2f} {currency} a month"
+    shares = [
+        f"{name} {percent(float(cost / whole))}"
+        for name, cost in sorted(parts, key=lambda part: -part[1])
+        if whole and cost
+    ]
+    of_it = f", of it {listed(shares, len(shares))}" if shares else ""
+    return Conclusion(f"{sentence}{of_it}.", Certainty.CLEAR)

@@ -1,0 +1,117 @@
+"""What `stress-ng --cpu N --metrics-brief` prints, versions 0.13 to 0.19.
+
+The columns changed names and number over the years, and a rate of CPU time stands beside that of the
+clock; so the rate that is taken has to agree with the operations and the time of its own line. The
+text does not say which method the CPUs ran: whoever calls knows it.
+"""
+
+import re
+from dataclasses import dataclass
+
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.texts import checked_text
+
+TOOL = "stress-ng"
+METRIC, UNIT = "stress_ng_div16", "bogo ops/s"
+METHOD = "div16"
+MAX_CHARACTERS = 2**18
+MAX_RATE = 1e12
+MIN_SECONDS = 1.0
+"""Below this the printed time is too coarse to check the rate with."""
+TOLERANCE = 0.02
+ENDED_EARLY = 0.9
+"""Share of the time asked for that a whole result has at least."""
+LINE = re.compile(r"stress-ng: ([a-z]{4,5}): +\[[0-9]{1,10}\] +(.*)")
+HOGS = re.compile(r"dispatching hogs: ([0-9]{1,6}) (.+)")
+ASKED = re.compile(r"setting to a ([0-9]{1,7}) sec(?:ond)?s? run per stressor")
+HEAD = "stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s"
+UNITS = "(secs) (secs) (secs) (real time) (usr+sys time)"
+NUMBER = r"([0-9]{1,15}\.[0-9]{2})"
+ROW = re.compile(
+    rf"cpu ([0-9]{{1,18}}) {NUMBER} {NUMBER} {NUMBER} {NUMBER} {NUMBER}(?: .{{1,60}})?"
+)
+BAD_COUNT = re.compile(r"(skipped|failed|metrics untrustworthy): [1-9].*")
+COMPLETED = re.compile(r"successful run completed in .{1,60}")
+UNSUCCESSFUL = "unsuccessful run"
+
+
+@dataclass
+class _StressNgRun:
+    """What was read of the text; a number is None until its line came."""
+
+    threads: int | None = None
+    asked_s: int | None = None
+    heads: int = 0
+    row: re.Match[str] | None = None
+    row_line: int = 0
+    is_complete: bool = False
+
+
+def parse(text: str) -> list[ParsedSample]:
+    """stress_ng_div16 (bogo ops/s of the clock's time) of one run of the CPU stressor.
+
+    Variant single of one worker, else `N_workers`. Raises ProbeError for another stressor, a run that
+    ended early, and lines that do not agree.
+    """
+    report = _StressNgRun()
+    checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
+    for number, line in enumerate(checked.split("\n"), start=1):
+        if line.strip():
+            _read(report, line.strip(), number)
+    if report.threads is None or report.row is None or not report.is_complete:
+        detail = "the workers, the row of the CPU or the end is missing: no whole result"
+        raise ProbeError(TOOL, detail, checked.count("\n") + 1)
+    rate, seconds = _checked(report.row, report.row_line, report.asked_s)
+    return [
+        ParsedSample(
+            metric=METRIC,
+            variant="single" if report.threads == 1 else f"{report.threads}_workers",
+            value=rate,
+            unit=UNIT,
+            parameters={"threads": report.threads, "seconds": seconds, "cpu_method": METHOD},
+        )
+    ]
+
+
+def _read(report: _StressNgRun, line: str, number: int) -> None:
+    match = LINE.fullmatch(line)
+    if match is None:
+        raise ProbeError(TOOL, f"not a line of stress-ng: {line[:80]!r}", number)
+    words = " ".join(match[2].split())
+    if match[1] in {"fail", "error"} or BAD_COUNT.fullmatch(words) or UNSUCCESSFUL in words:
+        raise ProbeError(TOOL, words[:200], number)
+    if hogs := HOGS.fullmatch(words):
+        _once(report.threads is None, words, number)
+        if hogs[2] != "cpu":
+            raise ProbeError(TOOL, f"not the CPU stressor alone: {hogs[2][:60]}", number)
+        report.threads = int(hogs[1])
+    elif asked := ASKED.fullmatch(words):
+        report.asked_s = int(asked[1])
+    elif words.startswith((HEAD, UNITS)):
+        report.heads += 1
+    elif words.startswith("cpu ") or match[1] == "metrc":
+        _once(report.row is None, words, number)
+        report.row, report.row_line = ROW.fullmatch(words), number
+        if report.row is None or report.heads != len((HEAD, UNITS)):
+            raise ProbeError(TOOL, f"columns that are not known: {words[:80]!r}", number)
+    elif COMPLETED.fullmatch(words):
+        report.is_complete = True
+
+
+def _once(is_first: bool, words: str, number: int) -> None:
+    if not is_first:
+        raise ProbeError(TOOL, f"twice, give one run at a time: {words[:80]!r}", number)
+
+
+def _checked(row: re.Match[str], line: int, asked_s: int | None) -> tuple[float, float]:
+    """The rate and the seconds, when they agree with the operations."""
+    operations, seconds, rate = (float(row[group]) for group in (1, 2, 5))
+    if not (seconds >= MIN_SECONDS and 0 < rate < MAX_RATE):
+        raise ProbeError(TOOL, f"{rate:g} bogo ops/s in {seconds:g} s", line)
+    if abs(operations / seconds - rate) > TOLERANCE * rate:
+        detail = f"{rate:g} bogo ops/s does not agree with {operations:g} in {seconds:g} s"
+        raise ProbeError(TOOL, detail, line)
+    if asked_s is not None and seconds < ENDED_EARLY * asked_s:
+        raise ProbeError(TOOL, f"ended after {seconds:g} of {asked_s} s", line)
+    return rate, seconds

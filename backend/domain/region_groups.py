@@ -1,0 +1,29 @@
+"""The part of the world that a country is in."""
+
+from types import MappingProxyType
+
+_COUNTRIES = {
+    "africa": "AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG "
+    "ML MR MU MW MZ NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW",
+    "antarctica": "AQ BV GS HM TF",
+    "asia": "AE AF AM AZ BD BH BN BT CC CN CX GE HK ID IL IN IO IQ IR JO JP KG KH KP KR KW KZ LA LB LK MM "
+    "MN MO MV MY NP OM PH PK PS QA SA SG SY TH TJ TM TR TW UZ VN YE",
+    "europe": "AD AL AT AX BA BE BG BY CH CY CZ DE DK EE ES FI FO FR GB GG GI GR HR HU IE IM IS IT JE LI "
+    "LT LU LV MC MD ME MK MT NL NO PL PT RO RS RU SE SI SJ SK SM UA VA XK",
+    "north-america": "AG AI AW BB BL BM BQ BS BZ CA CR CU CW DM DO GD GL GP GT HN HT JM KN KY LC MF MQ MS "
+    "MX NI PA PM PR SV SX TC TT US VC VG VI",
+    "oceania": "AS AU CK FJ FM GU KI MH MP NC NF NR NU NZ PF PG PN PW SB TK TL TO TV UM VU WF WS",
+    "south-america": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
+}
+"""ISO 3166-1 codes, and XK of Kosovo, by continent: what stands on two is where its capital is, but
+for Cyprus, whose machines are sold as Europe's."""
+
+REGION_GROUPS = tuple(_COUNTRIES)
+_GROUPS = MappingProxyType(
+    {country: group for group, countries in _COUNTRIES.items() for country in countries.split()}
+)
+
+
+def region_group(country: str) -> str | None:
+    """The group of a two-letter country code, in any case; None where it is not known."""
+    return _GROUPS.get(country.upper())

@@ -1,0 +1,156 @@
+"""What a scenario comes to, in one sentence: the cheapest option that serves the demand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from backend.domain.conclusions import Certainty, Conclusion, listed, percent
+from backend.domain.documents.values import exact
+
+SURE = 0.95
+"""Share of the draws that makes the cheapest option clear."""
+POSSIBLE = 1 - SURE
+"""Share of the draws from which on another option may be the cheapest as well."""
+
+SMALL = 0.001
+"""Shares below it are not written out; the share that is tolerated by default."""
+
+Option = Mapping[str, Any]
+
+
+def concluded(
+    result: Mapping[str, Any], currency: str, span: str, price_per_unserved: object = None
+) -> Conclusion:
+    """The sentence of a result, whose costs are those of `span`, such as 30 days.
+
+    `price_per_unserved` is that of the document, by which unmet demand adds to a cost.
+    """
+    options = result["options"]
+    serving = [one for one in options if may_win(one)]
+    if not serving:
+        least = min(options, key=lambda one: (one["unserved_share"], _cost(one)))
+        sentence = (
+            f"No option serves the demand: {_named(least)} leaves least of it unmet, "
+            f"{_share(least)}, for {_money(least, currency)} in {span}."
+        )
+        return Conclusion(sentence, Certainty.UNKNOWN)
+    if all(one.get("contract") for one in serving):
+        return _expected(serving, currency, span)
+    lost = unmet_cost(result, price_per_unserved)
+
+    def judged(one: Option) -> float:
+        return judged_cost(one, lost)
+
+    ordered = sorted(serving, key=judged)
+    best = ordered[0]
+    detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
+    nowhere = 1 - sum(one["p_cheapest"] or 0 for one in options)
+    if best["p_cheapest"] is not None and nowhere > POSSIBLE:
+        detail.append(f"In {percent(nowhere)} of the draws no option serves the demand.")
+    if lost and any(one["unserved_share"] for one in serving):
+        detail.append("Unmet demand counts at the price that is stated for it.")
+    possible = _possible(serving)
+    if len(possible) > 1:
+        names = [
+            f"{_named(one)} (cheapest in {percent(one['p_cheapest'])} of the draws)"
+            for one in possible
+        ]
+        sentence = f"Too close to call between {listed(names)}. As stated, {_lead(ordered, judged)}"
+        return Conclusion(
+            f"{sentence}, {_money(best, currency)} in {span}.", Certainty.TIE, _joined(detail)
+        )
+    unmet = f" (leaves {_share(best)} of the demand unmet)" if best["unserved_share"] else ""
+    sentence = f"{_lead(ordered, judged)}: {_money(best, currency)} in {span}{unmet}."
+    is_doubted = best["p_cheapest"] is not None and best["p_cheapest"] < SURE
+    certainty = Certainty.TIE if is_doubted else Certainty.CLEAR
+    return Conclusion(sentence, certainty, _joined(detail))
+
+
+def unmet_cost(result: Mapping[str, Any], price_per_unserved: object) -> float:
+    """What it would cost to leave all of the demand unmet, at the price of the document."""
+    return float(exact(price_per_unserved) or 0) * float(result["demand"]["unit_hours"])
+
+
+def judged_cost(one: Option, lost: float = 0.0) -> float:
+    """The cost by which options are compared: the expected one of a project that may end, else
+    the cost with its share of `lost`, that of leaving all demand unmet."""
+    contract = one.get("contract")
+    if contract:
+        return float(contract["expected_cost"])
+    return _cost(one) + lost * float(one["unserved_share"])
+
+
+def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion:
+    """The sentence of a project that may end: by the expected cost, contracts included."""
+    ordered = sorted(serving, key=judged_cost)
+    best = ordered[0]
+    runs = f"{float(best['contract']['active_months']):.1f}"
+    sentence = (
+        f"{_named(best)} has the lowest expected cost: {judged_cost(best):,.2f} {currency}, as the "
+        f"project may end within the {span} and runs {runs} months on average"
+    )
+    if len(ordered) > 1 and judged_cost(ordered[1]):
+        less = percent(1 - judged_cost(best) / judged_cost(ordered[1]))
+        sentence += f"; {_named(ordered[1])} follows, and {_named(best)} is {less} below it"
+    detail = "Prices as stated; what contracts still cost after the end is counted."
+    return Conclusion(f"{sentence}.", Certainty.CLEAR, detail)
+
+
+def may_win(one: Option) -> bool:
+    """Whether an option of a result serves enough to be the cheapest; results that were frozen
+    before they said so tolerate what a document does that does not say."""
+    return bool(one.get("may_be_cheapest", one["unserved_share"] <= SMALL))
+
+
+def _possible(serving: Sequence[Option]) -> list[Option]:
+    """The options of which several may be the cheapest, the likeliest first."""
+    known = [one for one in serving if (one["p_cheapest"] or 0) >= POSSIBLE]
+    return sorted(known, key=lambda one: -one["p_cheapest"])
+
+
+def _lead(ordered: Sequence[Option], judged: Callable[[Option], float]) -> str:
+    best = ordered[0]
+    if len(ordered) == 1:
+        return f"{_named(best)} is the only option that serves the demand"
+    second = ordered[1]
+    if not judged(second) or judged(best) == judged(second):
+        return f"{_named(best)} and {_named(second)} cost the same"
+    less = percent(1 - judged(best) / judged(second))
+    cheapest = f"{_named(best)} is the cheapest option that serves the demand"
+    return f"{cheapest}, {less} below {_named(second)}"
+
+
+def _spread(best: Option, currency: str) -> str:
+    if best["interval"] is None or best["p_cheapest"] is None:
+        return "Inputs as stated: no uncertainty is calculated."
+    low, high = (f"{float(best['interval'][end]):,.0f}" for end in ("p5", "p95"))
+    return (
+        f"{_named(best)} is the cheapest in {percent(best['p_cheapest'])} of the draws of all "
+        f"uncertain inputs; nine of ten put its cost between {low} and {high} {currency}."
+    )
+
+
+def _unmet(others: Sequence[Option]) -> str:
+    names = [f"{_named(one)} ({_share(one)})" for one in others]
+    return f"Not counted, for they leave demand unmet: {listed(names)}." if names else ""
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " ".join(filter(None, parts))
+
+
+def _named(one: Option) -> str:
+    """Its name in quotes: people call options `cloud, always on` or `base and burst`."""
+    return f"“{one['name']}”"
+
+
+def _cost(one: Option) -> float:
+    return float(one["cost_total"])
+
+
+def _money(one: Option, currency: str) -> str:
+    return f"{_cost(one):,.2f} {currency}"
+
+
+def _share(one: Option) -> str:
+    share = one["unserved_share"]
+    return percent(share) if share >= SMALL else "under 0.1 %"

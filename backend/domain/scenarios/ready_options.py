@@ -1,0 +1,105 @@
+"""Options to add to a scenario: ways to pay for servers, at example prices that are to be changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+Document = dict[str, Any]
+ON_DEMAND, COMMITTED, MONTHLY, SERVER = "0.4", "0.25", "100", "3000"
+EXAMPLE_PRICES = frozenset({ON_DEMAND, COMMITTED, MONTHLY})
+"""Amounts that nobody asked for."""
+
+
+@dataclass(frozen=True)
+class ReadyOption:
+    """A way to pay for servers; its prices are examples."""
+
+    key: str
+    title: str
+    sentence: str
+    parts: tuple[Document, ...]
+
+
+def hourly(amount: str = ON_DEMAND, billing: str = "per_second") -> Document:
+    """A price of an hour, in US dollars."""
+    return {"amount": amount, "currency": "USD", "unit": "hour", "billing": billing}
+
+
+def monthly(amount: str = MONTHLY) -> Document:
+    """A price of a month, in US dollars."""
+    return {"amount": amount, "currency": "USD", "unit": "month", "billing": "monthly"}
+
+
+def own_rack(servers: int) -> Document:
+    """Servers of one's own that share a rack; space and work have the defaults of so many."""
+    items = [{"name": "server", "count": servers, "unit_price": SERVER, "watts": "250"}]
+    hardware = {"name": "Own server", "currency": "USD", "servers": servers, "items": items}
+    return {"billing": "purchase", "hardware": hardware}
+
+
+_ALL_OPTIONS = (
+    ReadyOption(
+        "cloud",
+        "Cloud on demand",
+        "As many servers as are needed, billed while they run.",
+        ({"role": "all", "price": hourly()},),
+    ),
+    ReadyOption(
+        "committed",
+        "Cloud, committed",
+        "Servers for the peak at a lower price, paid for a year whether used or not.",
+        ({"role": "all", "count": "peak", "price": hourly(COMMITTED, "reserved")},),
+    ),
+    ReadyOption(
+        "dedicated",
+        "Dedicated",
+        "Servers for the peak, rented by the month.",
+        ({"role": "all", "count": "peak", "price": monthly()},),
+    ),
+    ReadyOption(
+        "own",
+        "Own rack",
+        "Servers for the peak, bought: with power, space, support and work.",
+        ({"role": "all", "count": "peak", "price": own_rack(20)},),
+    ),
+    ReadyOption(
+        "mixed",
+        "Mixed",
+        "The base rented by the month, the peaks from the cloud.",
+        (
+            {"role": "base", "count": "optimal", "price": monthly()},
+            {"role": "burst", "price": hourly()},
+        ),
+    ),
+)
+READY_OPTIONS: Mapping[str, ReadyOption] = MappingProxyType({one.key: one for one in _ALL_OPTIONS})
+"""By key, in the order in which they are shown."""
+
+
+def with_option(
+    document: Mapping[str, Any], title: str, parts: tuple[Document, ...], currency: str
+) -> dict[str, Any]:
+    """The document with one option more, under a name that is its own."""
+    options = list(document.get("options") or ())
+    names = {str(option.get("name", "")).casefold() for option in options}
+    numbered = (f"{title} {n}" for n in range(2, len(names) + 3))
+    name = (
+        title
+        if title.casefold() not in names
+        else next(each for each in numbered if each.casefold() not in names)
+    )
+    return {
+        **document,
+        "options": [*options, {"name": name, "parts": [_in(p, currency) for p in parts]}],
+    }
+
+
+def _in(part: Document, currency: str) -> Document:
+    """The part with an example price in another currency; an offer's is converted later."""
+    price = dict(part["price"])
+    if "hardware" in price:
+        price["hardware"] = {**price["hardware"], "currency": currency}
+    elif "amount" in price:
+        price["currency"] = currency
+    return {**part, "price": price}

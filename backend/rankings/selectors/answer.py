@@ -1,0 +1,110 @@
+"""What to buy: the best value for a need, what is too close to it to call, and one's own machines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.catalog.selectors.data_version import DataStamp
+from backend.common.rest.parameters import InvalidParameters
+from backend.domain.conclusions import listed
+from backend.domain.ranking import break_even_price
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
+
+NEEDS = {"vcpu": "vcpu__gte", "ram": "ram_gib__gte", "budget": "price__lte"}
+"""The parameters of a need, and the filter of the ranking that each stands for."""
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class OwnStanding:
+    """A machine of one's own among the offers that meet the need, whatever its own size."""
+
+    row: RankingRow
+    rank: int | None
+    """None without a price."""
+    break_even_price: Decimal
+    """Below it the machine is better value than all of them; in the ranking's period and currency."""
+
+
+@dataclass(frozen=True)
+class BestBuy:
+    """The offers that meet a need, and what they come to."""
+
+    ranking: Ranking
+    best: RankingRow | None
+    ties: Sequence[RankingRow]
+    """Other offers in the tie group of the best, in their order."""
+    own: Sequence[OwnStanding]
+    sentence: str
+
+
+def need_query(
+    params: Mapping[str, Sequence[str]], *, workspace_slug: str = DEFAULT_WORKSPACE
+) -> tuple[RankingQuery, list[str]]:
+    """The query of a need, and warnings. Raises InvalidParameters, by the names of the need."""
+    asked = {NEEDS.get(name, name): list(values) for name, values in params.items()}
+    names = {column: name for name, column in NEEDS.items()}
+    try:
+        return query_from(asked, workspace_slug=workspace_slug)
+    except InvalidParameters as error:
+        raise InvalidParameters([(names.get(n, n), detail) for n, detail in error.errors]) from None
+
+
+def answer(
+    query: RankingQuery,
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    stamp: DataStamp | None = None,
+) -> BestBuy:
+    """The best value under a query, with what ties and where own machines stand."""
+    offers = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+    ranked = [row for row in offers.rows if row.rank is not None]
+    best = min(ranked, key=lambda row: row.rank or 0, default=None)
+    ties = [row for row in ranked if best and row is not best and row.tie_group == best.tie_group]
+    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug, stamp=stamp)
+    standings = (_standing(row, ranked, offers) for row in everyone.rows if row.provider == OWN)
+    own = [one for one in standings if one is not None]
+    return BestBuy(offers, best, ties, own, _sentence(best, ties, own))
+
+
+def _standing(row: RankingRow, ranked: Sequence[RankingRow], offers: Ranking) -> OwnStanding | None:
+    """None for a figure that takes no rank, and where there is nothing to compare it with."""
+    values = [
+        one.value_per_cost
+        for one in ranked
+        if one.value_per_cost is not None and one.offer_id != row.offer_id
+    ]
+    is_unfit = row.price is not None and row.value_per_cost is None
+    if row.score is None or row.source == "published" or is_unfit or not values:
+        return None
+    mine = row.value_per_cost
+    rank = None if mine is None else 1 + sum(value > mine for value in values)
+    return OwnStanding(row, rank, break_even_price(row.score, max(values), offers.metric))
+
+
+def _sentence(
+    best: RankingRow | None, ties: Sequence[RankingRow], own: Sequence[OwnStanding]
+) -> str:
+    if best is None:
+        return "No offer with a price and a figure meets this."
+    said = f"Best value today: {_named(best)} at {_cost(best.price, best)}."
+    if ties:
+        said += f" Too close to call: {listed([_named(row) for row in ties])}."
+    for one in own:
+        limit = _cost(one.break_even_price, best)
+        said += f" Your machine {one.row.offer} is the best value below {limit}"
+        said += f"; at {_cost(one.row.price, best)} it takes rank {one.rank}." if one.rank else "."
+    return said
+
+
+def _named(row: RankingRow) -> str:
+    return f"{row.offer} ({row.region})" if row.region else row.offer
+
+
+def _cost(amount: Decimal | None, row: RankingRow) -> str:
+    """An amount with the digits that its period needs: hours cost little."""
+    digits = 4 if row.period == "hour" else 2
+    return f"{amount or 0:,.{digits}f} {row.currency}/{row.period}"

@@ -1,0 +1,76 @@
+"""Offers that words mean, each with its price and a score, to choose from for an option."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.benchmarks.services.summaries import Score, stored
+from backend.catalog.models import Offer
+from backend.catalog.selectors.offers import offers_visible
+from backend.domain.metrics import CPU_METRICS
+from backend.scenarios.selectors.resolving import NamedPrice, named_prices
+
+MOST_MATCHES = 8
+MOST_CONSIDERED = 200
+MOST_WORDS = 6
+SEARCHED = ("slug", "name", "provider__name", "region__name")
+
+
+@dataclass(frozen=True)
+class OfferMatch:
+    """An offer with its price under a term and a score; each None where it is not known."""
+
+    offer: Offer
+    price: NamedPrice | None
+    score: Score | None
+
+
+def offer_matches(
+    words: str,
+    *,
+    term: str,
+    currency: str,
+    metric: str = "",
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    today: dt.date,
+) -> list[OfferMatch]:
+    """The first offers that have every word in their name, provider or region; those with a price
+    under the term come first. None for no words."""
+    asked = words.replace("\0", "").split()[:MOST_WORDS]
+    if not asked:
+        return []
+    each = (
+        reduce(Q.__or__, (Q(**{f"{of}__icontains": word}) for of in SEARCHED)) for word in asked
+    )
+    offers = offers_visible(workspace_slug).filter(reduce(and_, each))
+    rows = list(offers.order_by("slug")[:MOST_CONSIDERED])
+    price = {"term": term, **({"currency": currency} if currency else {})}
+    options = [{"parts": [{"price": {"offer": one.slug, **price}}]} for one in rows]
+    prices = named_prices({"options": options}, workspace_slug=workspace_slug, today=today)
+    by_offer = {price.offer.pk: price for price in prices.values()}
+    rows.sort(key=lambda one: one.pk not in by_offer)
+    shown = rows[:MOST_MATCHES]
+    scores = known_scores((one.pk for one in shown), metric)
+    return [OfferMatch(one, by_offer.get(one.pk), scores.get(one.pk)) for one in shown]
+
+
+def known_scores(offer_ids: Iterable[UUID], metric: str = "") -> dict[UUID, Score]:
+    """A score of each offer: of the metric, or where none is asked for the newest of its CPU."""
+    metrics = {metric} if metric else CPU_METRICS
+    scores: dict[UUID, Score] = {}
+    for pk, score in stored(offer_id__in=list(offer_ids), metric__in=metrics):
+        if pk not in scores or scores[pk].measured_at < score.measured_at:
+            scores[pk] = score
+    return scores
+
+
+def offer_names(slugs: Iterable[str], workspace_slug: str = DEFAULT_WORKSPACE) -> dict[str, str]:
+    """Names of offers by slug; those that are not known are left out."""
+    rows = offers_visible(workspace_slug).filter(slug__in=list(slugs)).order_by("slug")
+    return {one.slug: one.name for one in rows}

@@ -1,0 +1,1 @@
+"""One search over everything that has a page; above the apps whose rows it reads."""

@@ -1,0 +1,1 @@
+"""What the parts of the site are for, and what its words mean."""

@@ -1,0 +1,40 @@
+"""The terms of docs/glossary.md, as the glossary page shows them."""
+
+import functools
+import re
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
+
+FOR_CONTRIBUTORS = "Words not used"
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
+
+
+class Term(NamedTuple):
+    """A word or several that belong together, what they mean, and its anchor on the page."""
+
+    words: str
+    meaning: SafeString
+    anchor: str
+
+
+@functools.cache
+def glossary() -> list[tuple[str, list[Term]]]:
+    """Sections in the document's order, as (heading, terms)."""
+    _, *parts = SECTION.split((settings.BASE_DIR / "docs" / "glossary.md").read_text())
+    return [
+        (heading, [_term(words, meaning) for words, meaning in ROW.findall(text)[1:]])
+        for heading, text in zip(parts[::2], parts[1::2], strict=True)
+        if heading != FOR_CONTRIBUTORS
+    ]
+
+
+def _term(words: str, meaning: str) -> Term:
+    markup = CODE.sub(r"<code>\1</code>", escape(meaning))
+    # Escaped one line above; the only markup is the code element.
+    return Term(words, mark_safe(markup), slugify(words))  # noqa: S308

@@ -1,0 +1,22 @@
+"""The help page and the glossary."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.web.help.glossary import glossary
+from backend.web.shared.access import readable
+
+
+@readable
+@require_safe
+def help_page(request: HttpRequest) -> HttpResponse:
+    """What each part is for, how to read the figures, and how to get an account."""
+    return render(request, "help/page.html")
+
+
+@readable
+@require_safe
+def glossary_page(request: HttpRequest) -> HttpResponse:
+    """Every term with its meaning."""
+    return render(request, "help/glossary.html", {"sections": glossary()})

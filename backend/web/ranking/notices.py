@@ -1,0 +1,68 @@
+"""What a list says of itself before its rows: why nothing is ranked, or how its prices differ."""
+
+from dataclasses import dataclass
+
+from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
+from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.web.ranking.remembered import remembered
+from backend.web.shared import state, words
+
+
+@dataclass(frozen=True)
+class ListNotice:
+    """A sentence, and the words and address of a link that helps; empty where none does."""
+
+    text: str
+    link: str = ""
+    url: str = ""
+
+
+def list_notice(ranked: Ranking, address: state.Address) -> ListNotice | None:
+    """What has to be said of these rows; None where their prices hold the same."""
+    if not ranked.rows:
+        return None
+    if ranked.unpriced_count >= ranked.count:
+        return _unpriced(ranked, address)
+    basis = state.values(address.params, "basis")
+    is_mixed = remembered(ranked, "is mixed", lambda: _is_mixed(ranked))
+    if not is_mixed or not set(EXTRAS).isdisjoint(basis):
+        return None
+    return ListNotice(
+        "Some prices here hold a disk or traffic, others the machine alone.",
+        "Add disk, address and traffic to all",
+        address.url(basis=",".join((*basis, *EXTRAS)), page=None),
+    )
+
+
+def _is_mixed(ranked: Ranking) -> bool:
+    return len({row.included for row in ranked.rows if row.price is not None}) > 1
+
+
+def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
+    lacking = {name for row in ranked.rows for name in row.missing.split()}
+    term = state.value(address.params, "term")
+    if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
+        said = " and ".join(words.EXTRAS[name] for name in extras)
+        return ListNotice(
+            f"No price is known here for {said}, so nothing is ranked by cost.",
+            "Leave the extras out",
+            address.url(basis=None, page=None),
+        )
+    if "fx_rate" in lacking:
+        currency = state.value(address.params, "currency")
+        return ListNotice(f"No exchange rate to {currency} is known, so nothing is ranked by cost.")
+    if term == "purchase":
+        return None
+    return ListNotice(
+        f"No offer here has a price under “{words.term(term)}”, so nothing is ranked by cost.",
+        *_purchase(address),
+    )
+
+
+def _purchase(address: state.Address) -> tuple[str, ...]:
+    """The link to what the offers cost to buy, where any can be bought."""
+    query, _ = query_from({**address.params, "term": ["purchase"]}, also_known=frozenset({"o"}))
+    bought = ranking(query)
+    if bought.unpriced_count >= bought.count:
+        return ()
+    return "Show what they cost to buy", address.url(term="purchase", page=None)

@@ -1,0 +1,157 @@
+"""A report on one sheet of paper: sentence, picture, first rows, assumptions and sources."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+from xml.sax.saxutils import escape
+
+from reportlab.graphics.shapes import Drawing, Line, Rect, String
+from reportlab.lib.colors import HexColor
+from reportlab.lib.enums import TA_RIGHT
+from reportlab.lib.pagesizes import A4, LETTER
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.platypus import Flowable, KeepInFrame, Paragraph, SimpleDocTemplate, Spacer
+from reportlab.platypus import Table as PdfTable
+
+PAPERS: Mapping[str, tuple[float, float]] = {"a4": A4, "letter": LETTER}
+MARGIN = 15 * mm
+LABEL_WIDTH = 150
+INK, MUTED, LINE, BAR = map(HexColor, ("#16202b", "#566270", "#a9b3bd", "#0b5c8e"))
+FONT, BOLD = "Helvetica", "Helvetica-Bold"
+TEXT = ParagraphStyle("text", fontName=FONT, fontSize=9, leading=12, textColor=INK)
+SMALL = ParagraphStyle("small", TEXT, fontSize=7.5, leading=9.5, textColor=MUTED)
+TITLE = ParagraphStyle("title", TEXT, fontName=BOLD, fontSize=17, leading=21)
+SENTENCE = ParagraphStyle("sentence", TEXT, fontName=BOLD, fontSize=11.5, leading=15)
+HEAD = ParagraphStyle("head", TEXT, fontName=BOLD, fontSize=9.5, spaceBefore=6)
+CELL = ParagraphStyle("cell", TEXT, fontSize=7.5, leading=9)
+FIGURE = ParagraphStyle("figure", CELL, alignment=TA_RIGHT)
+
+
+@dataclass(frozen=True)
+class SheetColumn:
+    """A column of the sheet's table; `share` is its part of the width."""
+
+    head: str
+    share: float
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What stands on the paper, in words."""
+
+    title: str
+    author: str
+    lede: str
+    sentence: str
+    note: str
+    chart: Mapping[str, Any] | None
+    """`title`, `unit` and `bars` (label, value, low, high) as the page's chart has them."""
+    columns: Sequence[SheetColumn]
+    rows: Sequence[Sequence[str]]
+    facts: Sequence[tuple[str, str]]
+    footer: str
+
+
+def sheet_pdf(sheet: Sheet, paper: str) -> bytes:
+    """One page of A4 or Letter; what would not fit is set smaller."""
+    stream = BytesIO()
+    document = SimpleDocTemplate(
+        stream,
+        pagesize=PAPERS[paper],
+        title=sheet.title,
+        author=sheet.author,
+        subject=sheet.sentence,
+        creator="Rackrate",
+        lang="en",
+        leftMargin=MARGIN,
+        rightMargin=MARGIN,
+        topMargin=MARGIN,
+        bottomMargin=MARGIN,
+        invariant=1,
+    )
+    # A frame has six points of its own on each side.
+    width, height = document.width - 12, document.height - 12
+    document.build([KeepInFrame(width, height, list(_parts(sheet, width)), mode="shrink")])
+    return stream.getvalue()
+
+
+def _parts(sheet: Sheet, width: float) -> Iterator[Flowable]:
+    yield _text(sheet.title, TITLE)
+    yield _text(sheet.lede, SMALL)
+    yield Spacer(0, 6)
+    yield _text(sheet.sentence, SENTENCE)
+    if sheet.note:
+        yield Spacer(0, 4)
+        yield _text(sheet.note, TEXT)
+    if sheet.chart:
+        yield _text(f"{sheet.chart['title']}, {sheet.chart['unit']}", HEAD)
+        yield _bars(sheet.chart["bars"], width)
+    yield Spacer(0, 6)
+    yield _table(sheet, width)
+    yield _text("Assumptions and sources", HEAD)
+    for name, words in sheet.facts:
+        yield Paragraph(f"<b>{escape(name)}:</b> {escape(words)}", SMALL)
+    yield Spacer(0, 6)
+    yield _text(sheet.footer, SMALL)
+
+
+def _text(words: str, style: ParagraphStyle) -> Paragraph:
+    return Paragraph(escape(words).replace("\n", "<br/>"), style)
+
+
+def _table(sheet: Sheet, width: float) -> PdfTable:
+    styles = [FIGURE if column.is_number else CELL for column in sheet.columns]
+    heads = [
+        Paragraph(f"<b>{escape(column.head)}</b>", style)
+        for column, style in zip(sheet.columns, styles, strict=True)
+    ]
+    rows = [
+        [_text(cell, style) for cell, style in zip(row, styles, strict=True)] for row in sheet.rows
+    ]
+    whole = sum(column.share for column in sheet.columns)
+    return PdfTable(
+        [heads, *rows],
+        colWidths=[width * column.share / whole for column in sheet.columns],
+        repeatRows=1,
+        style=[
+            ("VALIGN", (0, 0), (-1, -1), "TOP"),
+            ("LINEBELOW", (0, 0), (-1, 0), 0.8, LINE),
+            ("LINEBELOW", (0, 1), (-1, -1), 0.3, LINE),
+            ("LEFTPADDING", (0, 0), (-1, -1), 2),
+            ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+            ("TOPPADDING", (0, 0), (-1, -1), 2),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
+        ],
+    )
+
+
+def _bars(bars: Sequence[Mapping[str, Any]], width: float) -> Drawing:
+    """Bars from zero with their intervals; the figures are in the table below."""
+    step = 12
+    drawing = Drawing(width, step * len(bars) + 4)
+    longest = max(bar["high"] or bar["value"] for bar in bars)
+    scale = (width - LABEL_WIDTH - 8) / longest
+    for number, bar in enumerate(bars):
+        y = step * (len(bars) - number) - 9
+        label = _fitted(bar["label"], LABEL_WIDTH - 6)
+        drawing.add(String(0, y + 1, label, fontName=FONT, fontSize=7.5, fillColor=INK))
+        solid: Any = {"fillColor": BAR, "strokeColor": None}
+        drawing.add(Rect(LABEL_WIDTH, y, bar["value"] * scale, 7, **solid))
+        if bar["low"] is not None and bar["high"] is not None:
+            low, high = (LABEL_WIDTH + bar[end] * scale for end in ("low", "high"))
+            drawing.add(Line(low, y + 3.5, high, y + 3.5, strokeColor=INK, strokeWidth=0.8))
+            for end in (low, high):
+                drawing.add(Line(end, y + 1, end, y + 6, strokeColor=INK, strokeWidth=0.8))
+    return drawing
+
+
+def _fitted(label: str, width: float) -> str:
+    """A label that fits beside its bar; the table has the whole name."""
+    shown = label
+    while stringWidth(shown, FONT, 7.5) > width:
+        shown = shown[:-2] + "…"
+    return shown

@@ -1,0 +1,108 @@
+"""Cost against load as pictures, and in words which option is the cheapest from where to where."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from backend.domain.scenarios.cost_curves import CostCurve, CostLine
+from backend.scenarios.selectors.scenarios import Simulated, scenario_curves
+from backend.web.scenarios.figures import currency_of, horizon_words
+from backend.web.scenarios.plots import MOST_LINES
+from backend.web.shared import figures
+from backend.web.shared.plots import Axis, Mark, Plot
+
+
+class ShownCurve(NamedTuple):
+    """A picture, and what it says of each option."""
+
+    plot: Plot
+    sentences: list[str]
+
+
+class _Words(NamedTuple):
+    """How the values of a curve read."""
+
+    title: str
+    axis: str
+    unit: str
+    """After a number, in a sentence."""
+    note: str
+    factor: float
+    """From a value of the curve to what is shown."""
+
+
+def shown_curves(outcome: Simulated) -> list[ShownCurve]:
+    """The curves of a result; InvalidDocument for one that is too large to calculate."""
+    currency, span = currency_of(outcome), horizon_words(outcome.resolved)
+    unit = str(outcome.resolved["demand"].get("unit", "units"))
+    shown = []
+    for curve in scenario_curves(outcome.resolved):
+        # A day of one step has no hours to vary.
+        if len(curve.at) > 1:
+            words = _words(curve, unit)
+            shown.append(ShownCurve(_plot(curve, words, currency, span), list(_said(curve, words))))
+    return shown
+
+
+def _words(curve: CostCurve, unit: str) -> _Words:
+    if curve.value == "load":
+        return _Words(
+            title="Cost against load",
+            axis=f"highest demand, {unit}",
+            unit=unit,
+            note=f"The load grows or shrinks as a whole; its peak is {figures.quantity(curve.peak)} "
+            f"{unit} as stated.",
+            factor=curve.peak,
+        )
+    return _Words(
+        title="Cost against hours a day at the peak",
+        axis="hours a day at the peak",
+        unit="hours a day",
+        note=f"The peak of {figures.quantity(curve.peak)} {unit} lasts so long each day, the lowest "
+        "level the rest.",
+        factor=1.0,
+    )
+
+
+def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
+    lines = curve.lines[:MOST_LINES]
+    return Plot(
+        id=f"plot-{curve.value.replace('_', '-')}",
+        title=words.title,
+        x_label=words.axis,
+        x_kind="linear",
+        x=[float(at) * words.factor for at in curve.at],
+        y=Axis(f"{currency} in {span}"),
+        marks=[Mark(line.option, _costs(line)) for line in lines],
+        note=f"{words.note} A line is left out where the option does not serve the demand.",
+        summary=f"{words.title}: " + " ".join(_said(curve, words)),
+    )
+
+
+def _costs(line: CostLine) -> list[float | None]:
+    pairs = zip(line.costs, line.serves, strict=True)
+    return [float(cost) if is_serving else None for cost, is_serving in pairs]
+
+
+def _said(curve: CostCurve, words: _Words) -> Iterator[str]:
+    """A sentence for each option, in the order of the stretches, then those that never win."""
+    last = curve.stretches[-1]
+    for stretch in curve.stretches:
+        low, high = (
+            f"{figures.quantity(float(end) * words.factor)}" for end in (stretch.low, stretch.high)
+        )
+        whole = stretch.low == curve.at[0] and stretch is last
+        if whole:
+            where = f"everywhere from {low} to {high} {words.unit}"
+        elif stretch.low == curve.at[0]:
+            where = f"below {high} {words.unit}"
+        elif stretch is last:
+            where = f"from {low} {words.unit} on (looked at up to {high})"
+        else:
+            where = f"from {low} to {high} {words.unit}"
+        if stretch.option is None:
+            yield f"No option serves the demand {where}."
+        else:
+            yield f"“{stretch.option}” is the cheapest {where}."
+    for line in curve.lines:
+        if line.never is not None:
+            yield f"“{line.option}” is never the cheapest: {line.never.removeprefix('never: ')}."

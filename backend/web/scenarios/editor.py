@@ -1,0 +1,82 @@
+"""What the editor shows: pictures of loads, options to add, the fields, and what they come to."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from backend.domain.scenarios.ready_options import READY_OPTIONS
+from backend.domain.scenarios.shapes import SHAPES, LoadShape, outline, reshaped, shape_of
+from backend.rankings.selectors.coverage import metrics_scored
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.services.current_data import current_stamp
+from backend.web.scenarios.edits import calculated
+from backend.web.scenarios.form_shown import ShownForm
+from backend.web.scenarios.forms import ScenarioForm
+from backend.web.scenarios.outlines import Outline, outlined
+from backend.web.scenarios.part_prices import part_prices
+from backend.web.scenarios.preview import Preview, preview
+from backend.web.shared import figures, words
+
+RANKED_METRICS = ("coremark_score", "cmips_score")
+"""By which the best offer is looked for, the first that any offer has."""
+
+
+class ShapeCard(NamedTuple):
+    """A shape to choose, as a picture."""
+
+    shape: LoadShape
+    outline: Outline
+    is_chosen: bool
+
+
+class BestOffer(NamedTuple):
+    """What leads the ranking."""
+
+    slug: str
+    name: str
+    figures: str
+
+
+def editor_context(form: ScenarioForm, *, is_refused: bool) -> dict[str, Any]:
+    """The form in its steps with what was typed calculated; a refusal has reported its errors."""
+    typed = calculated(form)
+    # A document that is made anew would forget what was reported of the last one.
+    shown = Preview(None, None, list(form.refused)) if is_refused else preview(typed)
+    document = typed.stated
+    shape = shape_of(document.get("demand") or {})
+    return {
+        "form": form,
+        "shown": ShownForm(form, shape, part_prices(typed, document)),
+        "shapes": _shape_cards(document, shape),
+        "ready": READY_OPTIONS.values(),
+        "best": best_offer(document),
+        "preview": shown,
+    }
+
+
+def _shape_cards(document: Mapping[str, Any], chosen: LoadShape | None) -> list[ShapeCard]:
+    unit = str((document.get("demand") or {}).get("unit") or "")
+    cards = []
+    for shape in SHAPES.values():
+        is_chosen = shape is chosen
+        levels = outline(document if is_chosen else reshaped(document, shape), shape.days)
+        cards.append(ShapeCard(shape, outlined(levels, unit), is_chosen))
+    return cards
+
+
+def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
+    """The offer with the most score for the money on demand; None where none is ranked."""
+    stated = str((document.get("capacity") or {}).get("metric") or "")
+    scored = metrics_scored()
+    metric = next((key for key in (stated, *RANKED_METRICS) if key in scored), None)
+    if metric is None:
+        return None
+    ranked = ranking(RankingQuery(metric=metric), stamp=current_stamp())
+    row = next((row for row in ranked.rows if row.rank is not None), None)
+    if row is None:
+        return None
+    price = f"{figures.money(row.price, 'hour')} {row.currency} an hour"
+    score = f"{words.metric(metric)} {figures.figure(row.score)}"
+    return BestOffer(
+        row.offer_id, f"{words.provider(row.provider)} {row.offer}", f"{price}, {score}"
+    )

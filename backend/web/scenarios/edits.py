@@ -1,0 +1,84 @@
+"""Buttons of the editor that change what is typed: a shape, an option more or less, an offer."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+
+from backend.domain.scenarios.ready_options import READY_OPTIONS, with_option
+from backend.domain.scenarios.shapes import SHAPES, reshaped
+from backend.scenarios.selectors.offer_matches import offer_names
+from backend.web.scenarios.forms import CURRENCY, ScenarioForm
+
+MOST_NAMED = 6
+"""Offers that an address may name."""
+PICK = re.compile(r"(options\.\d{1,2}\.parts\.[01]\.price\.)offer=([-\w]{1,120})")
+
+
+def edited(data: QueryDict) -> ScenarioForm:
+    """The form with what was typed, after the change that its button asks for."""
+    texts = {name: str(text) for name, text in data.items()}
+    if match := PICK.fullmatch(texts.get("pick", "")):
+        return ScenarioForm(_picked(texts, match[1], match[2]))
+    if texts.get("remove", "").isdecimal():
+        start = f"options.{texts['remove']}."
+        texts = {name: text for name, text in texts.items() if not name.startswith(start)}
+        return _opened(ScenarioForm(texts).document())
+    form = ScenarioForm(data)
+    if shape := SHAPES.get(texts.get("shape", "")):
+        return _opened(reshaped(form.document(), shape))
+    if ready := READY_OPTIONS.get(texts.get("add", "")):
+        currency = texts.get(CURRENCY) or "USD"
+        return _opened(with_option(form.document(), ready.title, ready.parts, currency))
+    if slug := texts.get("offer", "").replace("\0", ""):
+        named = offer_names([slug]).get(slug, slug)
+        return _opened(with_offer(form.document(), slug, named, texts.get(CURRENCY, "")))
+    return form
+
+
+def asked_for(
+    document: Mapping[str, Any], asked_of: QueryDict, offers: Mapping[str, str]
+) -> dict[str, Any]:
+    """The document with the shape of an address, and its options instead of those of a template;
+    `offers` has names by slug."""
+    currency = asked_of.get("currency", "")[:3].upper()
+    asked = dict(document)
+    if shape := SHAPES.get(asked_of.get("shape", "")):
+        asked = reshaped(asked, shape)
+    known = [READY_OPTIONS[key] for key in asked_of.getlist("add") if key in READY_OPTIONS]
+    if known or offers:
+        asked["options"] = []
+    for slug, name in offers.items():
+        asked = with_offer(asked, slug, name, currency)
+    for one in known:
+        asked = with_option(asked, one.title, one.parts, currency or "USD")
+    return asked
+
+
+def with_offer(document: Mapping[str, Any], slug: str, name: str, currency: str) -> dict[str, Any]:
+    """The document with an option of the servers of an offer."""
+    price = {"offer": slug, **({CURRENCY: currency} if currency else {})}
+    part = {"role": "all", "price": price}
+    return with_option(document, name, (part,), currency)
+
+
+def _picked(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:
+    """The offer in a part, priced as the catalog has it."""
+    kept = {
+        name: text
+        for name, text in texts.items()
+        if not name.startswith(price) or name == f"{price}term"
+    }
+    return kept | {f"{price}offer": slug}
+
+
+def _opened(document: Mapping[str, Any]) -> ScenarioForm:
+    return calculated(ScenarioForm(document=document))
+
+
+def calculated(form: ScenarioForm) -> ScenarioForm:
+    """The form itself where something was typed, else one in which the document was."""
+    if form.is_bound:
+        return form
+    return ScenarioForm({name: form[name].value() or "" for name in form.fields})

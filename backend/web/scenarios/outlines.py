@@ -1,0 +1,61 @@
+"""Small pictures of a load, drawn on the server."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from backend.domain.scenarios.shapes import outline
+from backend.domain.scenarios.templates import TEMPLATES, Template
+from backend.web.shared import figures
+
+WIDTH, HEIGHT = 168, 44
+MARGIN = 2
+MOST_DAYS = 7
+
+
+class Outline(NamedTuple):
+    """Paths of a line and of the area below it in a box of WIDTH × HEIGHT, and the levels."""
+
+    line: str
+    area: str
+    words: str
+
+
+def outlined(levels: Sequence[float], unit: str) -> Outline:
+    """The picture of levels at equal distances; empty for none."""
+    if not levels:
+        return Outline("", "", "")
+    low, high = min(levels), max(levels)
+    if not high:
+        return Outline(f"M0 {HEIGHT - MARGIN}H{WIDTH}", "", f"0 {unit}")
+    step = WIDTH / len(levels)
+    drawn, before = "", None
+    for index, level in enumerate(levels):
+        y = round(HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * level / high, 1)
+        if y != before:
+            x = round(index * step, 1)
+            drawn += f"M0 {y}" if before is None else f"H{x}V{y}"
+            before = y
+    drawn += f"H{WIDTH}"
+    ends = [figures.quantity(round(level, 2)) for level in (low, high)]
+    span = ends[1] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    named = unit.removesuffix("s") if span == "1" else unit
+    return Outline(drawn, f"{drawn}V{HEIGHT}H0Z", f"{span} {named}")
+
+
+class TemplateCard(NamedTuple):
+    """A template to begin from, with the picture of its load."""
+
+    template: Template
+    outline: Outline
+
+
+@cache
+def template_cards() -> tuple[TemplateCard, ...]:
+    """Every template, in the order in which they are shown."""
+    return tuple(TemplateCard(one, _of_template(one)) for one in TEMPLATES.values())
+
+
+def _of_template(one: Template) -> Outline:
+    days = min(int(one.document["horizon"].get("days", MOST_DAYS)), MOST_DAYS)
+    return outlined(outline(one.document, days), one.document["demand"]["unit"])

@@ -1,0 +1,158 @@
+"""What each part of an option costs, in words: the offer's price and score, or the price typed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from backend.benchmarks.services.summaries import Score
+from backend.catalog.selectors.current_prices import ON_DEMAND, TERMS
+from backend.common import clock
+from backend.domain.errors import InvalidDocument
+from backend.domain.hardware import monthly_cost
+from backend.domain.hardware_document import hardware_from
+from backend.domain.scenarios.ready_options import EXAMPLE_PRICES
+from backend.scenarios.selectors.offer_matches import OfferMatch, known_scores, offer_matches
+from backend.scenarios.selectors.resolving import NamedPrice, named_prices
+from backend.web.scenarios.form_layout import BILLING_WORDS
+from backend.web.scenarios.forms import CURRENCY, ScenarioForm
+from backend.web.shared import figures, words
+
+MOST_SEARCHED = 4
+"""Parts whose words are looked up at once."""
+
+
+class ShownMatch(NamedTuple):
+    """An offer to choose."""
+
+    slug: str
+    name: str
+    provider: str
+    region: str
+    figures: str
+
+
+@dataclass(frozen=True)
+class PartPrice:
+    """What stands beside the price of a part of the editor."""
+
+    option: int
+    part: int
+    slug: str = ""
+    """Of the offer that it names."""
+    name: str = ""
+    figures: str = ""
+    source: str = ""
+    instead: str = ""
+    """That a typed price counts in place of the offer's."""
+    is_example: bool = False
+    matches: tuple[ShownMatch, ...] = ()
+    is_searched: bool = False
+    """Whether words were looked up that name no offer."""
+
+    @property
+    def id(self) -> str:
+        """Of the element that shows it."""
+        return f"price-{self.option}-{self.part}"
+
+    @property
+    def field(self) -> str:
+        """Name of the form's field of the offer."""
+        return f"options.{self.option}.parts.{self.part}.price.offer"
+
+
+def part_prices(form: ScenarioForm, document: Mapping[str, Any]) -> dict[str, PartPrice]:
+    """By the name of the part in the form; `document` is the one of the form."""
+    named = named_prices(document, today=clock.now().date())
+    metric = str((document.get("capacity") or {}).get("metric") or "")
+    scores = known_scores((one.offer.pk for one in named.values()), metric) if named else {}
+    shown: dict[str, PartPrice] = {}
+    searched = 0
+    for n, option in enumerate(document["options"]):
+        for m, part in enumerate(option["parts"]):
+            name = form.row_of(f"options.{n}.parts.{m}")
+            at = (int(name.split(".")[1]), m)
+            price = part.get("price") or {}
+            known = named.get(f"/options/{n}/parts/{m}")
+            if known is not None:
+                shown[name] = _of_offer(at, known, scores.get(known.offer.pk), price)
+            elif price.get("offer") and searched < MOST_SEARCHED:
+                searched += 1
+                shown[name] = _searched(at, price, metric)
+            elif price.get("billing") == "purchase":
+                shown[name] = PartPrice(*at, figures=_of_hardware(price.get("hardware")))
+            else:
+                shown[name] = PartPrice(*at, is_example=price.get("amount") in EXAMPLE_PRICES)
+    return shown
+
+
+def _of_offer(
+    at: tuple[int, int], known: NamedPrice, score: Score | None, stated: Mapping[str, Any]
+) -> PartPrice:
+    typed, listed = stated.get("amount"), known.listed
+    instead = ""
+    if typed is not None and listed.get("amount") is not None:
+        instead = f"Your price {typed} counts instead of the offer’s {_price(listed)}."
+    elif typed is not None:
+        instead = f"Your price {typed} counts instead of the offer’s."
+    return PartPrice(
+        *at,
+        slug=known.offer.slug,
+        name=f"{words.provider(known.offer.provider.slug)} {known.offer.name}",
+        figures=", ".join(filter(None, (_price(known.used), _score(score)))),
+        source=known.assumption["source"],
+        instead=instead,
+    )
+
+
+def _searched(at: tuple[int, int], price: Mapping[str, Any], metric: str) -> PartPrice:
+    term = str(price.get("term") or ON_DEMAND)
+    offers = offer_matches(
+        str(price["offer"]),
+        term=term if term in TERMS else ON_DEMAND,
+        currency=str(price.get(CURRENCY) or ""),
+        metric=metric,
+        today=clock.now().date(),
+    )
+    return PartPrice(*at, matches=tuple(map(_match, offers)), is_searched=True)
+
+
+def _match(match: OfferMatch) -> ShownMatch:
+    offer = match.offer
+    price = _price(match.price.used) if match.price else "no price under this term"
+    return ShownMatch(
+        slug=offer.slug,
+        name=offer.name,
+        provider=words.provider(offer.provider.slug),
+        region=offer.region.code if offer.region else "",
+        figures=", ".join(filter(None, (price, _score(match.score) or "not measured"))),
+    )
+
+
+def _price(price: Mapping[str, Any]) -> str:
+    """`0.3718 EUR an hour, by the second`."""
+    if price.get("billing") == "purchase":
+        return _of_hardware(price.get("hardware"))
+    try:
+        amount = Decimal(str(price["amount"]))
+    except ArithmeticError:
+        return ""
+    unit = str(price.get("unit") or "hour")
+    billed = BILLING_WORDS.get(str(price.get("billing")), "")
+    a_unit = "an hour" if unit == "hour" else "a month"
+    return f"{figures.money(amount, unit)} {price.get('currency', '')} {a_unit}, billed {billed}"
+
+
+def _of_hardware(document: Any) -> str:
+    """What a server of one's own costs a month; empty for a document that has faults."""
+    try:
+        cost = monthly_cost(hardware_from(document))
+    except InvalidDocument:
+        return ""
+    return f"{figures.money(cost.price_per_month, 'month')} {cost.currency} a month for each server"
+
+
+def _score(score: Score | None) -> str:
+    if score is None:
+        return ""
+    return f"{words.metric(score.metric.key)} {figures.figure(score.summary.value)}"

@@ -1,0 +1,1 @@
+"""The search over everything that has a page."""

@@ -1,0 +1,27 @@
+"""The page of a search."""
+
+from itertools import groupby
+from operator import attrgetter
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from backend.accounts.services.workspaces import default_workspace
+from backend.search.selectors import MOST_OF_A_KIND, search
+from backend.web.shared.access import readable
+
+
+@readable
+@require_safe
+def search_page(request: HttpRequest) -> HttpResponse:
+    """What has the words of `q`, by kind; without any only the field."""
+    text = request.GET.get("q", "").strip()
+    matches = search(text, workspace=default_workspace(), reader=request.user.get_username())
+    context = {
+        "q": text,
+        "count": len(matches),
+        "kinds": [(kind, list(rows)) for kind, rows in groupby(matches, attrgetter("kind"))],
+        "most": MOST_OF_A_KIND,
+    }
+    return render(request, "search/page.html", context)

@@ -1,0 +1,43 @@
+"""The question before something is deleted: a page of its own, so it needs no script."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, NamedTuple, ParamSpec
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+class Question(NamedTuple):
+    """What is asked; `consequences` says what depends on it, `back` is where "No" leads."""
+
+    title: str
+    button: str
+    back: str
+    consequences: tuple[str, ...] = ()
+
+
+def confirmed(
+    asked: Callable[Concatenate[HttpRequest, P], Question],
+) -> Callable[[View[P]], View[P]]:
+    """Answers GET with the question; the view itself is called by POST alone.
+
+    `asked` takes what the view takes, and demands the same scope.
+    """
+
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        @require_http_methods(["GET", "HEAD", "POST"])
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if request.method == "POST":
+                return view(request, *args, **kwargs)
+            question = asked(request, *args, **kwargs)
+            return render(request, "confirm.html", {"question": question})
+
+        return guarded
+
+    return decorate

@@ -1,0 +1,61 @@
+"""Shapes of a load: each names itself, keeps unit and levels, and has an outline."""
+
+import pytest
+
+from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.ready_options import READY_OPTIONS, with_option
+from backend.domain.scenarios.shapes import SHAPES, outline, reshaped, shape_of
+from backend.domain.scenarios.templates import TEMPLATES
+
+STARTUP = TEMPLATES["startup"].document
+
+
+@pytest.mark.parametrize("key", SHAPES)
+def test_shape_names_itself_and_is_a_sound_demand(key: str) -> None:
+    document = reshaped(STARTUP, SHAPES[key])
+    assert shape_of(document["demand"]) is SHAPES[key]
+    demand = scenario_from(document).demand
+    assert demand.unit == "servers"
+    assert demand.highest >= 3
+
+
+def test_shape_keeps_the_levels_and_the_zone_of_the_demand_before() -> None:
+    before = {**STARTUP["demand"], "time_zone": "Europe/Madrid", "base": "1.50"}
+    demand = reshaped({**STARTUP, "demand": before}, SHAPES["office"])["demand"]
+    assert (demand["base"], demand["windows"][0]["level"]) == ("1.50", "20")
+    assert demand["time_zone"] == "Europe/Madrid"
+
+
+def test_shape_begins_from_levels_of_its_own_where_none_are_stated() -> None:
+    document = reshaped({"demand": {"kind": "trace"}}, SHAPES["event"])
+    assert document["demand"]["level"] == "3"
+    assert document["demand"]["events"][0]["at"] == "2026-01-05T18:00:00+00:00"
+
+
+def test_shape_is_none_for_a_kind_that_is_not_known() -> None:
+    assert shape_of({"kind": "x"}) is None
+
+
+def test_outline_has_the_level_of_each_hour_of_a_week() -> None:
+    levels = outline(STARTUP, 7)
+    assert len(levels) == 168
+    assert levels[9:16] == [3, 20, 20, 20, 20, 20, 3]
+
+
+def test_outline_is_empty_where_the_demand_has_faults() -> None:
+    assert outline({"demand": {"kind": "daily", "base": "-1"}}, 7) == []
+
+
+@pytest.mark.parametrize("key", READY_OPTIONS)
+def test_ready_option_serves_a_scenario_in_its_currency(key: str) -> None:
+    one = READY_OPTIONS[key]
+    document = with_option({**STARTUP, "options": []}, one.title, one.parts, "CHF")
+    document = with_option(document, one.title, one.parts, "CHF")
+    scenario = scenario_from(document)
+    assert [option.name for option in scenario.options] == [one.title, f"{one.title} 2"]
+
+
+def test_option_of_an_offer_gets_no_price() -> None:
+    part = {"role": "all", "price": {"offer": "acme-small"}}
+    document = with_option({}, "acme", (part,), "EUR")
+    assert document == {"options": [{"name": "acme", "parts": [part]}]}

@@ -1,0 +1,6 @@
+"""How many examples a property gets whose every example writes to the database and reads it back."""
+
+import hypothesis
+
+FEW = hypothesis.settings().max_examples // 4
+"""Each run draws others, so that what one run leaves out the next ones find."""

@@ -1,0 +1,98 @@
+"""What a page shows to somebody who asks for nothing, and that its addresses say so."""
+
+import re
+
+import pytest
+from django.test import RequestFactory
+
+from backend.catalog.models import Offer
+from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.services.current_data import current_stamp
+from backend.rankings.services.views import view_create
+from backend.web.shared.page_defaults import language_currency
+from tests import factories
+from tests.frontend.rows import published
+
+pytestmark = pytest.mark.django_db
+STATED = "metric=coremark_score&period=month&currency=EUR&available=TRUE"
+
+
+@pytest.fixture(autouse=True)
+def _reader() -> None:
+    """The defaults of pages as they are."""
+
+
+@pytest.fixture
+def market():
+    """Two offers of today with CoreMark; three with CMIPS, two of them no longer sold."""
+    factories.rate("USD", "1.25")
+    for slug in ("old-a", "old-b", "new-c"):
+        published(slug, 100.0, "1", provider_slug="linode")
+    for slug in ("new-a", "new-b"):
+        offer = factories.offer(slug)
+        factories.sample(
+            offer, 5000.0, metric="coremark_score", variant="standard", source="published"
+        )
+        factories.price(offer, "2")
+    Offer.objects.filter(slug__startswith="old").update(discontinued_on="2020-01-01")
+
+
+def test_default_metric_has_most_offers_with_price_that_are_sold(market):
+    assert default_metric(current_stamp()) == "coremark_score"
+    Offer.objects.update(discontinued_on=None)
+    factories.provider("hetzner")
+    published("new-d", 100.0, "1", provider_slug="hetzner")  # a change of the data
+    assert default_metric(current_stamp()) == "cmips_score"
+
+
+def test_default_metric_is_that_of_the_api_where_nothing_is_priced(db):
+    assert default_metric(current_stamp()) == "cmips_score"
+
+
+def test_page_and_its_exports_state_what_it_took_by_itself(client, market):
+    answer = client.get("/offers/", headers={"Accept-Language": "de-DE,en;q=0.5"})
+    text = answer.content.decode().replace("&amp;", "&")
+    assert re.findall(r'<th scope="row"><a href="/offers/([\w-]+)/', text) == ["new-a", "new-b"]
+    assert "EUR/month" in text
+    assert "Remove filter Available yes" in text
+    links = re.findall(
+        r'href="(/(?:offers/|frontier/|api/v1/rankings|views/new/|data/)[^"]*\?[^"]*)"', text
+    )
+    assert len(links) > 20
+    changed = ("available=any", "period=", "currency=")
+    assert not [one for one in links if STATED not in one and not any(c in one for c in changed)]
+    csv = next(one for one in links if one.startswith("/api/v1/rankings.csv"))
+    assert b";EUR;month;" in client.get(csv).content
+
+
+def test_currency_of_the_last_address_is_remembered(client, market):
+    client.get("/offers/?currency=USD", headers={"Accept-Language": "de"})
+    assert "USD/month" in client.get("/offers/", headers={"Accept-Language": "de"}).content.decode()
+
+
+def test_view_that_states_nothing_means_the_defaults_of_the_api(client, market):
+    params = {"q": ["old"]}
+    view_create(workspace=factories.workspace(), name="Old", params=params, actor="ada")
+    text = client.get("/offers/?view=old").content.decode()
+    assert re.findall(r'<th scope="row"><a href="/offers/([\w-]+)/', text) == ["old-a", "old-b"]
+    assert "USD/hour" in text
+
+
+@pytest.mark.parametrize(
+    ("languages", "currency"),
+    [
+        ("de-DE,de;q=0.9", "EUR"),
+        ("de-CH", "CHF"),
+        ("en-GB", "GBP"),
+        ("en", "USD"),
+        ("fr", "EUR"),
+        ("ja,en;q=0.8", "JPY"),
+        ("zh-hant-hk", "HKD"),
+        ("es-AR", "USD"),
+        ("*", "USD"),
+        ("", "USD"),
+    ],
+)
+def test_currency_is_that_of_the_first_language(languages, currency):
+    request = RequestFactory().get("/", headers={"Accept-Language": languages})
+    assert language_currency(request) == currency

@@ -1,0 +1,144 @@
+"""Asking for a rented machine: who we are, in which zones, one call after the other.
+
+What is refused for want of capacity is asked for again, in the next zone and later; what may have been
+heard is never asked for under another specification.
+"""
+
+import re
+from operator import methodcaller
+
+import asyncssh
+from django.conf import settings
+
+from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
+from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.leases import claim_of, fenced
+from backend.common import clock
+from backend.domain.errors import DriverError, Reason
+from backend.domain.rentals import next_zone, zones_to_try
+from backend.providers import machines
+from backend.providers.machines import LaunchSpec
+from backend.rentals.selectors.resources import resources_beside
+from backend.rentals.services.resources import (
+    rented_key_create,
+    resource_mark_called,
+    resource_mark_created,
+    resource_mark_refused,
+    resource_retry,
+    resource_set_zones,
+)
+from workers.engine.steps import Move, Wait, failed, jittered
+from workers.rentals.provider_calls import ProviderCalls
+
+QUOTA_RETRY_S = 10
+CAPACITY_RETRY_S = 120
+"""Between two rounds over the zones. Capacity comes back by minutes, not by seconds."""
+
+
+def arm(run: Run, step: Step) -> Move:
+    """See that the provider knows us and sells the type, and make the key pair."""
+    resource = run.resource
+    provider = ProviderCalls(resource.account)
+    provider.ask(methodcaller("whoami"))
+    offering = provider.ask(methodcaller("zones", resource.machine_type, resource.region))
+    named = resource.account.settings.get("zones", {}).get(resource.region, [])
+    zones = zones_to_try(named, offering)
+    if zones is None:
+        detail = f"{resource.machine_type} is sold in {', '.join(offering)} only"
+        raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
+    def stored() -> None:
+        rented_key_create(host=run.host)
+        resource_set_zones(resource=resource, zones=zones)
+
+    return Move(RunState.LAUNCHING, effect=stored)
+
+
+def launch(run: Run, step: Step) -> Move | Wait:
+    """Ask for the machine; its launch token is saved before."""
+    resource = run.resource
+    zone = _zone(resource)
+    if zone is None:
+        return _no_capacity(run, step)
+    expiry = resource.expires_at if resource.state == ResourceState.CALLED else None
+    if expiry is not None and expiry < clock.now():
+        detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
+        return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
+    provider = ProviderCalls(resource.account)
+    is_first = resource.state == ResourceState.RESERVED
+    with fenced(claim_of(step)):
+        resource_mark_called(resource=resource, zone=zone)
+    spec, token = _spec(run), str(resource.pk)
+    try:
+        made = provider.ask(methodcaller("launch", spec, token))
+    except DriverError as error:
+        is_full = error.reason == Reason.CAPACITY
+        is_over_quota = error.reason == Reason.QUOTA and not error.retryable
+        if is_full or not error.retryable:
+            with fenced(claim_of(step)):
+                resource_mark_refused(
+                    resource=resource,
+                    error=str(error),
+                    is_certain=is_first,
+                    is_tried=not is_over_quota,
+                )
+        if is_full:
+            why = f"{zone or resource.region}: {error.detail}"
+            return Wait(0, why, is_progress=True)
+        if is_over_quota and is_first and resources_beside(resource).exists():
+            # It is our own machines that fill the quota, and they end.
+            return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
+        raise
+    return Move(RunState.BOOTING, effect=lambda: created(resource, made))
+
+
+def _zone(resource: Resource) -> str | None:
+    """Where to try it: the zone of a call that may have been heard, else one that is not tried."""
+    if resource.state == ResourceState.CALLED and resource.zone not in resource.tried_zones:
+        return resource.zone
+    return next_zone(resource.zones, resource.tried_zones)
+
+
+def _no_capacity(run: Run, step: Step) -> Move | Wait:
+    """Every zone is full: another round later, unless that has lasted too long or an earlier call
+    may have been heard."""
+    resource = run.resource
+    waited_s = (clock.now() - step.created_at).total_seconds()
+    if waited_s >= settings.CAPACITY_WAIT_S or resource.state != ResourceState.RESERVED:
+        return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
+    with fenced(claim_of(step)):
+        resource_retry(resource=resource)
+    why = f"waiting for a free machine: {resource.last_error}"
+    return Wait(jittered(CAPACITY_RETRY_S), why, is_progress=True)
+
+
+def created(resource: Resource, made: machines.ProviderResource) -> None:
+    """Keep what the provider named."""
+    resource_mark_created(
+        resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone
+    )
+
+
+def _spec(run: Run) -> LaunchSpec:
+    """The same for every call of a round."""
+    resource = run.resource
+    private_key = asyncssh.import_private_key(host_private_key(host=run.host))
+    if resource.expires_at is None:
+        raise ValueError("the resource was not saved as called")
+    return LaunchSpec(
+        machine_type=resource.machine_type,
+        region=resource.region,
+        zone=resource.zone,
+        arch=resource.arch,
+        lifetime_s=resource.lifetime_s,
+        expires_at=resource.expires_at,
+        public_key=private_key.export_public_key("openssh").decode().strip(),
+        tag=str(resource.workspace_id),
+        labels={"run": str(run.pk), "owner": _label(run.requested_by)},
+        is_spot=resource.purchase_model == ResourcePurchase.SPOT,
+        round=resource.rounds,
+    )
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unknown"
