@@ -3,7 +3,8 @@
 import pytest
 
 from backend.domain.metrics import METRICS
-from backend.domain.probes import CHOICES, MATRIX, PROBES, series_of
+from backend.domain.probes import CHOICES, PROBES, series_of
+from backend.domain.probes.disk import MATRIX
 
 
 def test_every_series_names_a_metric_that_its_probe_measures():

@@ -1,0 +1,27 @@
+"""What comes before the measurements: the programs that they need, and what the host is."""
+
+from backend.domain.parsing import inventory
+from backend.domain.probes.series import Probe, ProbeSeries
+
+INVENTORY = "inventory"
+PACKAGES = "packages"
+INSTALLED = ("fio", "iperf3", "stress-ng", "sysbench")
+"""What a host's package manager installs where a run may do so."""
+HOST_PROBES: tuple[Probe, ...] = (
+    Probe(
+        name=PACKAGES,
+        version="1",
+        series=(ProbeSeries("install", ("packages.sh", "install", *INSTALLED), "20", "600", ""),),
+        parser=None,
+        metrics=(),
+        needs=(),
+    ),
+    Probe(
+        name=INVENTORY,
+        version="2",
+        series=(ProbeSeries("host", ("inventory.sh", "inventory", "{directory}"), "1", "20", ""),),
+        parser=inventory.parse,
+        metrics=(),
+        needs=(),
+    ),
+)

@@ -1,0 +1,57 @@
+"""Probes between two hosts."""
+
+from backend.domain.parsing import network
+from backend.domain.probes.series import Probe, ProbeSeries
+
+NETWORK = "network"
+STREAMS = "{network_streams}"
+
+
+def _network(
+    variant: str, function: str, *words: str, metric: str, chart_label: str = ""
+) -> ProbeSeries:
+    return ProbeSeries(
+        variant,
+        ("network.sh", function, "{peer_address}", *words),
+        "ping_s+1" if function == "ping" else "network_s+1",
+        "ping_s+30" if function == "ping" else "network_s+30",
+        metric,
+        needed_parameter="peer",
+        chart_label=chart_label,
+    )
+
+
+def _tcp(variant: str, streams: str, direction: str, chart_label: str) -> ProbeSeries:
+    words = ("{peer_port}", "{network_s}", streams, direction)
+    return _network(variant, "tcp", *words, metric="net_tcp_bits_per_s", chart_label=chart_label)
+
+
+def _udp(variant: str, direction: str) -> ProbeSeries:
+    words = ("{peer_port}", "{network_s}", "{udp_bits_per_s}", direction)
+    return _network(variant, "udp", *words, metric="net_udp_jitter_ns")
+
+
+NETWORK_PROBES: tuple[Probe, ...] = (
+    Probe(
+        name=NETWORK,
+        version="1",
+        series=(
+            _tcp("tcp_parallel", STREAMS, "forward", "{n} streams, to peer"),
+            _tcp("tcp_parallel_reverse", STREAMS, "reverse", "{n} streams, from peer"),
+            _tcp("tcp_single", "1", "forward", "1 stream, to peer"),
+            _tcp("tcp_single_reverse", "1", "reverse", "1 stream, from peer"),
+            _udp("udp", "forward"),
+            _udp("udp_reverse", "reverse"),
+            _network("ping", "ping", "{ping_count}", metric="net_rtt_ns"),
+        ),
+        parser=network.parse,
+        metrics=(
+            "net_tcp_bits_per_s",
+            "net_udp_jitter_ns",
+            "net_udp_loss_ratio",
+            "net_rtt_ns",
+        ),
+        needs=(),
+        io="network",
+    ),
+)

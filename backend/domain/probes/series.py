@@ -1,0 +1,66 @@
+"""What a probe is: its series with their commands, its parser, metrics and programs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.inventory import HostFacts
+
+EVERY_PROFILE = ("quick", "standard", "full")
+FROM_STANDARD = ("standard", "full")
+FULL_ONLY = ("full",)
+
+
+@dataclass(frozen=True)
+class ProbeSeries:
+    """One variant of a probe, repeated. Placeholders in the command are the plan's values; one
+    that stands for a list becomes as many words."""
+
+    variant: str
+    """Without a hyphen, which separates the parts of a result's file name."""
+    command: tuple[str, ...]
+    expected_s: str
+    """Seconds of one repeat: a number, or the name of a plan value plus a number."""
+    timeout_s: str
+    metric: str
+    """The metric whose repeats end the series when their interval is narrow enough."""
+    is_once: bool = False
+    """Whether one repeat is all, whatever the profile says."""
+    is_grid: bool = False
+    """Whether it stands for one test at each queue depth with each number of jobs."""
+    needed_parameter: str = ""
+    """Left out unless the run has this parameter."""
+    profiles: tuple[str, ...] = EVERY_PROFILE
+    chart_label: str = ""
+    """Its line in the chart of throughput over time; without one it has none."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One tool with its series."""
+
+    name: str
+    version: str
+    series: tuple[ProbeSeries, ...]
+    parser: Callable[..., Sequence[ParsedSample] | HostFacts] | None
+    """Text → samples; None where the output is evidence only."""
+    metrics: tuple[str, ...]
+    needs: tuple[str, ...]
+    """Native programs that it runs, beside the runner's own scripts."""
+    io: Literal["", "disk", "network"] = ""
+    """What the kernel works on for it, in threads and interrupts that count as foreign."""
+    is_parsed_by_variant: bool = False
+    """Whether the output alone does not say which series it is of."""
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(series.variant for series in self.series)
+
+    def parse(self, text: str, variant: str) -> Sequence[ParsedSample] | HostFacts:
+        """Samples of one output, host facts of the inventory; raises ProbeError."""
+        if self.parser is None:
+            return ()
+        return (
+            self.parser(text, variant=variant) if self.is_parsed_by_variant else self.parser(text)
+        )
