@@ -25,7 +25,6 @@ from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
-from backend.web.shared.forms import refusals_said
 
 
 @readable
@@ -141,9 +140,6 @@ def _deletable(request: HttpRequest, model_id: UUID) -> HardwareModel:
 def hardware_delete_form(request: HttpRequest, model_id: UUID) -> HttpResponse:
     """Deletes one version of a cost model with its price."""
     model = _deletable(request, model_id)
-    leads_to = reverse("hardware-model", args=[model_id])
-    with refusals_said(request):
-        hardware_delete(model=model, actor=request.user.get_username())
-        messages.success(request, "The version is deleted.")
-        leads_to = reverse("hardware")
-    return HttpResponseRedirect(leads_to)
+    hardware_delete(model=model, actor=request.user.get_username())
+    messages.success(request, "The version is deleted.")
+    return HttpResponseRedirect(reverse("hardware"))

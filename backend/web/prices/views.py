@@ -194,12 +194,9 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """Deletes a price that a person entered."""
     row = _entered(request, price_id)
-    leads_to = reverse("price", args=[price_id])
-    with refusals_said(request):
-        price_remove(observation=row, actor=request.user.get_username())
-        messages.success(request, "The price is deleted.")
-        leads_to = reverse("offer", args=[row.offer.slug])
-    return HttpResponseRedirect(leads_to)
+    price_remove(observation=row, actor=request.user.get_username())
+    messages.success(request, "The price is deleted.")
+    return HttpResponseRedirect(reverse("offer", args=[row.offer.slug]))
 
 
 @readable

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
+
+from backend.domain.errors import DomainError
+from backend.web.shared.forms import refusal_said
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
@@ -24,7 +27,8 @@ class Question(NamedTuple):
 def confirmed(
     asked: Callable[Concatenate[HttpRequest, P], Question],
 ) -> Callable[[View[P]], View[P]]:
-    """Answers GET with the question; the view itself is called by POST alone.
+    """Answers GET with the question; the view itself is called by POST alone. Where a service
+    refuses, it leads back and says why.
 
     `asked` takes what the view takes, and demands the same scope.
     """
@@ -34,7 +38,11 @@ def confirmed(
         @require_http_methods(["GET", "HEAD", "POST"])
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             if request.method == "POST":
-                return view(request, *args, **kwargs)
+                try:
+                    return view(request, *args, **kwargs)
+                except DomainError as error:
+                    refusal_said(request, error)
+                    return HttpResponseRedirect(asked(request, *args, **kwargs).back)
             question = asked(request, *args, **kwargs)
             return render(request, "confirm.html", {"question": question})
 

@@ -49,8 +49,13 @@ def refusals_said(request: HttpRequest) -> Iterator[None]:
     try:
         yield
     except DomainError as error:
-        detail = error.detail if isinstance(error, InvalidValue) else error
-        messages.error(request, f"Not done: {detail}.")
+        refusal_said(request, error)
+
+
+def refusal_said(request: HttpRequest, error: DomainError) -> None:
+    """Says on the next page why a service refused."""
+    detail = error.detail if isinstance(error, InvalidValue) else error
+    messages.error(request, f"Not done: {detail}.")
 
 
 class Day(forms.DateField):
