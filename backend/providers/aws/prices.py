@@ -217,14 +217,8 @@ def priced(
 
 
 def _skipped(offer: str, region: str, model: PurchaseModel, raw_id: str, why: NoPrice) -> Skipped:
-    return Skipped(
-        reason=why.reason,
-        provider=PROVIDER,
-        raw_id=raw_id,
-        detail=answers.shown(why.detail),
-        offer=offer,
-        region=region,
-        purchase_model=model,
+    return answers.skipped(
+        why, provider=PROVIDER, raw_id=raw_id, offer=offer, region=region, purchase_model=model
     )
 
 

@@ -88,11 +88,10 @@ def _json_name(tag: str) -> str:
 
 
 def _skipped(item: dict[str, Any], region: str, why: NoPrice) -> Skipped:
-    return Skipped(
-        reason=why.reason,
+    return answers.skipped(
+        why,
         provider=PROVIDER,
         raw_id=_raw_id(item),
-        detail=answers.shown(why.detail),
         offer=answers.word(item, "InstanceType"),
         region=region,
         purchase_model=PurchaseModel.SPOT,

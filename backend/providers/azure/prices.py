@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
+from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, SkipReason, answers
 from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
@@ -39,11 +39,10 @@ def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
         price = _price(item, source)
     except NoPrice as why:
         is_machine = why.reason is not SkipReason.NOT_A_MACHINE
-        yield Skipped(
-            reason=why.reason,
+        yield answers.skipped(
+            why,
             provider=PROVIDER,
             raw_id=_raw_id(item),
-            detail=answers.shown(why.detail),
             offer=answers.word(item, "armSkuName") if is_machine else "",
             region=answers.word(item, "armRegionName"),
         )

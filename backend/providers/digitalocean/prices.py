@@ -8,7 +8,6 @@ from backend.domain.parsing.prices import (
     ParsedPrice,
     ParsedType,
     Result,
-    Skipped,
     SkipReason,
     answers,
 )
@@ -44,14 +43,7 @@ def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
         amount = answers.amount(item.get("price_hourly"))
     except NoPrice as why:
         for region in regions or [""]:
-            yield Skipped(
-                reason=why.reason,
-                provider=PROVIDER,
-                raw_id=name,
-                detail=answers.shown(why.detail),
-                offer=name,
-                region=region,
-            )
+            yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         return
     for region in regions:
         yield _type(item, name, region)

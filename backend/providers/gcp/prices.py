@@ -196,11 +196,10 @@ def _priced(
         ]
         return _sum(shape, model, used, source)
     except NoPrice as why:
-        return Skipped(
-            reason=why.reason,
+        return answers.skipped(
+            why,
             provider=PROVIDER,
             raw_id=shape.name,
-            detail=answers.shown(why.detail),
             offer=shape.name,
             region=shape.region,
             purchase_model=model,

@@ -83,12 +83,7 @@ def components(pages: Iterable[str]) -> Iterator[Component | Skipped]:
             try:
                 yield from _of_sku(sku)
             except NoPrice as why:
-                yield Skipped(
-                    reason=why.reason,
-                    provider=PROVIDER,
-                    raw_id=answers.word(sku, "skuId"),
-                    detail=answers.shown(why.detail),
-                )
+                yield answers.skipped(why, provider=PROVIDER, raw_id=answers.word(sku, "skuId"))
 
 
 def _of_sku(sku: dict[str, Any]) -> list[Component]:

@@ -93,14 +93,7 @@ def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
         try:
             parsed = _price(item, price, gone, basis)
         except NoPrice as why:
-            yield Skipped(
-                reason=why.reason,
-                provider=PROVIDER,
-                raw_id=raw_id,
-                detail=answers.shown(why.detail),
-                offer=name,
-                region=region,
-            )
+            yield answers.skipped(why, provider=PROVIDER, raw_id=raw_id, offer=name, region=region)
         else:
             yield _type(item, name, region)
             yield parsed

@@ -8,7 +8,6 @@ from backend.domain.parsing.prices import (
     ParsedPrice,
     ParsedType,
     Result,
-    Skipped,
     SkipReason,
     answers,
 )
@@ -52,14 +51,7 @@ def _priced(
             raise NoPrice(SkipReason.NO_TYPE)
         amount = answers.amount(price.get("hourly"))
     except NoPrice as why:
-        yield Skipped(
-            reason=why.reason,
-            provider=PROVIDER,
-            raw_id=name,
-            detail=answers.shown(why.detail),
-            offer=name,
-            region=region,
-        )
+        yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         return
     yield _type(item, name, region)
     yield ParsedPrice(

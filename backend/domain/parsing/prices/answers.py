@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import LARGEST_AMOUNT, NoPrice, SkipReason
+from backend.domain.parsing.prices import LARGEST_AMOUNT, NoPrice, Skipped, SkipReason
 
 MAX_SHOWN = 100
 NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
@@ -25,6 +25,12 @@ def shown(value: object) -> str:
 def _printable(text: str) -> str:
     # No database column takes a NUL, and no page other control characters.
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def skipped(why: NoPrice, *, provider: str, raw_id: str, **known: str) -> Skipped:
+    """The row that is no price; `known` is what it says of offer, region and purchase model."""
+    detail = shown(why.detail)
+    return Skipped(reason=why.reason, provider=provider, raw_id=raw_id, detail=detail, **known)
 
 
 def decoder() -> json.JSONDecoder:
