@@ -209,11 +209,7 @@ def _archive() -> bytes:
 
 
 def _calls(world: World, odd: Offer) -> dict[str, Call]:
-    key = Ed25519PrivateKey.generate()
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-    host, campaign = str(world.ids["hosts"][0]), str(world.ids["campaigns"][0])
-    secret = {"secret": {"token": clouds.TOKEN}}
-    account = {"name": "new", "provider": "hetzner", "access": "token"}
+    """How each operation is called that needs more than what exists."""
     entry = {"offer": ODD, "amount": "0.1", "currency": "EUR", "unit": "hour", "reason": "why"}
     return {
         "GET /compare": Call(query={"o": ODD}),
@@ -222,21 +218,9 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "GET /value": Call(query={"offer": ODD, "column": "price"}),
         "GET /requirements": Call(query={"target": "cmips_score:1000"}),
         "POST /requirements/solve": Call({"targets": {"cmips_score": "1000"}}),
-        "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
-        "POST /cloud-accounts": Call(account | {"settings": {"regions": ["fsn1"]}} | secret),
-        "DELETE /hosts/{host_id}": Call(ids={"host_id": world.ids["hosts"][1]}),
         "GET /search": Call(query={"q": ODD}),
-        "PATCH /cloud-accounts/{account_id}": Call({"max_machines": 3}),
-        "DELETE /cloud-accounts/{account_id}": Call(
-            ids={"account_id": world.ids["cloud-accounts"][1]}
-        ),
-        "POST /cloud-accounts/{account_id}/secret": Call(secret),
         "POST /feed-keys": Call({"view": "large", "name": "another sheet"}),
         "POST /hardware": Call(HARDWARE | {"name": "Another"}),
-        "POST /hosts": Call(
-            {"name": "new", "address": "192.0.2.1", "username": "bench", "private_key": pem}
-        ),
-        "POST /hosts/{host_id}/approve": Call({"fingerprint_sha256": fingerprint(KEY)}),
         "POST /price-feeds": Call({"provider": "hetzner", "kind": "on_demand"}),
         "PATCH /price-feeds/{feed_id}": Call({"enabled": False}),
         "POST /prices": Call(entry),
@@ -246,8 +230,6 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /results/import": Call(
             {"offer": ODD, "tool": "dd", "text": DD.replace("8.2", "8.4")}
         ),
-        "POST /runs": Call({"host": host, "profile": "quick"}),
-        "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
         "POST /samples/{sample_id}/exclude": Call({"reason": "a fan failed"}),
         "POST /arrays": Call(ARRAY),
         "POST /contention": Call(LINKS),
@@ -255,8 +237,6 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /scenarios/simulate": Call(SCENARIO),
         "PATCH /scenarios/{slug}": Call({"name": "Longer nights"}),
         "POST /scenarios/{slug}/freeze": Call({"note": "decided"}),
-        "POST /schedules": Call({"campaign": campaign, "every_s": 86_400}),
-        "PATCH /schedules/{schedule_id}": Call({"every_s": 7_200}),
         "POST /subscriptions": Call(
             {
                 "channel": "webhook",
@@ -269,4 +249,38 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /tokens": Call({"name": "new", "scope": "read"}),
         "POST /views": Call({"name": "Cheap ones", "params": {"price__lte": ["1"]}}),
         "PATCH /views/{slug}": Call({"name": "Larger ones"}),
+        **_calls_to_measure(world, odd),
+        **_calls_of_accounts(world),
+    }
+
+
+def _calls_to_measure(world: World, odd: Offer) -> dict[str, Call]:
+    """Hosts, runs, campaigns and schedules."""
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    host, campaign = str(world.ids["hosts"][0]), str(world.ids["campaigns"][0])
+    return {
+        "POST /hosts": Call(
+            {"name": "new", "address": "192.0.2.1", "username": "bench", "private_key": pem}
+        ),
+        "POST /hosts/{host_id}/approve": Call({"fingerprint_sha256": fingerprint(KEY)}),
+        "DELETE /hosts/{host_id}": Call(ids={"host_id": world.ids["hosts"][1]}),
+        "POST /runs": Call({"host": host, "profile": "quick"}),
+        "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
+        "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
+        "POST /schedules": Call({"campaign": campaign, "every_s": 86_400}),
+        "PATCH /schedules/{schedule_id}": Call({"every_s": 7_200}),
+    }
+
+
+def _calls_of_accounts(world: World) -> dict[str, Call]:
+    secret = {"secret": {"token": clouds.TOKEN}}
+    account = {"name": "new", "provider": "hetzner", "access": "token"}
+    return {
+        "POST /cloud-accounts": Call(account | {"settings": {"regions": ["fsn1"]}} | secret),
+        "PATCH /cloud-accounts/{account_id}": Call({"max_machines": 3}),
+        "DELETE /cloud-accounts/{account_id}": Call(
+            ids={"account_id": world.ids["cloud-accounts"][1]}
+        ),
+        "POST /cloud-accounts/{account_id}/secret": Call(secret),
     }

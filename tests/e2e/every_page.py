@@ -89,7 +89,7 @@ def everything(admin: User) -> dict[str, list[str]]:
         given = {"vcpu_count": 2 + number, "memory_bytes": 8 * 2**30}
         published(f"aws-{number}", 400.0 + number, f"0.{number + 1}", **given)
     engine, clouds = engine_rows.engine(), cloud_rows.clouds()
-    full, offer = f"/runs/{engine.full.pk}/", f"/offers/{engine.full.offer.slug}/"
+    offer = f"/offers/{engine.full.offer.slug}/"
     pages = {
         "ranking": ["/", "/?provider=aws&foo=1&hours_per_month=x", "/?metric=fsync_p99_ns"],
         "offers": ["/offers/?sort=offer&open=figures&open=columns&weights=cmips_score:1"],
@@ -105,23 +105,9 @@ def everything(admin: User) -> dict[str, list[str]]:
         ],
         "offer": [offer, f"/offers/{clouds.offer.slug}/", "/offers/aws-0/"],
         "score": [f"{offer}scores/cmips_score/", "/offers/aws-0/scores/cmips_score/"],
-        "runs": ["/runs/"],
-        "run": [
-            full,
-            *(f"/runs/{one.pk}/" for one in (engine.going, engine.failed, measured.run)),
-            *(f"/runs/{one.run_id}/" for one in (clouds.alive, clouds.gone)),
-        ],
-        "evidence": [f"{full}evidence/{_with_series(engine.full.evidence).n}/"],
         "imported-evidence": [f"/evidence/{_imported(client).pk}/"],
         "metrics": ["/metrics/"],
         "metric": ["/metrics/cmips_score/", "/metrics/fsync_p99_ns/"],
-        "hosts": ["/hosts/"],
-        "host-new": ["/hosts/new/"],
-        "host": [f"/hosts/{engine.full.host_id}/", f"/hosts/{engine.untrusted.pk}/"],
-        "campaigns": ["/campaigns/"],
-        "campaign-new": ["/campaigns/new/"],
-        "campaign": [f"/campaigns/{engine.campaign.pk}/"],
-        "schedules": ["/schedules/"],
         "import": ["/import/"],
         "requirements": [
             "/requirements/",
@@ -133,30 +119,59 @@ def everything(admin: User) -> dict[str, list[str]]:
         "activity": ["/activity/", "/activity/?since=never"],
         "login": ["/accounts/login/"],
         "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
-        "clouds": ["/accounts/clouds/"],
-        "cloud-new": ["/accounts/clouds/new/aws/", "/accounts/clouds/new/gcp/"],
-        "cloud": [f"/accounts/clouds/{one.pk}/" for one in (clouds.hetzner, clouds.aws)],
         "storage": ["/storage/"],
-        "host-change": [f"/hosts/{engine.untrusted.pk}/change/"],
-        "host-remove": [f"/hosts/{engine.untrusted.pk}/remove/"],
-        "campaign-delete": [f"/campaigns/{engine.campaign.pk}/delete/"],
-        "cloud-delete": [f"/accounts/clouds/{clouds.hetzner.pk}/delete/"],
-        "schedule-delete": [
-            f"/schedules/{one.pk}/delete/" for one in engine.campaign.schedules.all()
+        "run": [
+            *(f"/runs/{one.pk}/" for one in (engine.full, engine.going, engine.failed)),
+            f"/runs/{measured.run.pk}/",
+            *(f"/runs/{one.run_id}/" for one in (clouds.alive, clouds.gone)),
         ],
+        **_measuring(engine),
+        **_clouds(clouds),
         **_prices(),
         **_kept(client, admin),
         **_scenarios(admin),
     }
+    data_version_bump()
+    return pages
+
+
+def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:
+    """Runs, hosts, campaigns and schedules, and who is notified of them."""
+    full, untrusted = engine.full, engine.untrusted
     subscription = Subscription.objects.create(
         workspace=factories.workspace(),
         channel="webhook",
         address="https://example.com/hook",
         kinds=["run_failed"],
     )
-    pages["subscription-delete"] = [f"/subscriptions/{subscription.pk}/delete/"]
-    data_version_bump()
-    return pages
+    return {
+        "runs": ["/runs/"],
+        "evidence": [f"/runs/{full.pk}/evidence/{_with_series(full.evidence).n}/"],
+        "hosts": ["/hosts/"],
+        "host-new": ["/hosts/new/"],
+        "host": [f"/hosts/{full.host_id}/", f"/hosts/{untrusted.pk}/"],
+        "host-change": [f"/hosts/{untrusted.pk}/change/"],
+        "host-remove": [f"/hosts/{untrusted.pk}/remove/"],
+        "campaigns": ["/campaigns/"],
+        "campaign-new": ["/campaigns/new/"],
+        "campaign": [f"/campaigns/{engine.campaign.pk}/"],
+        "campaign-delete": [f"/campaigns/{engine.campaign.pk}/delete/"],
+        "schedules": ["/schedules/"],
+        "schedule-delete": [
+            f"/schedules/{one.pk}/delete/" for one in engine.campaign.schedules.all()
+        ],
+        "subscription-delete": [f"/subscriptions/{subscription.pk}/delete/"],
+    }
+
+
+def _clouds(clouds: cloud_rows.Clouds) -> dict[str, list[str]]:
+    """Accounts where machines are rented."""
+    return {
+        "clouds": ["/accounts/clouds/"],
+        "cloud-new": ["/accounts/clouds/new/aws/", "/accounts/clouds/new/gcp/"],
+        "cloud": [f"/accounts/clouds/{one.pk}/" for one in (clouds.hetzner, clouds.aws)],
+        "cloud-delete": [f"/accounts/clouds/{clouds.hetzner.pk}/delete/"],
+    }
 
 
 def _with_series(evidence: Any) -> Evidence:

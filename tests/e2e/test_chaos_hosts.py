@@ -99,6 +99,13 @@ def killed(stack: Stack, watch: Watch, runs: Sequence[Run], done: Case) -> None:
         done.resumes.append((change.at - at, RunState.RUNNING))
 
 
+def assert_ended_by_full_disk(scene: Scene) -> None:
+    """What was measured before is kept; beside the file that filled the disk nothing is left."""
+    assert_part(scene.run, reason="disk_full", at_least=BEFORE)
+    (scene.sshd.temporary / "filling").unlink()
+    assert_clean(scene.sshd.temporary)
+
+
 def test_runs_end_as_they_should_when_their_hosts_fail_side_by_side(
     make_stack, make_host, begin, small_disk, subtests
 ):
@@ -158,6 +165,4 @@ def test_runs_end_as_they_should_when_their_hosts_fail_side_by_side(
             done.result = "skipped"
             pytest.skip("mounting a small file system is refused here")
         done.did = "no space left in the middle of the run"
-        assert_part(full.run, reason="disk_full", at_least=BEFORE)
-        (full.sshd.temporary / "filling").unlink()
-        assert_clean(full.sshd.temporary)
+        assert_ended_by_full_disk(full)
