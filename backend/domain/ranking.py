@@ -10,7 +10,7 @@ nobody off it.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from backend.domain.cmips import cup
 from backend.domain.draws import SEED, common_draws, rank_bounds, spreads, tie_groups
@@ -39,18 +39,23 @@ class Worth:
     cup: Decimal | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """An offer to be ranked; its worth is None without a score or price, and for an unfit score.
+class Candidate(Protocol):
+    """What is read of an offer to rank it, whatever else its row says.
 
     `price` is for the period and basis of the ranking; None is an unknown price, never zero.
+    `worth` is None without a score or price, and for an unfit score.
     """
 
-    offer_id: str
-    score: Summary | None
-    price: Decimal | None
-    is_unfit: bool = False
-    worth: Worth | None = None
+    @property
+    def offer_id(self) -> str: ...
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def price(self) -> Decimal | None: ...
+    @property
+    def is_unfit(self) -> bool: ...
+    @property
+    def worth(self) -> Worth | None: ...
 
 
 Entry = TypeVar("Entry", bound=Candidate)
@@ -178,7 +183,7 @@ def _by_score(candidates: Iterable[Entry], metric: Metric) -> list[Entry]:
     def order(one: Entry) -> tuple[int, float, str]:
         if one.score is None:
             return 2, 0, one.offer_id
-        return int(one.is_unfit), direction * one.score.value, one.offer_id
+        return int(one.is_unfit), direction * one.score, one.offer_id
 
     return sorted(candidates, key=order)
 
@@ -186,7 +191,7 @@ def _by_score(candidates: Iterable[Entry], metric: Metric) -> list[Entry]:
 def _pareto(candidates: Sequence[Entry], metric: Metric) -> set[str]:
     """Offer ids on the front of price and score."""
     direction = -1 if metric.is_higher_better else 1
-    points = [(one.price, direction * one.score.value) for one in candidates if one.score]
+    points = [(one.price, direction * one.score) for one in candidates if one.score]
     return {candidates[index].offer_id for index in undominated(points)}
 
 

@@ -42,10 +42,10 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
 from backend.domain.metrics import METRICS
-from backend.domain.ranking import Candidate, ranked
+from backend.domain.ranking import ranked
 from backend.domain.stats import published_summary
 from tests.bench import _ranking_data
-from tests.domain.candidates import candidate
+from tests.domain.candidates import RankedOffer, candidate
 
 OFFERS = 6000
 RUNS = 5
@@ -182,7 +182,7 @@ def own_figures(token: str) -> dict[str, Any]:
     return found
 
 
-def candidates() -> list[Candidate]:
+def candidates() -> list[RankedOffer]:
     """Offers of scores and prices without a pattern, each with an interval of ± 4 %."""
     return [
         candidate(

@@ -1,10 +1,20 @@
 """Candidates of a ranking with their worth, as rankings make them of offers."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 from backend.domain.metrics import Metric
-from backend.domain.ranking import Candidate, worth
+from backend.domain.ranking import Worth, worth
 from backend.domain.stats import Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedOffer:
+    offer_id: str
+    score: float | None
+    price: Decimal | None
+    is_unfit: bool = False
+    worth: Worth | None = None
 
 
 def candidate(
@@ -13,6 +23,6 @@ def candidate(
     price: Decimal | None,
     metric: Metric,
     price_per_hour: Decimal | None = None,
-) -> Candidate:
+) -> RankedOffer:
     its = worth(score, price, price_per_hour, metric)
-    return Candidate(offer_id=offer_id, score=score, price=price, worth=its)
+    return RankedOffer(offer_id=offer_id, score=score.value, price=price, worth=its)

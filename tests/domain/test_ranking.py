@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from backend.domain import ranking
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
-from backend.domain.ranking import Candidate, sorted_none_last, worth
-from backend.domain.stats import published_summary
+from backend.domain.ranking import sorted_none_last, worth
+from backend.domain.stats import Summary, published_summary
 from backend.domain.units import EXACT
+from tests.domain.candidates import RankedOffer
 
 CMIPS = metric("cmips_score")
 LATENCY = metric("memory_latency_ns")
@@ -19,20 +20,21 @@ PASSMARK = metric("passmark_score")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer(Candidate):
+class Offer(RankedOffer):
+    summary: Summary | None = None
     price_per_hour: Decimal | None = None
 
 
 def offer(offer_id, score, price, sd=None, **more):
     amount = None if price is None else Decimal(price)
-    score = published_summary(float(score), sd, None, between_instance_cv=0.05)
-    return Offer(offer_id=offer_id, score=score, price=amount, **more)
+    summary = published_summary(float(score), sd, None, between_instance_cv=0.05)
+    return Offer(offer_id=offer_id, score=summary.value, summary=summary, price=amount, **more)
 
 
 def ranked(offers, measured):
     """Candidate, worth and standing of each as one row."""
     candidates = [
-        one if one.is_unfit else replace(one, worth=worth(one.score, one.price, one.price_per_hour, measured))
+        one if one.is_unfit else replace(one, worth=worth(one.summary, one.price, one.price_per_hour, measured))
         for one in offers
     ]  # fmt: skip
     return [
@@ -113,7 +115,7 @@ def test_ranked_takes_the_interval_of_the_value_from_the_score():
 
 def test_ranked_value_can_be_recomputed_from_the_printed_columns():
     row = ranked([offer("a", 1493.0712, "0.0277777777777777777778")], CMIPS)[0]
-    printed_score, printed_price = repr(row.candidate.score.value), str(row.candidate.price)
+    printed_score, printed_price = repr(row.candidate.score), str(row.candidate.price)
     recomputed = float(printed_score) / float(printed_price)
     assert float(row.value_per_cost) == pytest.approx(recomputed, rel=1e-9)
     assert len(row.value_per_cost.as_tuple().digits) >= 20
@@ -158,7 +160,7 @@ def test_ranked_lists_a_disturbed_offer_last_without_rank():
     )
     assert ids(rows) == ["calm", "free", "busy"]
     busy = rows[2]
-    assert busy.candidate.score.value == 900
+    assert busy.candidate.score == 900
     empty = [busy.rank, busy.rank_low, busy.rank_high, busy.value_per_cost, busy.cup]
     empty += [busy.tie_group, busy.pareto, busy.value_per_cost_ci95_low]
     assert empty == [None] * 8
@@ -211,7 +213,7 @@ def test_ranked_of_nothing_is_empty():
         (offer("a", 1, "-1"), "price"),
         (offer("a", 1, "1", price_per_hour=Decimal(0)), "price_per_hour"),
         (
-            replace(offer("a", 1, "1"), score=replace(offer("a", 1, "1").score, value=0.0)),
+            replace(offer("a", 1, "1"), summary=replace(offer("a", 1, "1").summary, value=0.0)),
             "score",
         ),
     ],
@@ -311,7 +313,7 @@ def test_ranked_blocks_follow_each_other_and_ranks_agree_with_values(offers, mea
 def test_ranked_pareto_equals_the_definition_by_brute_force(offers, measured):
     sign = 1 if measured.is_higher_better else -1
     rows = [row for row in ranked(offers, measured) if row.rank is not None]
-    points = [(row.candidate.price, sign * row.candidate.score.value) for row in rows]
+    points = [(row.candidate.price, sign * row.candidate.score) for row in rows]
     for row, (price, score) in zip(rows, points, strict=True):
         is_dominated = any(
             p <= price and s >= score and (p < price or s > score) for p, s in points

@@ -16,7 +16,7 @@ from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
 from backend.domain.metrics import Metric
-from backend.domain.ranking import ranked, sorted_none_last
+from backend.domain.ranking import NOT_COMPARED, ranked, sorted_none_last
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.filters import has_words, is_kept
@@ -24,7 +24,7 @@ from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.parsing import parsed_query
 from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
-from backend.rankings.selectors.rows import OfferCandidate, RankingRow, offer_candidate
+from backend.rankings.selectors.rows import RankingRow, ranking_row
 from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
 
 _cache = StampedCache(48)
@@ -105,10 +105,10 @@ def ranking(
 # --- the parts of a ranking, each cached on its own ---------------------------------------------
 
 
-def _candidates(
+def _rows(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
-) -> list[OfferCandidate]:
-    """Every visible offer with its price under the basis and its score."""
+) -> list[RankingRow]:
+    """Every visible offer with its price under the basis and its score, not yet compared."""
     metric = query.ranked_metric
     newest = _cache.get(
         stamp,
@@ -134,7 +134,7 @@ def _candidates(
     day = query.as_of or today
     shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
     return [
-        offer_candidate(
+        ranking_row(
             offer,
             prices.get(offer.pk),
             offer_scores.get(offer.pk),
@@ -198,18 +198,20 @@ def _ranked(
     everyone = _bases.get(
         stamp,
         ("basis", basis, today, workspace_slug),
-        lambda: _candidates(basis, stamp, today, workspace_slug),
+        lambda: _rows(basis, stamp, today, workspace_slug),
     )
     listed = [
-        one
-        for one in everyone
-        if has_words(one.text, query.q) and is_kept(one.cells, query.filters)
+        row
+        for row in everyone
+        if has_words(row.text, query.q) and is_kept(vars(row), query.filters)
     ]
     rows: list[RankingRow] = []
     unscored: list[RankingRow] = []
-    for candidate, standing in ranked(listed, query.ranked_metric):
-        list_of = unscored if candidate.score is None else rows
-        list_of.append(RankingRow(**candidate.cells, **vars(standing)))
+    for row, standing in ranked(listed, query.ranked_metric):
+        list_of = unscored if row.score is None else rows
+        # `replace` would take twice as long, and there are thousands.
+        is_new = standing is not NOT_COMPARED
+        list_of.append(RankingRow(**{**vars(row), **vars(standing)}) if is_new else row)
     return rows, unscored
 
 

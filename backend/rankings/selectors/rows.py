@@ -1,4 +1,4 @@
-"""One row per offer before it is ranked: what it is, what it costs, and what it scored."""
+"""One row per offer: what it is, what it costs, what it scored, and how it stands."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
-from backend.domain.ranking import Candidate, Worth, worth
+from backend.domain.ranking import NOT_COMPARED, Worth, worth
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.rankings.selectors.prices import TAX_UNKNOWN, Context, price_cells
@@ -25,7 +25,10 @@ DISCONTINUED = "discontinued"
 
 @dataclass(frozen=True)
 class RankingRow:
-    """An offer under a query; attribute names are the columns, None is unknown."""
+    """An offer under a query; attribute names are the columns, None is unknown.
+
+    Made once under a basis, not yet compared; a list that ranks it makes the row with its standing.
+    """
 
     offer_id: str
     provider: str
@@ -84,15 +87,12 @@ class RankingRow:
     """The observation behind the price; no column, but where a page finds its source."""
     included: tuple[str, ...] = ()
     """Extras that the machine's own price holds; no column, but what makes prices unlike."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferCandidate(Candidate):
-    """An offer with its price and score; `cells` are the columns that need no other offer."""
-
-    cells: Mapping[str, Any]
-    text: str
-    """What `q` searches, in lower case."""
+    is_unfit: bool = False
+    """Whether its score is shown and never compared; no column, the flags say why."""
+    worth: Worth | None = None
+    """What the columns from cup to value_per_cost_ci95_high say; None for what is not compared."""
+    text: str = ""
+    """What `q` searches, in lower case; no column."""
 
 
 def simple_number(value: Decimal | float) -> int | float:
@@ -100,14 +100,14 @@ def simple_number(value: Decimal | float) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def offer_candidate(
+def ranking_row(
     offer: Offer,
     choice: PriceChoice | None,
     score: Score | None,
     shared: Context,
     unmeasured: tuple[str, ...] = (),
-) -> OfferCandidate:
-    """An offer with the price chosen for it and its score.
+) -> RankingRow:
+    """An offer with the price chosen for it and its score, not compared with any other.
 
     `unmeasured` are the metrics of a mix that it lacks.
     """
@@ -115,9 +115,11 @@ def offer_candidate(
     amount: Decimal | None = price["price"]
     metric = shared.query.ranked_metric
     region = offer.region.code if offer.region else None
-    its = worth(score.summary, amount, per_hour, metric) if score else None
+    is_unfit = bool(score and score.is_unfit)
     is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
-    if is_tax_faulty or (score and score.is_unfit):
+    # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
+    its = worth(score.summary, amount, per_hour, metric) if score else None
+    if is_tax_faulty or is_unfit:
         its = None
     flags = (
         *(score.flags if score else ()),
@@ -134,21 +136,15 @@ def offer_candidate(
         **_score_cells(score, metric.key),
         "hardware": _hardware(offer, score),
         **_worth_cells(its),
+        **vars(NOT_COMPARED),
         "data_version": shared.data_version,
         "available": DISCONTINUED not in flags,
         "flags": " ".join(filter(None, flags)),
         "missing": _missing(price, score, unmeasured),
     }
     words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
-    return OfferCandidate(
-        offer_id=offer.slug,
-        score=score.summary if score else None,
-        price=amount,
-        is_unfit=bool(score and score.is_unfit),
-        worth=its,
-        cells=cells,
-        text=" ".join((*words, offer.cpu_model)).lower(),
-    )
+    text = " ".join((*words, offer.cpu_model)).lower()
+    return RankingRow(**cells, is_unfit=is_unfit, worth=its, text=text)
 
 
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
