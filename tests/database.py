@@ -85,5 +85,7 @@ class Loaded(Generic[Made]):
                 with cursor.copy(f'COPY "{table}" FROM STDIN') as rows:
                     for chunk in chunks:
                         rows.write(chunk)
+            names = ", ".join(f'"{table}"' for table in self._rows)
+            cursor.execute(f"ANALYZE {names}")
         # What a process remembers of an earlier test's data version is not of this one's.
         DataVersion.objects.update(changed_at=clock.now())

@@ -29,7 +29,11 @@ if _worker:
     os.environ["REDIS_URL"] = f"{_server}/{int(_worker.removeprefix('gw')) + 1}"
 
 from tests.fakes.settings import *  # noqa: E402, F403
+from tests.fakes.settings import DATABASES as _DATABASES  # noqa: E402
 from tests.fakes.settings import MIDDLEWARE as _MIDDLEWARE  # noqa: E402
+
+# A statement that is planned badly fails its test instead of stopping the suite.
+_DATABASES["default"]["OPTIONS"]["options"] = "-c statement_timeout=5min"
 
 # It lists every static file anew for each client of a test, and no client asks for one: the browser
 # gets them from the live server, and those of `./rackrate up` from production's settings.

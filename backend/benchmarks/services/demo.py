@@ -36,6 +36,7 @@ from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extra_tables import extras_load
 from backend.common import clock
+from backend.common.statistics import tables_analyze
 from backend.domain.units import BYTES_PER_GB
 from backend.providers.registry import PROVIDERS
 
@@ -59,6 +60,7 @@ def demo_load(folder: Path) -> dict[str, int]:
     )
     new = {kind: total - before[kind] for kind, total in _totals().items()}
     if any(new.values()):
+        tables_analyze(Offer, PriceObservation, Sample)
         prices_refresh()
         summaries_refresh()
         data_version_bump()

@@ -19,7 +19,8 @@ from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample, Source, StoredSummary
 from backend.catalog.selectors.data_version import DataStamp
-from backend.catalog.services.current_prices import SUMMARIES, marks_taken
+from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
+from backend.common.statistics import tables_analyze
 from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
@@ -136,6 +137,7 @@ def summaries_refresh() -> None:
             sampled = Sample.objects.order_by().values_list("offer_id", flat=True).distinct()
             for chunk in _chunks(list(sampled)):
                 _store(computed(offer_id__in=chunk))
+            tables_analyze(StoredSummary)
             return
         metrics: dict[UUID, set[str]] = {}
         for offer, metric in marks:
@@ -143,6 +145,8 @@ def summaries_refresh() -> None:
                 metrics.setdefault(offer, set()).add(metric)
         for chunk in _chunks(list(metrics)):
             _refresh({offer: metrics[offer] for offer in chunk})
+        if len(marks) >= MANY:
+            tables_analyze(StoredSummary)
 
 
 def _chunks(offers: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

@@ -12,10 +12,13 @@ from django.db import connection, transaction
 from backend.catalog.models import CurrentPrice, PriceObservation
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.selectors.data_version import DataStamp
+from backend.common.statistics import tables_analyze
 
 PRICES, SUMMARIES = "prices", "summaries"
 FORMULAS = 2
 """To be counted up with what a stored price says; older ones are then made anew."""
+MANY = 500
+"""Marks from which on a refresh changes so much that the planner has to look again."""
 
 
 def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:
@@ -40,10 +43,12 @@ def prices_refresh() -> None:
         marks = marks_taken(PRICES, FORMULAS)
         offers = [offer for offer, _ in marks if offer is not None]
         with connection.cursor() as cursor:
-            if len(offers) < len(marks):
+            if are_all := len(offers) < len(marks):
                 cursor.execute(_made_anew("TRUE"))
             elif offers:
                 cursor.execute(_made_anew("offer_id = ANY(%(offers)s)"), {"offers": offers})
+        if are_all or len(marks) >= MANY:
+            tables_analyze(CurrentPrice)
 
 
 def _made_anew(condition: str) -> str:
