@@ -3,7 +3,13 @@
 Faults: a slow login (`delay_s`), a closed port (`refuse`), cut connections (`drop`), a network
 that swallows everything (`silence`), other host keys (`change_host_key`), a reboot (`reboot`);
 `accept` is the end of the first four. A full disk is a small file system that the caller mounts
-at `temporary` before.
+at `temporary` before, and one without programs is mounted noexec.
+
+As on hardened hosts it shows a banner before the login (sshd_config(5), Banner), its shell's start-up
+files print before each command (bash(1), "Bash attempts to determine when it is being run with its
+standard input connected to a network connection"), commands run as another `user_id`, and before a shutdown
+nobody is let in (pam_nologin(8): shutdown(8) makes /run/nologin five minutes before). As a bastion it
+connects to what `inside` names (sshd_config(5), AllowTcpForwarding and PermitOpen).
 """
 
 import asyncio
@@ -64,8 +70,15 @@ class FakeSshd:
         address: str = "127.0.0.1",
         port: int = 0,
         host_key_types: Sequence[str] = HOST_KEY_TYPES,
+        user_id: int | None = None,
     ) -> None:
         self.address = address
+        self.user_id = user_id
+        self.banner = ""
+        self.start_up_output = b""
+        self.is_shutting_down = False
+        self.inside: dict[str, int] = {}
+        """Names that only this machine can look up → the loopback port that they stand for."""
         self.temporary = directory / "target"
         self.temporary.mkdir(exist_ok=True)
         self.commands: list[str] = []
@@ -252,11 +265,14 @@ class FakeSshd:
             stderr=asyncio.subprocess.PIPE,
             env={"PATH": os.environ["PATH"], "TMPDIR": str(self.temporary)},
             start_new_session=True,
+            user=self.user_id,
+            group=self.user_id,
+            extra_groups=None if self.user_id is None else [],
         )
         try:
             stdout, stderr = await child.communicate(stdin)
             await self._is_audible.wait()
-            process.stdout.write(stdout)
+            process.stdout.write(self.start_up_output + stdout)
             process.stderr.write(stderr)
             process.exit(child.returncode or 0)
         except (asyncssh.Error, OSError):
@@ -321,10 +337,22 @@ class _Server(asyncssh.SSHServer):
 
     async def begin_auth(self, username: str) -> bool:
         await asyncio.sleep(self._sshd.delay_s)
+        if self._sshd.banner:
+            self._connection.send_auth_banner(self._sshd.banner)
         return True
 
     def public_key_auth_supported(self) -> bool:
         return True
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        return _plain(key.export_public_key("openssh").decode()) in self._sshd._allowed
+        is_known = _plain(key.export_public_key("openssh").decode()) in self._sshd._allowed
+        return is_known and not self._sshd.is_shutting_down
+
+    def connection_requested(
+        self, dest_host: str, dest_port: int, orig_host: str, orig_port: int
+    ) -> Awaitable[asyncssh.SSHTCPSession]:
+        if dest_host not in self._sshd.inside:
+            raise asyncssh.ChannelOpenError(
+                asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, "open failed"
+            )
+        return self._connection.forward_connection("127.0.0.1", self._sshd.inside[dest_host])

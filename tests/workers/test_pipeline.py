@@ -64,14 +64,15 @@ async def test_identify_describes_the_machine_and_leaves_nothing(transport, tmp_
     [
         ("arch riscv64", Reason.UNSUPPORTED, "no probes for a riscv64 machine"),
         ("arch x86_64\nfree_kib 100", Reason.DISK_FULL, "/tmp has 100 KiB free"),
-        ("arch x86_64\nnoexec yes", Reason.UNSUPPORTED, "cannot be run from /tmp"),
+        ("arch x86_64\nnoexec /tmp /var", Reason.UNSUPPORTED, "run from any of /tmp /var"),
         ("arch x86_64\nmissing sha256sum", Reason.UNSUPPORTED, "the host has no sha256sum"),
     ],
 )
 async def test_identify_names_why_a_host_cannot_carry_a_run(said, reason, words):
     class Answering(LocalTransport):
         async def run(self, command, **_):
-            return Output(0, f"directory /tmp/rackrate-1\n{said}\n".encode(), b"")
+            said_all = f"{scripts.BEGIN}\ndirectory /tmp/rackrate-1\n{said}\n"
+            return Output(0, said_all.encode(), b"")
 
     with pytest.raises(DriverError, match=words) as raised:
         await pipeline.identify(Answering(), "1")

@@ -151,7 +151,7 @@ def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
 def refused(run: Run, error: DriverError) -> Move:
     """A running run whose host does not let us in any more."""
     if isinstance(error, HostKeyChanged):
-        host_key_distrust(host=run.host, presented=error.presented)
+        host_key_distrust(host=run.host, pinned=error.pinned, presented=error.presented)
     fields = failed(run, error.reason, error.detail)
     return Move(RunState.TEARING_DOWN, fields, event=error.detail)
 

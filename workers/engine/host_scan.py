@@ -5,26 +5,43 @@ from functools import partial
 
 from django.conf import settings
 
-from backend.benchmarks.models import Host
+from backend.benchmarks.models import Host, HostState
 from backend.benchmarks.services.hosts import host_scan_record
-from backend.domain.errors import DriverError
+from backend.domain.errors import DriverError, Reason
+from workers.engine.steps import target_of
 from workers.remote import ssh
+from workers.remote.driver import Target
 
 
-async def _presented(host: Host) -> str:
+async def _presented(host: Host, bastion: Target | None) -> str:
     """The approved key where the host still has it, else the one that is preferred."""
-    scan = partial(ssh.scan, host.address, host.port, is_private_allowed=settings.SSH_ALLOW_PRIVATE)
+    scan = partial(
+        ssh.scan,
+        host.address,
+        host.port,
+        is_private_allowed=settings.SSH_ALLOW_PRIVATE,
+        via=bastion,
+    )
     key = await scan(first_type=host.host_key.partition(" ")[0])
     if host.host_key and key != host.host_key:
         return await scan()
     return key
 
 
+def _bastion(host: Host) -> Target | None:
+    """How to log in to the host's bastion, which shows us the key; None without one."""
+    for machine in host.way[1:]:
+        if machine.state != HostState.TRUSTED:
+            detail = f"the host key of the bastion {machine.name} is not approved"
+            raise DriverError(Reason.AUTH, detail, retryable=False)
+    return target_of(host.bastion) if host.bastion else None
+
+
 def scan_host(host_id: str) -> None:
     """Record the presented key, or why there is none. Nothing is sent to the host or run on it."""
-    host = Host.objects.get(pk=host_id)
+    host = Host.objects.select_related("bastion").get(pk=host_id)
     try:
-        key = asyncio.run(_presented(host))
+        key = asyncio.run(_presented(host, _bastion(host)))
     except DriverError as error:
         host_scan_record(host_id=host_id, key=None, error=str(error))
     else:

@@ -71,7 +71,7 @@ def jittered(seconds: float) -> float:
 
 
 def target_of(host: Host) -> Target:
-    """How to log in to the host."""
+    """How to log in to the host, through its bastion where it has one."""
     return Target(
         address=host.address,
         port=host.port,
@@ -79,6 +79,7 @@ def target_of(host: Host) -> Target:
         private_key=host_private_key(host=host),
         host_key=host.host_key,
         is_private_allowed=settings.SSH_ALLOW_PRIVATE,
+        via=target_of(host.bastion) if host.bastion else None,
     )
 
 
@@ -99,7 +100,7 @@ def on_host(
     try:
         return asyncio.run(connected())
     except HostKeyChanged as error:
-        host_key_distrust(host=host, presented=error.presented)
+        host_key_distrust(host=host, pinned=error.pinned, presented=error.presented)
         raise
     except TimeoutError:
         raise DriverError(
@@ -153,9 +154,10 @@ def begin(run: Run, step: Step) -> Move:
     """The hosts are free and trusted: take them. Machines of one's own need no budget and no
     launch."""
     for host in filter(None, (run.host, run.peer)):
-        if host.state != HostState.TRUSTED:
-            detail = f"the host key of {host.name} is not approved"
-            return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+        for machine in host.way:
+            if machine.state != HostState.TRUSTED:
+                detail = f"the host key of {machine.name} is not approved"
+                return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
     return Move(RunState.REACHABLE, {"started_at": clock.now()})
 
 

@@ -9,8 +9,10 @@ from backend.domain.errors import DriverError, Reason
 class HostKeyChanged(DriverError):
     """The machine presented another key than the pinned one; nothing was run or sent."""
 
-    def __init__(self, detail: str, *, presented: str | None) -> None:
+    def __init__(self, detail: str, *, pinned: str, presented: str | None) -> None:
         super().__init__(Reason.AUTH, detail, retryable=False)
+        self.pinned = pinned
+        """The pinned one: which of the machines on the way it was."""
         self.presented = presented
         """The presented public key in OpenSSH form, when it is known."""
 
@@ -27,6 +29,8 @@ class Target:
     """The pinned public key in OpenSSH form."""
     is_private_allowed: bool = False
     """Whether addresses that are not public may be connected to."""
+    via: "Target | None" = None
+    """The bastion that is logged in to first and connects to the machine from there."""
 
 
 @dataclass(frozen=True)

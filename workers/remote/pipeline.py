@@ -1,7 +1,7 @@
 """What a run does on its target, over any transport; free of Django and of the database.
 
-Everything lives in one directory `${TMPDIR:-/tmp}/rackrate-<run id>` of mode 0700 and goes with it;
-on the other end of the network tests it is called `rackrate-<run id>-peer`.
+Everything lives in one directory `rackrate-<run id>` of mode 0700 and goes with it; on the other end of
+the network tests it is called `rackrate-<run id>-peer`. The target says where (scripts.IDENTIFY).
 """
 
 import asyncio
@@ -90,6 +90,12 @@ async def _script(
         stdin=scripts.WRAPPER.format(body).encode(),
         timeout_s=timeout_s,
     )
+    _, begin, answer = output.stdout.partition(f"{scripts.BEGIN}\n".encode())
+    if not begin:  # such as nologin, which says why on its standard output
+        said = text_of(output.stderr + output.stdout).strip()[-300:]
+        raise DriverError(
+            Reason.UNSUPPORTED, f"the login shell runs no commands: {said}", retryable=False
+        )
     if output.exit_code != 0:
         said = text_of(output.stderr).strip()[-300:]
         is_full = "No space left" in said or "quota exceeded" in said.lower()
@@ -98,7 +104,7 @@ async def _script(
             said or f"a script ended with status {output.exit_code}",
             retryable=False,
         )
-    return output.stdout
+    return answer
 
 
 def run_directory(run_id: str, *, is_peer: bool = False) -> str:
@@ -135,7 +141,7 @@ def _check_able(arch: str, facts: Mapping[str, str]) -> None:
         reason = Reason.DISK_FULL
         lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed"
     elif "noexec" in facts:
-        lacking = f"programs cannot be run from {parent}"
+        lacking = f"programs cannot be run from any of {facts['noexec']}"
     else:
         return
     raise DriverError(reason, lacking, retryable=False)

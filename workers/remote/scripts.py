@@ -4,33 +4,62 @@ Every script is sent on the standard input of /bin/sh, so that nothing shows in 
 its values come as arguments, never within the text.
 """
 
+BEGIN = "=== rackrate begins"
+"""The line after which an answer begins: what stands before it, the login shell's start-up files
+have printed."""
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
-WRAPPER = 'LC_ALL=C; export LC_ALL; umask 077\nmain() {{\n{}\n}}\nmain "$@" </dev/null\n'
+WRAPPER = f"""LC_ALL=C; export LC_ALL; umask 077
+lock=${{{{TMPDIR:-/tmp}}}}/rackrate-host.lock
+main() {{{{
+{{}}
+}}}}
+echo '{BEGIN}'
+main "$@" </dev/null
+"""
 
-# IDENTIFY NAME. A leftover is a directory of a run that has not been touched for a day.
+# IDENTIFY NAME. The run lives where programs run, and on a disk where there is such a place: hardened
+# hosts mount /tmp noexec, and many keep it in memory. TMPDIR was chosen by somebody, who knows why.
+# /var/tmp comes before the home directory, which may lie on a network.
+# A leftover is a directory of a run that has not been touched for a day.
 IDENTIFY = r"""
-parent=${TMPDIR:-/tmp}
-directory=$parent/$1
-probe=$parent/$1.try
+name=$1
+runs_programs() {
+    try=$1/$name.try
+    (printf '#!/bin/sh\nexit 0\n' >"$try" && chmod 700 "$try" && "$try") 2>/dev/null
+    tried=$?
+    rm -f "$try"
+    return $tried
+}
+lies_in_memory() {
+    case $(stat -f -c %T -- "$1" 2>/dev/null) in tmpfs | ramfs) ;; *) return 1 ;; esac
+}
+set -- /tmp /var/tmp "${HOME:-/tmp}" "${XDG_RUNTIME_DIR:-/run/user/$(id -u)}"
+[ -z "${TMPDIR:-}" ] || set -- "$TMPDIR" "$@"
+parent=
+for place in "$@"; do
+    [ -d "$place" ] && runs_programs "$place" || continue
+    if [ "$place" = "${TMPDIR:-}" ] || ! lies_in_memory "$place"; then parent=$place; break; fi
+    parent=${parent:-$place}
+done
+[ -n "$parent" ] || printf 'noexec %s\n' "$*"
+directory=$parent/$name
 printf 'directory %s\n' "$directory"
 printf 'arch %s\n' "$(uname -m)"
 printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
 printf 'seen_from %s\n' "${SSH_CONNECTION%% *}"
 printf 'clock_s %s\n' "$(date +%s)"
-df -Pk "$parent" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
+df -Pk "${parent:-/tmp}" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
 for tool in sha256sum nohup readlink mkdir; do
     command -v "$tool" >/dev/null || printf 'missing %s\n' "$tool"
 done
-if printf '#!/bin/sh\nexit 0\n' >"$probe" && chmod 700 "$probe"; then
-    "$probe" 2>/dev/null || echo 'noexec yes'
-fi
-rm -f "$probe"
-for old in "$parent"/rackrate-????????-????-????-????-????????????*; do
-    [ -d "$old" ] && [ ! -L "$old" ] && [ -O "$old" ] && [ "$old" != "$directory" ] || continue
-    pid=
-    [ ! -r "$old/pid" ] || read -r pid <"$old/pid"
-    [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$old" ] || continue
-    [ -z "$(find "$old" -prune -mtime +0 2>/dev/null)" ] || printf 'leftover %s\n' "$old"
+for place in "$@"; do
+    for old in "$place"/rackrate-????????-????-????-????-????????????*; do
+        [ -d "$old" ] && [ ! -L "$old" ] && [ -O "$old" ] && [ "$old" != "$directory" ] || continue
+        pid=
+        [ ! -r "$old/pid" ] || read -r pid <"$old/pid"
+        [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$old" ] || continue
+        [ -z "$(find "$old" -prune -mtime +0 2>/dev/null)" ] || printf 'leftover %s\n' "$old"
+    done
 done
 """
 
@@ -59,11 +88,11 @@ sha256sum -- *.sh bin/* 2>/dev/null
 :
 """
 
-# The lock of the machine is a link to the run's directory: made in one step, and its owner shows.
+# The lock of the machine is a link to the run's directory: made in one step, and its owner shows. It
+# always lies in the usual place for temporary files, also where programs do not run from there.
 # One machine may be both ends of a run: both directories then count as one.
 _BEGIN = r"""
 take_lock() {
-    lock=${1%/*}/rackrate-host.lock
     ! ln -sn "$1" "$lock" 2>/dev/null || return 0
     other=$(readlink "$lock")
     case $other in "$1" | "${1%-peer}") return ;; esac
@@ -163,9 +192,10 @@ text boot_id "$boot_id"
 cd "$directory" 2>/dev/null || return 0
 text directory "$directory"
 for name in "$@"; do : >"$name"; done
-pid= status= newest=
+pid= status= newest= is_alive=
 [ ! -r pid ] || read -r pid <pid
-[ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || text alive "$pid"
+[ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || is_alive=yes
+[ -z "$is_alive" ] || text alive "$pid"
 [ ! -r status.json ] || IFS= read -r status <status.json
 text status "$status"
 for path in results/[0-9][0-9][0-9]-*.json results/[0-9][0-9][0-9][0-9]-*.json; do
@@ -194,7 +224,6 @@ done
 # TEARDOWN DIRECTORY. Whatever of ours still runs has its working directory inside the run's.
 TEARDOWN = r"""
 directory=$1
-lock=${directory%/*}/rackrate-host.lock
 ours() {
     ls -ld /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
         case $line in

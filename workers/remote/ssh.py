@@ -1,10 +1,12 @@
 """SSH with a pinned host key, deadlines and capped output; every failure has a named reason.
 
-No agent, no configuration file, no password, no forwarding: the key that is given is the only way
-in, and the pinned host key is the only machine that is talked to.
+No agent, no configuration file, no password: the key that is given is the only way in, and the
+pinned host key is the only machine that is talked to. A bastion is logged in to likewise and runs
+nothing; it only connects to the machine behind it.
 """
 
 import asyncio
+import contextlib
 import shlex
 import socket
 from pathlib import PurePosixPath
@@ -25,9 +27,14 @@ asyncssh.set_log_level("WARNING")  # one line for every connection and channel o
 
 
 class _Client(asyncssh.SSHClient):
-    """Remembers a host key that is not the pinned one, and refuses it."""
+    """Remembers a host key that is not the pinned one, and refuses it; and what the machine says
+    before the login."""
 
     presented: str | None = None
+    banner = ""
+
+    def auth_banner_received(self, msg: str, lang: str) -> None:
+        self.banner += msg
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
@@ -40,15 +47,27 @@ def _public_line(key: asyncssh.SSHKey) -> str:
     return " ".join(key.export_public_key("openssh").decode().split()[:2])
 
 
+async def _way(
+    address: str, port: int, via: Target | None, *, is_private_allowed: bool
+) -> "tuple[str, SshTransport | None]":
+    """What to connect to, and the bastion that does so. Behind one the name is looked up there: its
+    network is not ours, so none of its addresses leads to a machine of ours."""
+    try:
+        checked_address(address)
+    except InvalidValue as error:
+        raise DriverError(Reason.UNREACHABLE, error.detail, retryable=False) from error
+    if via is not None:
+        return address, await connect(via)
+    return await _resolved(address, port, is_private_allowed=is_private_allowed), None
+
+
 async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str:
     """The IP to connect to. Checked after resolving and then used itself, so that a name cannot
     change its mind between the check and the connection."""
     try:
         entries = await asyncio.get_running_loop().getaddrinfo(
-            checked_address(address), port, type=socket.SOCK_STREAM
+            address, port, type=socket.SOCK_STREAM
         )
-    except InvalidValue as error:
-        raise DriverError(Reason.UNREACHABLE, error.detail, retryable=False) from error
     except socket.gaierror as error:
         raise DriverError(
             Reason.UNREACHABLE, f"{address} does not resolve: {error.strerror}", retryable=True
@@ -64,20 +83,34 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str
     return allowed[0]
 
 
-async def scan(address: str, port: int, *, is_private_allowed: bool, first_type: str = "") -> str:
+async def scan(
+    address: str,
+    port: int,
+    *,
+    is_private_allowed: bool,
+    first_type: str = "",
+    via: Target | None = None,
+) -> str:
     """The host key that a machine presents, in OpenSSH form, which begins with its type: that of
     `first_type` where the machine has one, else the one we prefer. Nothing is sent or run."""
     types = (first_type, *TYPES) if first_type else TYPES
     algorithms = [name for one in types for name in SIGNATURES.get(one, (one,))]
-    ip = await _resolved(address, port, is_private_allowed=is_private_allowed)
+    name, bastion = await _way(address, port, via, is_private_allowed=is_private_allowed)
     endpoint = f"{address} port {port}"
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             key = await asyncssh.get_server_host_key(
-                ip, port, config=None, server_host_key_algs=algorithms
+                name,
+                port,
+                tunnel=bastion.connection if bastion else (),
+                config=None,
+                server_host_key_algs=algorithms,
             )
     except (OSError, asyncssh.Error) as error:
         raise _connect_error(error, endpoint) from error
+    finally:
+        if bastion is not None:
+            await bastion.close()
     if key is None:
         raise DriverError(Reason.UNSUPPORTED, f"{endpoint} presents no host key", retryable=False)
     return _public_line(key)
@@ -85,13 +118,28 @@ async def scan(address: str, port: int, *, is_private_allowed: bool, first_type:
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
-    ip = await _resolved(target.address, target.port, is_private_allowed=target.is_private_allowed)
+    name, bastion = await _way(
+        target.address, target.port, target.via, is_private_allowed=target.is_private_allowed
+    )
     endpoint = f"{target.username}@{target.address} port {target.port}"
+    try:
+        connection = await _logged_in(target, name, endpoint, bastion)
+    except BaseException:
+        if bastion is not None:
+            await bastion.close()
+        raise
+    return SshTransport(connection, endpoint, bastion)
+
+
+async def _logged_in(
+    target: Target, name: str, endpoint: str, bastion: "SshTransport | None"
+) -> asyncssh.SSHClientConnection:
     client = _Client()
     try:
-        connection = await asyncssh.connect(
-            ip,
+        return await asyncssh.connect(
+            name,
             target.port,
+            tunnel=bastion.connection if bastion else (),
             username=target.username,
             client_keys=[asyncssh.import_private_key(target.private_key)],
             # Of host keys, only those of the pinned one's type are asked for.
@@ -116,13 +164,13 @@ async def connect(target: Target) -> "SshTransport":
             target.port,
             is_private_allowed=target.is_private_allowed,
             first_type=target.host_key.partition(" ")[0],
+            via=target.via,
         )
         if presented == target.host_key:
             raise _connect_error(error, endpoint) from error
         raise _changed(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
-        raise _connect_error(error, endpoint) from error
-    return SshTransport(connection, endpoint)
+        raise _connect_error(error, endpoint, client.banner) from error
 
 
 def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:
@@ -130,6 +178,7 @@ def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyCha
     pinned = _named(target.host_key)
     return HostKeyChanged(
         f"{endpoint} presents the host key {shown}, but {pinned} is pinned; nothing was run",
+        pinned=target.host_key,
         presented=presented,
     )
 
@@ -138,10 +187,13 @@ def _named(key_line: str) -> str:
     return f"{key_line.split(maxsplit=1)[0]} {key_fingerprint(key_line)}"
 
 
-def _connect_error(error: Exception, endpoint: str) -> DriverError:
-    """The named reason of a connection that was not made."""
+def _connect_error(error: Exception, endpoint: str, banner: str = "") -> DriverError:
+    """The named reason of a connection that was not made, with what the machine said before it."""
     if isinstance(error, asyncssh.PermissionDenied):
-        return DriverError(Reason.AUTH, f"{endpoint} refuses the key: {error}", retryable=False)
+        # Such as that it is about to shut down, and lets nobody in any more.
+        said = f" (it says: {' '.join(banner.split())[:300]})" if banner.strip() else ""
+        detail = f"{endpoint} refuses the key: {error}{said}"
+        return DriverError(Reason.AUTH, detail, retryable=False)
     if isinstance(error, asyncssh.KeyImportError):
         return DriverError(Reason.AUTH, f"the private key cannot be read: {error}", retryable=False)
     if isinstance(error, TimeoutError):
@@ -152,11 +204,17 @@ def _connect_error(error: Exception, endpoint: str) -> DriverError:
 
 
 class SshTransport:
-    """Commands and files over one connection."""
+    """Commands and files over one connection, and through that of the bastion."""
 
-    def __init__(self, connection: asyncssh.SSHClientConnection, endpoint: str) -> None:
-        self._connection = connection
+    def __init__(
+        self,
+        connection: asyncssh.SSHClientConnection,
+        endpoint: str,
+        bastion: "SshTransport | None" = None,
+    ) -> None:
+        self.connection = connection
         self._endpoint = endpoint
+        self._bastion = bastion
 
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float, limit_bytes: int = 16 * 2**20
@@ -177,11 +235,13 @@ class SshTransport:
 
     async def _run(self, command: str, stdin: bytes, limit_bytes: int) -> Output:
         # The login shell of the account may be any; ours is always the POSIX one.
-        async with self._connection.create_process(
+        async with self.connection.create_process(
             f"exec /bin/sh -c {shlex.quote(command)}", encoding=None
         ) as process:
-            process.stdin.write(stdin)
-            process.stdin.write_eof()
+            # It may have ended already, as accounts without a shell do.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(stdin)
+                process.stdin.write_eof()
             stdout, stderr = await asyncio.gather(
                 read_capped(process.stdout, limit_bytes), read_capped(process.stderr, limit_bytes)
             )
@@ -216,4 +276,6 @@ class SshTransport:
         )
 
     async def close(self) -> None:
-        self._connection.abort()
+        self.connection.abort()
+        if self._bastion is not None:
+            await self._bastion.close()

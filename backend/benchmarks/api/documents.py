@@ -33,6 +33,7 @@ class HostDocument(Strict):
     offer = TextField(max_length=120, allow_null=True, required=False, default=None)
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
     price = PriceDocument(allow_null=True, required=False, default=None)
+    bastion = serializers.UUIDField(allow_null=True, required=False, default=None)
 
 
 class HostChange(Strict):
@@ -42,6 +43,7 @@ class HostChange(Strict):
     address = TextField(max_length=255, required=False)
     port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
     username = TextField(max_length=64, required=False)
+    bastion = serializers.UUIDField(allow_null=True, required=False)
 
 
 class HostMade(serializers.Serializer[Any]):

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
-from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.hosts import bastions_of, fingerprint, hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import (
     HostBusy,
@@ -56,6 +56,7 @@ LOGIN_COLUMNS = (
     Column("address", ColumnType.TEXT, "Name or IP address"),
     Column("port", ColumnType.INTEGER, "SSH port"),
     Column("username", ColumnType.TEXT, "User to log in as"),
+    Column("bastion", ColumnType.TEXT, "Identifier of the host that is logged in to first"),
 )
 HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
 
@@ -80,6 +81,7 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "address": host.address or None,
         "port": host.port,
         "username": host.username or None,
+        "bastion": host.bastion_id,
     }
 
 
@@ -111,7 +113,11 @@ class HostsView(ListView):
         fields = document.validated_data
         price = fields.pop("price")
         host = host_create(
-            **fields | {"offer": _offer(request, fields["offer"])},
+            **fields
+            | {
+                "offer": _offer(request, fields["offer"]),
+                "bastion": _bastion(request, fields["bastion"]),
+            },
             workspace=workspace_of(request),
             price=PriceInput(**price) if price else None,
             actor=actor(request),
@@ -127,6 +133,15 @@ def _offer(request: Request, slug: str | None) -> Offer | None:
     if offer is None:
         raise InvalidValue("/offer", f"no offer is called {slug!r}")
     return offer
+
+
+def _bastion(request: Request, host_id: UUID | None) -> Host | None:
+    if host_id is None:
+        return None
+    bastion = bastions_of(workspace_of(request)).filter(pk=host_id).first()
+    if bastion is None:
+        raise InvalidValue("/bastion", f"no host that is logged in to has the id {host_id}")
+    return bastion
 
 
 def _host(request: Request, host_id: UUID) -> Host:
@@ -146,13 +161,16 @@ class HostView(View):
         request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
     )
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Another name, address, port or user; what is left out stays. 409 with the runs under way."""
+        """Another name, address, port, user or bastion; what is left out stays. 409 with the runs under way."""
         document = documents.HostChange(data=request.data)
         document.is_valid(raise_exception=True)
         host = _host(request, host_id)
-        kept = {name: getattr(host, name) for name in ("name", "address", "port", "username")}
+        names = ("name", "address", "port", "username", "bastion")
+        changes = {name: getattr(host, name) for name in names} | document.validated_data
+        if "bastion" in document.validated_data:
+            changes["bastion"] = _bastion(request, changes["bastion"])
         with _conflicts():
-            host_update(host=host, **kept | document.validated_data, actor=actor(request))
+            host_update(host=host, **changes, actor=actor(request))
         return self.get(request, host_id)
 
     @extend_schema(responses={204: None, 409: Problem})

@@ -45,6 +45,10 @@ class Host(Identified):
     address = models.CharField(max_length=255, blank=True)
     port = models.PositiveIntegerField(default=22)
     username = models.CharField(max_length=64, blank=True)
+    bastion = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, related_name="hosts_behind"
+    )
+    """Another host that is logged in to first, and connects to this one (ssh's ProxyJump)."""
     sealed_private_key = models.BinaryField(null=True, editable=False)
     state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
     host_key = models.TextField(blank=True)
@@ -64,6 +68,14 @@ class Host(Identified):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def way(self) -> "list[Host]":
+        """This host, its bastion, and so on: the machines that are logged in to."""
+        machines = [self]
+        while (bastion := machines[-1].bastion) is not None:
+            machines.append(bastion)
+        return machines
 
     @property
     def is_removed(self) -> bool:

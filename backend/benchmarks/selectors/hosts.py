@@ -13,6 +13,11 @@ def fingerprint(key_line: str) -> str:
 
 
 def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
-    """Hosts of the workspace that were not removed, with their offer and its provider."""
-    hosts = Host.objects.filter(workspace=workspace).select_related("offer__provider")
+    """Hosts of the workspace that were not removed, with their offer, its provider and the bastion."""
+    hosts = Host.objects.filter(workspace=workspace).select_related("offer__provider", "bastion")
     return hosts.exclude(state=HostState.GONE, is_rented=False)
+
+
+def bastions_of(workspace: Workspace) -> QuerySet[Host]:
+    """Hosts that others may be reached through: those that we log in to by an address."""
+    return hosts_visible(workspace).filter(is_rented=False).exclude(address="")

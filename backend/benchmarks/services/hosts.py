@@ -74,8 +74,10 @@ def host_create(
     kind: str,
     price: PriceInput | None,
     actor: str,
+    bastion: Host | None = None,
 ) -> Host:
-    """A host to log in to over SSH, unverified until a person approves its key.
+    """A host to log in to over SSH, through its bastion if it has one; unverified until a person
+    approves its key.
 
     Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
     Raises InvalidValue with the field as a JSON pointer.
@@ -94,6 +96,7 @@ def host_create(
         address=address,
         port=port,
         username=username,
+        bastion=bastion,
     )
     host_key_seal(host=host, private_key=key)
     host.save()
@@ -102,7 +105,8 @@ def host_create(
         actor=actor,
         action="host_create",
         target=host,
-        detail={"name": name, "address": address, "port": port, "username": username},
+        detail={"name": name, "address": address, "port": port, "username": username}
+        | ({"bastion": bastion.name} if bastion else {}),
     )
     return host
 
@@ -123,7 +127,14 @@ def _check_login(port: int, username: str) -> None:
 
 @transaction.atomic
 def host_update(
-    *, host: Host, name: str, address: str, port: int, username: str, actor: str
+    *,
+    host: Host,
+    name: str,
+    address: str,
+    port: int,
+    username: str,
+    bastion: Host | None,
+    actor: str,
 ) -> Host:
     """Change how a host is called and where it is logged in to; its pinned key stays.
 
@@ -132,24 +143,33 @@ def host_update(
     host = _locked(host)
     if name != host.name:
         _check_name(host.workspace, name)
-    if (address, port, username) != (host.address, host.port, host.username):
+    login = (address, port, username, bastion)
+    if login != (host.address, host.port, host.username, host.bastion):
         if host.driver != STATIC_DRIVER or host.is_rented:
             raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
         _check_login(port, username)
         address = checked_address(address)
+        if bastion is not None and host in bastion.way:
+            raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
         _check_idle(host)
-    detail = {
+    changed = {
         field: value
         for field, value in {
-            "name": name, "address": address, "port": port, "username": username,
+            "name": name,
+            "address": address,
+            "port": port,
+            "username": username,
+            "bastion": bastion,
         }.items()
         if value != getattr(host, field)
-    }  # fmt: skip
-    for field, value in detail.items():
+    }
+    for field, value in changed.items():
         setattr(host, field, value)
-    host.save(update_fields=list(detail))
+    host.save(update_fields=list(changed))
+    if "bastion" in changed:
+        changed["bastion"] = bastion and bastion.name
     audit_record(
-        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=detail
+        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=changed
     )
     return host
 
@@ -166,6 +186,8 @@ def host_remove(*, host: Host, actor: str) -> None:
         raise InvalidValue("/host", f"{host.name} is the machine that a worker runs on")
     if host.is_rented:
         raise InvalidValue("/host", f"{host.name} is rented: it ends with its run")
+    if behind := host.hosts_behind.values_list("name", flat=True):
+        raise InvalidValue("/host", f"{host.name} is the bastion of {', '.join(behind)}")
     _check_idle(host)
     # Before the row changes, so that the entry has the name that people know.
     audit_record(
@@ -179,6 +201,7 @@ def host_remove(*, host: Host, actor: str) -> None:
     host.name = _free_name(host.workspace, f"{host.name[: MOST_NAME - 20]} (removed)")
     host.state = HostState.GONE
     host.sealed_private_key = None
+    host.bastion = None
     host.address = host.username = host.host_key = host.scanned_key = host.scan_error = ""
     host.save()
 
@@ -314,12 +337,14 @@ def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> Non
     )
 
 
-def host_key_distrust(*, host: Host, presented: str | None) -> None:
-    """The host is refused until a person approves the key that it shows now."""
+def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None:
+    """The host, or its bastion where that had the pinned key, is refused until a person approves
+    the key that it shows now."""
     changed: dict[str, object] = {"state": HostState.KEY_CHANGED}
     if presented is not None:
         changed |= {"scanned_key": presented, "scanned_at": clock.now()}
-    Host.objects.filter(pk=host.pk).update(**changed)
+    way = [machine.pk for machine in host.way]
+    Host.objects.filter(pk__in=way, host_key=pinned).update(**changed)
 
 
 @transaction.atomic

@@ -1,9 +1,12 @@
 """A host to log in to, and the approval of its key."""
 
+from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 
 from django import forms
 
+from backend.benchmarks.models import Host
 from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.domain.pricing.purchase import PriceUnit
@@ -20,6 +23,19 @@ class HostLoginForm(WriteForm):
     address = text("Address", placeholder="192.0.2.10 or host.example.org")
     port = forms.IntegerField(label="SSH port", initial=22, min_value=1, max_value=65_535)
     username = text("User", placeholder="bench", autocapitalize="none", spellcheck="false")
+    bastion = forms.TypedChoiceField(
+        label="Through the bastion",
+        required=False,
+        empty_value=None,
+        help_text="A host that is logged in to first (ssh -J). Its key has to be approved, too.",
+    )
+
+    def __init__(self, *args: Any, bastions: Iterable[Host] = (), **given: Any) -> None:
+        super().__init__(*args, **given)
+        hosts = {str(host.pk): host for host in bastions}
+        field: Any = self.fields["bastion"]
+        field.choices = [("", "none"), *((key, host.name) for key, host in hosts.items())]
+        field.coerce = hosts.get
 
 
 class HostForm(HostLoginForm):

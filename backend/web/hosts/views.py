@@ -13,7 +13,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.selectors.history import host_variants
-from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.hosts import bastions_of, fingerprint, hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.hosts import (
@@ -69,7 +69,8 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
 def host_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one adds the host and asks it for its key at once."""
     demand(request, Scope.RUN)
-    form = HostForm(request.POST if request.method == "POST" else None)
+    bastions = bastions_of(default_workspace())
+    form = HostForm(request.POST if request.method == "POST" else None, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             host = _created(form, request.user.get_username())
@@ -90,6 +91,7 @@ def _created(form: HostForm, actor: str) -> Host:
         offer=None,
         kind=data["kind"],
         price=form.price(),
+        bastion=data["bastion"],
         actor=actor,
     )
     host_scan(host=host, actor=actor)
@@ -144,7 +146,9 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """The form for a host's name and where it is logged in to."""
     demand(request, Scope.RUN)
     host = _host(host_id)
-    form = HostLoginForm(request.POST or None, initial=vars(host))
+    bastions = bastions_of(host.workspace).exclude(pk=host.pk)
+    initial = vars(host) | {"bastion": host.bastion_id}
+    form = HostLoginForm(request.POST or None, initial=initial, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         try:
             with form.refusals():
