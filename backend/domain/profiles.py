@@ -123,6 +123,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     }
 )
 DIRECTORY = "directory"
+CAREFUL = "careful"
+"""The parameter of a run on a host that is in production: it gives way to everybody else."""
 MAX_DIRECTORIES = 16
 PURCHASE_MODELS = ("on_demand", "spot")
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]{0,200}", re.ASCII)
@@ -162,7 +164,16 @@ def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
             checked[name] = _CHECKS[name](field, value)
         else:
             raise InvalidValue(field, f"unknown; known are {', '.join((*PARAMETERS, *_CHECKS))}")
+    if checked.get(CAREFUL) and checked.get("install_tools"):
+        raise InvalidValue(
+            "/parameters/install_tools", "nothing is installed on a host that is in production"
+        )
     return checked
+
+
+def may_measure(probe: str, parameters: Mapping[str, object]) -> bool:
+    """Whether a run with these parameters takes the probe: none that uses the disk in production."""
+    return not (parameters.get(CAREFUL) and PROBES[probe].io == "disk")
 
 
 def _number(field: str, value: object, parameter: RunParameter) -> float | int:
@@ -257,6 +268,7 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         "peer": _peer,
         "peer_address": _peer_address,
         "install_tools": _flag,
+        CAREFUL: _flag,
         "matrix_depths": _counts,
         "matrix_jobs": _counts,
         "purchase_model": _purchase_model,

@@ -45,7 +45,7 @@ def noting() -> None:
         times["read"][self.run.pk].append(time.monotonic())
         return snapshot
 
-    def noted_write(runs: Iterable[Progress]) -> dict[int, bool]:
+    def noted_write(runs: Iterable[Progress]) -> set[int]:
         gathered = list(runs)
         written = progress_write(gathered)
         for one in gathered:

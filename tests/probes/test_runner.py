@@ -5,6 +5,7 @@ import itertools
 import os
 import select
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,53 @@ def test_runner_says_disk_full_when_there_is_no_space_for_results(bundle, shell,
     assert (status.state, status.failure, status.step) == ("failed", "disk_full", 3)
     assert not (directory / "results" / "003-cmips-all-2.json").exists()
     assert cmips.parse(run.result("001-cmips-all-0.out"))[0].value > 0
+
+
+# --- a host in production -----------------------------------------------------------------------
+
+
+CAREFUL = ("careful", "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.1")
+
+
+def _with_memory(run_directory, available_mib, total_mib=1000):
+    """Another table of the memory, which the scripts read in place of the kernel's."""
+    table = run_directory.path / "meminfo"
+    table.write_text(f"MemTotal: {total_mib * 1024} kB\nMemAvailable: {available_mib * 1024} kB\n")
+    for name in ("common.sh", "runner.sh"):
+        script = run_directory.path / name
+        script.write_text(script.read_text().replace("/proc/meminfo", str(table)))
+
+
+def test_careful_runner_leaves_a_busy_host_alone(run_directory, shell):
+    run_directory.plan(*CAREFUL)
+    busy = [
+        subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        _finish(run_directory.start(shell))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert "unavailable: the host was not idle" in run_directory.result("001-cmips-single-0.out")
+    assert runner_status.parse(run_directory.status()).state == "finished"
+
+
+def test_careful_runner_takes_no_memory_that_others_may_need(run_directory):
+    _with_memory(run_directory, available_mib=300)
+    output = run_directory.run(["sh"], "careful.sh", "bin/memory", "--test", "random", code=7)
+    assert "a quarter of the memory has to stay available: of 1000 MiB only 300 MiB are" in output
+    (run_directory.path / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 900000 kB\n")
+    words = ("careful.sh", "sh", "-c", "cat /proc/self/oom_score_adj; nice")
+    assert run_directory.run(["sh"], *words).split() == ["1000", "19"]
+
+
+def test_careful_runner_ends_when_others_need_the_memory(run_directory, shell):
+    _with_memory(run_directory, available_mib=900)
+    run_directory.plan("careful", f"step inventory host 0 60 {WAIT}")
+    running = run_directory.start(shell)
+    run_directory.wait_until_step_runs()
+    (run_directory.path / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 199 kB\n")
+    _finish(running, code=1)
+    status = runner_status.parse(run_directory.status())
+    assert (status.state, status.failure) == ("failed", "memory")

@@ -172,7 +172,7 @@ def test_many_runs_are_taken_up_and_written_in_a_few_statements(
     stale = Progress(Claim(claims[0].step_id, 0), gathered[0].fields)
     with django_assert_max_num_queries(4):  # begin, lock, write, commit
         written = progress_write([stale, *gathered[1:]])
-    assert written == {one.claim.step_id: False for one in gathered[1:]}
+    assert written == {one.claim.step_id for one in gathered[1:]}
     run = Run.objects.get(steps=claims[1].step_id)
     assert (run.progress_ratio, run.runner_s, run.probe) == (0.4, 30, "cmips")
     assert (run.live["last_lines"], run.live["directory"]) == (["a line"], "/tmp/r")

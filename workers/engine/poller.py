@@ -17,6 +17,7 @@ from django.conf import settings
 from django.utils.dateparse import parse_datetime
 
 from backend.benchmarks.models import Run, RunState
+from backend.benchmarks.selectors.runs import steps_to_cancel
 from backend.benchmarks.services.leases import (
     Claim,
     LeaseLost,
@@ -52,6 +53,9 @@ SILENT_PERIOD_S = 5.0
 OVERDUE_S = 3
 """A second poller takes only what the first leaves lying, so that workers stay free for steps."""
 WRITE_PERIOD_S = 0.5
+CANCEL_PERIOD_S = 0.5
+"""Whether somebody wants a run to end is looked up this often, for all runs at once: whoever presses
+the button on a host that others need wants it to be free again within two seconds."""
 ASK_PERIOD_S = 15.0
 """The provider of a rented machine that is silent is asked this often whether it still lives."""
 LAST_READINGS_S = 2.0
@@ -95,7 +99,7 @@ class FollowWindow:
 
     def run(self, until: float, is_needed: Callable[[], bool]) -> None:
         """Until nothing is left to follow, or that time."""
-        claim_at = 0.0
+        claim_at = cancel_at = 0.0
         overdue_s: float = OVERDUE_S if is_followed() else 0
         while (now := time.monotonic()) < until and is_needed():
             if now >= claim_at:
@@ -104,8 +108,11 @@ class FollowWindow:
                 overdue_s = 0
             if not self._followed:
                 return
+            if now >= cancel_at:
+                cancel_at = now + CANCEL_PERIOD_S
+                self._order_cancels()
             self._read_due(now)
-            self._wait(min(until, claim_at))
+            self._wait(min(until, claim_at, cancel_at))
             self._take_in_all()
 
     def _claim(self, overdue_s: float) -> None:
@@ -130,6 +137,13 @@ class FollowWindow:
             log.exception("step %s failed", claim.step_id)
             engine.crashed(claim, error, self._dispatch)
             return []
+
+    def _order_cancels(self) -> None:
+        for step_id in steps_to_cancel(self._followed):
+            one = self._followed[step_id]
+            if "cancel" not in one.ordered | one.orders:
+                one.order({"cancel"})
+                one.next_at = 0
 
     def _read_due(self, now: float) -> None:
         for one in self._followed.values():
@@ -261,15 +275,12 @@ class FollowWindow:
             self._drop(one)
 
     def _written(self, gathered: list[Progress]) -> None:
-        cancelled = progress_write(gathered)
+        ours = progress_write(gathered)
         for progress in gathered:
             one = self._followed[progress.claim.step_id]
-            if one.claim.step_id not in cancelled:
+            if one.claim.step_id not in ours:
                 log.info("dropped: step %s is no longer ours", one.claim.step_id)
                 self._drop(one)
-            elif cancelled[one.claim.step_id] and "cancel" not in one.ordered:
-                one.order({"cancel"})
-                one.next_at = 0
 
     def _drop(self, one: Followed) -> None:
         self._followed.pop(one.claim.step_id, None)

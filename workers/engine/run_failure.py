@@ -11,6 +11,7 @@ BEST_EFFORT = {INVENTORY, PACKAGES}
 RUNNER_REASONS = {
     "disk_full": (Reason.DISK_FULL, "no space left on the host"),
     "killed": (Reason.INTERRUPTED, "the runner was killed"),
+    "memory": (Reason.INTERRUPTED, "less than a fifth of the host's memory was left to others"),
     "unsupported": (Reason.UNSUPPORTED, "the probes do not run on this host"),
 }
 

@@ -196,6 +196,8 @@ pid= status= newest= is_alive=
 [ ! -r pid ] || read -r pid <pid
 [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" != "$(pwd -P)" ] || is_alive=yes
 [ -z "$is_alive" ] || text alive "$pid"
+# Orders are seen at once; a runner that reads none has its next tick.
+[ -z "$is_alive" ] || [ $# -eq 0 ] || kill -USR1 "$pid" 2>/dev/null
 [ ! -r status.json ] || IFS= read -r status <status.json
 text status "$status"
 for path in results/[0-9][0-9][0-9]-*.json results/[0-9][0-9][0-9][0-9]-*.json; do

@@ -1,7 +1,7 @@
 """Reads of hosts, runs and their evidence."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -177,6 +177,12 @@ def _remaining_s(run: Run) -> float | None:
         likely_s=float(run.live.get("likely_s", planned_s)),
         past_s=[seconds or 0 for seconds in past_s.values_list("runner_s", flat=True)[:PAST_RUNS]],
     )
+
+
+def steps_to_cancel(step_ids: Iterable[int]) -> list[int]:
+    """Those of the steps whose run somebody wants to end."""
+    steps = Step.objects.filter(pk__in=list(step_ids), run__is_cancel_requested=True)
+    return list(steps.values_list("pk", flat=True))
 
 
 def _step_view(step: Step, redaction: Redaction) -> StepView:

@@ -42,11 +42,10 @@ class Progress:
         return replace(self, fields=merged, repeats=[*self.repeats, *repeats])
 
 
-def progress_write(runs: Iterable[Progress]) -> dict[int, bool]:
+def progress_write(runs: Iterable[Progress]) -> set[int]:
     """Write it all in one transaction.
 
-    Returns step id → whether the run is to be cancelled, of those that are still ours: nothing is
-    written of the others.
+    Returns the ids of the steps that are still ours: nothing is written of the others.
     """
     given = {one.claim.step_id: one for one in runs}
     with fenced_all(one.claim for one in given.values()) as steps:
@@ -59,4 +58,4 @@ def progress_write(runs: Iterable[Progress]) -> dict[int, bool]:
         if rows:
             with connection.cursor() as cursor:
                 cursor.execute(WRITE, [json.dumps(rows)])
-        return {pk: step.run.is_cancel_requested for pk, step in steps.items()}
+        return set(steps)

@@ -24,6 +24,7 @@ from backend.domain.profiles import (
     Value,
     checked_parameters,
     checked_probes,
+    may_measure,
     profile_named,
 )
 
@@ -49,6 +50,10 @@ def run_create(
     profile_named(profile)
     chosen = checked_probes(probes)
     values = checked_parameters(parameters)
+    for index, probe in enumerate(chosen or ()):
+        if not may_measure(probe, values):
+            detail = f"{probe} uses the disk, which belongs to others on a host in production"
+            raise InvalidValue(f"/probes/{index}", detail)
     for name in RENTED_ONLY:
         if name in values:
             raise InvalidValue(f"/parameters/{name}", "only a machine that is rented has it")

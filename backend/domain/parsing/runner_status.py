@@ -6,7 +6,7 @@ from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "runner"
 STATES = ("running", "finished", "cancelled", "failed")
-FAILURES = ("disk_full", "killed", "unsupported")
+FAILURES = ("disk_full", "killed", "memory", "unsupported")
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,17 @@ class RunForm(ParameterForm):
         required=False,
     )
 
+    careful = forms.BooleanField(
+        label="The host is in production: only while it is idle, behind everybody else, nothing on"
+        " its disks",
+        required=False,
+    )
+
     def __init__(self, *args: Any, peers: Sequence[Host], **given: Any) -> None:
         super().__init__(*args, **given)
         chosen = [(str(host.pk), host.name) for host in peers]
         self.fields["peer"].choices = [("", "none"), *chosen]  # type: ignore[attr-defined]
 
     def chosen_parameters(self) -> dict[str, object]:
-        chosen = super().chosen_parameters()
-        return chosen | {"install_tools": True} if self.cleaned_data["install_tools"] else chosen
+        flags = {name: True for name in ("install_tools", "careful") if self.cleaned_data[name]}
+        return super().chosen_parameters() | flags

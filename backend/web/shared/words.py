@@ -74,6 +74,7 @@ RUN_PARAMETERS = {
     "peer": "Other end of the network tests",
     "peer_address": "Address of the other end",
     "install_tools": "Missing tools are installed",
+    "careful": "The host is in production",
 }
 INTERVALS = {
     "instances_order": "over machines",

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from backend.domain.metrics import METRICS
 from backend.domain.probes import CHOICES, INVENTORY, PACKAGES, PROBES, ProbeSeries, series_of
-from backend.domain.profiles import DIRECTORY, MATRIX_DEPTHS, MATRIX_JOBS, Profile, Value
+from backend.domain.profiles import (
+    CAREFUL,
+    DIRECTORY,
+    MATRIX_DEPTHS,
+    MATRIX_JOBS,
+    Profile,
+    Value,
+    may_measure,
+)
 from backend.domain.stats import StoppingRule
 
 LEAST_BYTES_PER_DISK_S = 32 * 2**20
@@ -15,6 +23,8 @@ USUAL_BYTES_PER_DISK_S = 256 * 2**20
 """What the progress and the remaining time calculate with."""
 USUAL_FILES_PER_S = 2000
 PING_PERIOD_S = 0.2
+CAREFUL_LOOK_S = 2
+"""On a host in production each step looks whether it is idle, also once the budget is spent."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,7 @@ class Plan:
             max(self.expected_s, self.profile.time_cap_s)
             + _number(self.values, "quiet_budget_s")
             + (2 * slowest_s + 30)
+            + (CAREFUL_LOOK_S * len(self.steps) if self.values.get(CAREFUL) else 0)
         )
 
     def _seconds(self, probe: str, variant: str) -> tuple[float, float]:
@@ -155,7 +166,7 @@ def _chosen(
 ) -> Iterator[tuple[str, str]]:
     names = profile.series if probes is None else set(probes)
     for probe in CHOICES:
-        if probe not in names:
+        if probe not in names or not may_measure(probe, parameters):
             continue
         variants = profile.series.get(probe, PROBES[probe].variants)
         for series in PROBES[probe].series:
@@ -189,6 +200,8 @@ def plan_script(plan: Plan) -> str:
     """The text of plan.sh. Every word is quoted."""
     on_disk = [name for name, probe in PROBES.items() if probe.io == "disk"]
     lines = [f"quiet_budget {plan.values['quiet_budget_s']}", shlex.join(("on_disk", *on_disk))]
+    if plan.values.get(CAREFUL):
+        lines.append("careful")
     for probe, variant in dict.fromkeys((probe, variant) for probe, variant, _ in plan.steps):
         expected_s = seconds_of(series_of(probe, variant).expected_s, plan.values)
         lines.append(shlex.join(("expected", probe, variant, f"{expected_s:g}")))

@@ -1,14 +1,16 @@
 /*
  * observe: runs one command and records the conditions under which it ran.
  *
- *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--since UPTIME]
- *           [--series FILE [--series-every S]] --out FILE --err FILE --json FILE -- command [argument ...]
+ *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--only-quiet yes]
+ *           [--since UPTIME] [--series FILE [--series-every S]] --out FILE --err FILE --json FILE
+ *           -- command [argument ...]
  *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
  *   observe --cpus       prints how many CPUs we may use
  *   observe --tick       sends USR1 to its parent every second, and ends with it
  *
  * First the host must be quiet: foreign CPU at most 5 % over half a second, or over the last two seconds when it was
- * not so at once; --quiet-budget bounds the wait, --known-quiet skips it (the repeat before ended quiet). Then the
+ * not so at once; --quiet-budget bounds the wait, --known-quiet skips it (the repeat before ended quiet). With
+ * --only-quiet a host that stays busy is left alone: what runs is a message that says so. Then the
  * command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group gets
  * TERM and two seconds later KILL; nothing of it is left when observe ends. One JSON line is written to --json. Foreign
  * CPU is what the CPUs that we may use did for others than the command: unlike steal, it shows neighbours inside the
@@ -32,7 +34,7 @@ static const double FOREIGN_CPU_RATIO_MAX = 0.05;
 struct options {
     const char *probe, *variant, *out, *err, *json, *series;
     uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns, series_every_ns;
-    bool is_known_quiet;
+    bool is_known_quiet, is_only_quiet;
     char **command;
 };
 
@@ -207,6 +209,7 @@ static bool parse_options(char **argv, struct options *options)
         else if (text_equals(argv[0], "--json")) options->json = value;
         else if (text_equals(argv[0], "--series")) options->series = value;
         else if (text_equals(argv[0], "--known-quiet")) options->is_known_quiet = text_equals(value, "yes");
+        else if (text_equals(argv[0], "--only-quiet")) options->is_only_quiet = text_equals(value, "yes");
         else if (text_equals(argv[0], "--repeat") && parse_u64(value, &options->repeat)) continue;
         else if (text_equals(argv[0], "--timeout") && parse_seconds(value, &options->timeout_ns)) continue;
         else if (text_equals(argv[0], "--quiet-budget") && parse_seconds(value, &options->quiet_budget_ns)) continue;
@@ -240,6 +243,7 @@ static int probe_main(int argc, char **argv, char **envp)
     static struct series series;
     struct options options = {.series_every_ns = NS_PER_S};
     struct outcome outcome = {.status = 0};
+    char *too_busy[] = {"/bin/sh", "-c", "echo '=== failure unavailable: the host was not idle'; exit 7", 0};
     const uint64_t default_action[4] = {0};
     char uptime[64];
     if (argc == 2 && text_equals(argv[1], "--clock")) return print_number(clock_ns(CLOCK_WALL_MONOTONIC) / 1000);
@@ -259,6 +263,7 @@ static int probe_main(int argc, char **argv, char **envp)
     SYS2(NR_PRCTL, SUBREAPER_OPTION, 1);
     host_cpus_read(&cpus);
     if (!wait_for_quiet(&options, &cpus, &outcome)) return EXIT_RESOURCE;
+    if (options.is_only_quiet && !outcome.is_quiet) options.command = too_busy;
     if (read_file("/proc/uptime", uptime, sizeof uptime)) {
         char *end = uptime;
         while (*end && *end != ' ') end++;

@@ -5,11 +5,13 @@
 #
 # plan.sh is sourced and may say:
 #   quiet_budget SECONDS                    all waiting for a quiet host together
+#   careful                                 the host is in production: see careful.sh; what is not idle is left alone
 #   on_disk PROBE …                         those that are left out once the target's disk is full
 #   expected PROBE VARIANT SECONDS          what one repeat takes, for the progress (else a third of its timeout)
 #   step PROBE VARIANT REPEAT TIMEOUT COMMAND [ARGUMENT …]    a COMMAND that ends in .sh is a script beside this one
 #
-# The controller may create `cancel` (end now) and `stop/PROBE-VARIANT` (leave out that series' remaining repeats).
+# The controller may create `cancel` (end now) and `stop/PROBE-VARIANT` (leave out that series' remaining repeats), and
+# send USR1 to have it seen at once.
 # Exit codes of a step's command follow probe.h; 5 = no space left.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -76,8 +78,19 @@ on_terminate() {
     interrupt
 }
 
+# Whether a fifth of the memory is left to those whom the host is for. Without a process of its own.
+has_headroom() {
+    while read -r name kib _; do
+        case $name in
+        MemTotal:) total_kib=$kib ;;
+        MemAvailable:) [ $((kib * 5)) -ge "$total_kib" ] && return 0 || return 1 ;;
+        esac
+    done < /proc/meminfo
+}
+
 tick() {
     [ ! -e cancel ] || final=${final:-cancelled}
+    if [ -n "$careful" ] && ! has_headroom; then fail '"memory"'; fi
     # Each time again: a signal that meets observe before it has begun is lost.
     [ -z "$final" ] || interrupt
     write_status running
@@ -101,6 +114,10 @@ await() {
 
 quiet_budget() {
     budget_cs=$((${1%.*} * 100))
+}
+
+careful() {
+    careful=yes
 }
 
 on_disk() {
@@ -150,9 +167,16 @@ run_step() {
         set -- $SHELL_COMMAND "$script" "$@"
         ;;
     esac
+    only_quiet=$careful
     budget_left_cs=$((budget_cs - waited_cs))
-    case $probe in inventory | packages) budget_left_cs=0 ;; esac
+    case $probe in inventory | packages) budget_left_cs=0 only_quiet= ;; esac
     [ "$budget_left_cs" -ge 0 ] || budget_left_cs=0
+    if [ -n "$only_quiet" ]; then
+        # A look is always taken, or nothing would be measured once the budget is spent.
+        [ "$budget_left_cs" -ge 200 ] || budget_left_cs=200
+        # shellcheck disable=SC2086
+        set -- $SHELL_COMMAND "$RUN_DIR/careful.sh" "$@"
+    fi
     # At most 3600 lines.
     every_s=$((${timeout%.*} / 3600))
     [ "$every_s" -ge 1 ] || every_s=1
@@ -160,7 +184,7 @@ run_step() {
     step_started_cs=$now_cs
     bin/observe --probe "$probe" --variant "$variant" --repeat "$repeat" --timeout "$timeout" \
         --quiet-budget "$(printf '%d.%02d' $((budget_left_cs / 100)) $((budget_left_cs % 100)))" \
-        --known-quiet "$known_quiet" --since "$started_s" --series "$name.series" --series-every "$every_s" \
+        --known-quiet "$known_quiet" --only-quiet "${only_quiet:-no}" --since "$started_s" --series "$name.series" --series-every "$every_s" \
         --out "$name.out" --err "$name.err" --json "$name.json" -- "$@" >> runner.log 2>&1 < /dev/null &
     child=$!
     [ ! -e cancel ] || tick
@@ -270,17 +294,17 @@ main() {
     mode=count step=0 steps=0 total_cs=0 done_cs=0 step_cs=0 progress=0 progress_now=0
     budget_cs=0 waited_cs=0 known_quiet=no expectations=' ' disk_probes=' ' unavailable=' '
     child='' ticker='' ticked='' final='' failure=null
-    probe_json=null variant_json=null repeat_json=null
+    probe_json=null variant_json=null repeat_json=null careful=''
     read_clock
     started_cs=$now_cs started_s=$uptime
     read -r boot_id < /proc/sys/kernel/random/boot_id
     mkdir "$RUN_DIR/lock" 2> /dev/null || adopt
     cd "$RUN_DIR" || exit 2
+    trap 'ticked=1' USR1
+    trap on_terminate TERM INT
     echo $$ > pid
     mkdir -p results stop
     printf '%8192s' '' > reserve || fail '"disk_full"'
-    trap 'ticked=1' USR1
-    trap on_terminate TERM INT
     bin/observe > /dev/null 2>&1
     [ $? -eq 2 ] || fail '"unsupported"'
     # A program, because a shell can lose a signal that comes while it forks.
