@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Host
-from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.common import crypto, sealing
 from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrapped, sealed
 from backend.config import environment

@@ -31,7 +31,8 @@ from django.db.models.functions import Now
 from django.test.utils import setup_databases, teardown_databases
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Sample, Step
-from backend.benchmarks.services.hosts import host_create, host_local, host_private_key_replace
+from backend.benchmarks.services.hosts import host_create, host_local
+from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common import clock
 from backend.config.celery import app

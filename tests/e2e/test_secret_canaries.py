@@ -31,7 +31,7 @@ from backend.benchmarks.models import (
     Resource,
     Run,
 )
-from backend.benchmarks.services.hosts import host_private_key
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.notifications.models import Notice
 from launcher.paths import MANAGE
 from tests import factories

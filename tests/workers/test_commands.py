@@ -20,7 +20,7 @@ from django.db import connection
 from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.hosts import host_private_key_replace
+from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.common import clock
 from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories

@@ -13,8 +13,8 @@ from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors.evidence import evidence_text
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.hosts import host_private_key_replace
 from backend.benchmarks.services.leases import lost_after
+from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, poller

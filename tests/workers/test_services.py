@@ -21,11 +21,11 @@ from backend.benchmarks.services.hosts import (
     host_approve,
     host_create,
     host_local,
-    host_private_key,
     host_scan,
     host_scan_record,
 )
 from backend.benchmarks.services.leases import claim_due
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidValue

@@ -11,8 +11,8 @@ import asyncssh
 from django.conf import settings
 
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
-from backend.benchmarks.services.hosts import host_private_key
 from backend.benchmarks.services.leases import claim_of, fenced
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.rentals import next_zone, zones_to_try

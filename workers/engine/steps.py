@@ -13,7 +13,8 @@ from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import stored_file_hashes
-from backend.benchmarks.services.hosts import host_key_distrust, host_private_key
+from backend.benchmarks.services.hosts import host_key_distrust
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.results import offer_facts_record, repeats_store, unavailable_note
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason

@@ -1,12 +1,9 @@
-"""Writes of hosts: their addresses, keys and private keys."""
+"""Writes of hosts: where they are logged in to, and which host key they have."""
 
 import re
 from collections.abc import Sequence
 from uuid import UUID
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
@@ -16,13 +13,13 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
 from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.login_keys import checked_private_key, host_key_seal
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
 from backend.catalog.models import Offer, OfferKind
 from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
-from backend.common.crypto import opened, sealed
 from backend.common.queue import Task, enqueue
 from backend.domain.addresses import checked_address
 from backend.domain.errors import DomainError, InvalidValue
@@ -32,8 +29,6 @@ STATIC_DRIVER = "static"
 ARCHIVE_DRIVER = "archive"
 """Of a host that came with the archive of a run: there is nothing to log in to."""
 MOST_NAME = 100
-MAX_KEY_BYTES = 20_000
-MIN_RSA_BITS = 2048
 _USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
@@ -87,7 +82,7 @@ def host_create(
     if offer is not None and price is not None:
         raise InvalidValue("/price", "an offer that is given has its own prices")
     address = checked_address(address)
-    key = _checked_private_key(private_key)
+    key = checked_private_key(private_key)
     host = Host(
         workspace=workspace,
         offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
@@ -216,57 +211,6 @@ def _check_idle(host: Host) -> None:
     using = Run.objects.filter(Q(host=host) | Q(peer=host)).exclude(state__in=TERMINAL_STATES)
     if runs := list(using.values_list("pk", flat=True)):
         raise HostBusy(host, runs)
-
-
-def _identity(host: Host) -> str:
-    return f"host:{host.pk}"
-
-
-def host_key_seal(*, host: Host, private_key: bytes) -> None:
-    """Put the key, sealed for this row, into the host, which is not saved."""
-    host.sealed_private_key = sealed(private_key, identity=_identity(host))
-
-
-def host_private_key(*, host: Host) -> bytes:
-    """The key in the clear, for the worker that logs in; empty for a host without one."""
-    if host.sealed_private_key is None:
-        return b""
-    return opened(bytes(host.sealed_private_key), identity=_identity(host))
-
-
-@transaction.atomic
-def host_private_key_replace(*, host: Host, private_key: str, actor: str) -> None:
-    """Log in with another key from now on; raises InvalidValue("/private_key")."""
-    host_key_seal(host=host, private_key=_checked_private_key(private_key))
-    host.save(update_fields=["sealed_private_key"])
-    audit_record(
-        workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
-    )
-
-
-def _checked_private_key(text: str) -> bytes:
-    """The key as given, with a line feed at its end; RSA, ECDSA or Ed25519, not encrypted."""
-    content = text.strip().encode() + b"\n"
-    if len(content) > MAX_KEY_BYTES:
-        raise InvalidValue("/private_key", "too long for a private key")
-    is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
-    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
-    try:
-        key = load(content, password=None)
-    except TypeError:
-        raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
-    except (ValueError, UnsupportedAlgorithm):
-        # The reader's own words may quote the key.
-        raise InvalidValue(
-            "/private_key", "not an unencrypted private key in OpenSSH or PEM form"
-        ) from None
-    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < MIN_RSA_BITS:
-        raise InvalidValue("/private_key", f"RSA keys need {MIN_RSA_BITS} bits or more")
-    if not isinstance(
-        key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
-    ):
-        raise InvalidValue("/private_key", "RSA, ECDSA or Ed25519 is needed")
-    return content
 
 
 @transaction.atomic

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostState, LedgerEntry, Resource, ResourceState
-from backend.benchmarks.services.hosts import host_key_seal
+from backend.benchmarks.services.login_keys import host_key_seal
 from backend.common import clock
 from backend.domain.rentals import charges, stored
 from backend.providers.registry import provider as provider_record

@@ -17,12 +17,8 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import RunView, run_view
-from backend.benchmarks.services.hosts import (
-    host_approve,
-    host_create,
-    host_local,
-    host_private_key_replace,
-)
+from backend.benchmarks.services.hosts import host_approve, host_create, host_local
+from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import OfferKind
