@@ -30,7 +30,7 @@ async def _presented(host: Host, bastion: Target | None) -> str:
 
 def _bastion(host: Host) -> Target | None:
     """How to log in to the host's bastion, which shows us the key; None without one."""
-    for machine in host.way[1:]:
+    for machine in host.route[1:]:
         if machine.state != HostState.TRUSTED:
             detail = f"the host key of the bastion {machine.name} is not approved"
             raise DriverError(Reason.AUTH, detail, retryable=False)

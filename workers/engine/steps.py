@@ -155,7 +155,7 @@ def begin(run: Run, step: Step) -> Move:
     """The hosts are free and trusted: take them. Machines of one's own need no budget and no
     launch."""
     for host in filter(None, (run.host, run.peer)):
-        for machine in host.way:
+        for machine in host.route:
             if machine.state != HostState.TRUSTED:
                 detail = f"the host key of {machine.name} is not approved"
                 return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))

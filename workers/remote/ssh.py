@@ -47,7 +47,7 @@ def _public_line(key: asyncssh.SSHKey) -> str:
     return " ".join(key.export_public_key("openssh").decode().split()[:2])
 
 
-async def _way(
+async def _route(
     address: str, port: int, via: Target | None, *, is_private_allowed: bool
 ) -> "tuple[str, SshTransport | None]":
     """What to connect to, and the bastion that does so. Behind one the name is looked up there: its
@@ -95,7 +95,7 @@ async def scan(
     `first_type` where the machine has one, else the one we prefer. Nothing is sent or run."""
     types = (first_type, *TYPES) if first_type else TYPES
     algorithms = [name for one in types for name in SIGNATURES.get(one, (one,))]
-    name, bastion = await _way(address, port, via, is_private_allowed=is_private_allowed)
+    name, bastion = await _route(address, port, via, is_private_allowed=is_private_allowed)
     endpoint = f"{address} port {port}"
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -118,7 +118,7 @@ async def scan(
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
-    name, bastion = await _way(
+    name, bastion = await _route(
         target.address, target.port, target.via, is_private_allowed=target.is_private_allowed
     )
     endpoint = f"{target.username}@{target.address} port {target.port}"

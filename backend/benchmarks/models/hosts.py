@@ -70,7 +70,7 @@ class Host(Identified):
         return self.name
 
     @property
-    def way(self) -> "list[Host]":
+    def route(self) -> "list[Host]":
         """This host, its bastion, and so on: the machines that are logged in to."""
         machines = [self]
         while (bastion := machines[-1].bastion) is not None:

@@ -144,7 +144,7 @@ def host_update(
             raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
         _check_login(port, username)
         address = checked_address(address)
-        if bastion is not None and host in bastion.way:
+        if bastion is not None and host in bastion.route:
             raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
         _check_idle(host)
     changed = {
@@ -287,8 +287,8 @@ def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None
     changed: dict[str, object] = {"state": HostState.KEY_CHANGED}
     if presented is not None:
         changed |= {"scanned_key": presented, "scanned_at": clock.now()}
-    way = [machine.pk for machine in host.way]
-    Host.objects.filter(pk__in=way, host_key=pinned).update(**changed)
+    route = [machine.pk for machine in host.route]
+    Host.objects.filter(pk__in=route, host_key=pinned).update(**changed)
 
 
 @transaction.atomic
