@@ -1,7 +1,6 @@
 """The frontier page: offers by price and score, and the line that nothing beats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -16,24 +15,13 @@ from backend.rankings.selectors.frontier import Frontier, frontier
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.views import RankingRequest, ranking_request
-from backend.web.shared import charts, figures, state
+from backend.web.shared import figures, state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.offer_lines import offer_lines
 
 ROWS_SHOWN = 50
-
-
-@dataclass(frozen=True)
-class FrontierLine:
-    """One offer of the table, its figures as the chart shows them."""
-
-    row: RankingRow
-    label: str
-    price: str
-    score: str
-    interval: str
-    value: str
 
 
 @readable
@@ -76,8 +64,8 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "clear_url": address.without_filters(),
         "ranking_url": reverse("ranking") + state.query(params, page=None),
         "tables": [
-            ("On the line that nothing beats", _lines(line, front, scale, cost)),
-            ("Others, best value first", _lines(others, front, scale, cost)),
+            ("On the line that nothing beats", offer_lines(line, front.metric, scale, cost)),
+            ("Others, best value first", offer_lines(others, front.metric, scale, cost)),
         ],
         "attributions": attributions(row.licence for row in front.within),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,
@@ -105,20 +93,3 @@ def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
 def _others(front: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
     on_line = {row.offer_id for row in line}
     return [row for row in front.within if row.offer_id not in on_line][:ROWS_SHOWN]
-
-
-def _lines(
-    rows: Sequence[RankingRow], front: Frontier, scale: figures.UnitScale, cost: str
-) -> list[FrontierLine]:
-    value = figures.value_scale(scale, front.metric.better, cost)
-    return [
-        FrontierLine(
-            row=row,
-            label=charts.row_label(row),
-            price=figures.money(row.price, row.period),
-            score=figures.figure(scale.shown(row.score)),
-            interval=figures.ends(scale, row.score_ci95_low, row.score_ci95_high),
-            value=figures.figure(value.shown(row.value_per_cost)),
-        )
-        for row in rows
-    ]

@@ -1,0 +1,39 @@
+"""Offers with price, score and value as the tables beside a chart of both list them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from backend.domain.metrics import Metric
+from backend.rankings.selectors.rows import RankingRow
+from backend.web.shared import charts, figures
+
+
+@dataclass(frozen=True)
+class OfferLine:
+    """One offer, its figures as the chart shows them."""
+
+    row: RankingRow
+    label: str
+    price: str
+    score: str
+    interval: str
+    """Of the score."""
+    value: str
+
+
+def offer_lines(
+    rows: Iterable[RankingRow], metric: Metric, scale: figures.UnitScale, cost: str
+) -> list[OfferLine]:
+    """The rows with scores in the unit of `scale`, and value in that unit per `cost`."""
+    value = figures.value_scale(scale, metric.better, cost)
+    return [
+        OfferLine(
+            row=row,
+            label=charts.row_label(row),
+            price=figures.money(row.price, row.period),
+            score=figures.figure(scale.shown(row.score)),
+            interval=figures.ends(scale, row.score_ci95_low, row.score_ci95_high),
+            value=figures.figure(value.shown(row.value_per_cost)),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,63 @@
+// Price against score: the figure of charts/_frontier.html, on each page that has one.
+import { onThemeChange } from "./base.js";
+import { providerColour } from "./colours.js";
+import { dataTable, element, json, legendEntry } from "./dom.js";
+
+const $ = (id) => document.getElementById(id);
+
+function showData(data, charts) {
+  const heads = [
+    { label: "Offer" },
+    { label: "Provider" },
+    { label: data.x.label, isNumber: true },
+    { label: data.y.label, isNumber: true },
+    { label: "95 % interval", isNumber: true },
+    { label: "Position" },
+  ];
+  const position = (p) => (p.isFrontier ? "on the line" : p.isBeyond ? "beyond the limits" : "");
+  const rows = [...data.points, ...data.dots].map((p) => [
+    p.label,
+    data.providers[p.provider],
+    charts.figure(p.x),
+    charts.figure(p.y),
+    p.low === undefined ? "not drawn" : charts.interval(p),
+    position(p),
+  ]);
+  $("chart-data").replaceChildren(dataTable(data.title, heads, rows));
+}
+
+// Returns what gives the keys the colours of the current theme.
+function legend(data, charts, hidden, redraw) {
+  const keys = Object.entries(data.providers).map(([slug, name]) => {
+    const key = element("span", { "aria-hidden": "true" }, charts.glyph(slug));
+    $("chart-legend").append(legendEntry(key, name, slug, hidden, redraw));
+    return [slug, key];
+  });
+  return () => {
+    for (const [slug, key] of keys) key.style.color = providerColour(slug);
+  };
+}
+
+/** Draws the chart of the page's figure with its legend and table; `onPick` gets the point that is clicked. */
+export async function showFrontier(onPick) {
+  const data = json("chart-json");
+  data.dots = data.dots.map(([offer, label, provider, x, y, isBeyond]) => ({ offer, label, provider, x, y, isBeyond }));
+  const hidden = new Set();
+  const charts = await import("./scatter.js");
+  let chart = null;
+  const redraw = () => {
+    chart?.destroy();
+    chart = charts.drawScatter($("chart"), data, hidden, onPick);
+    paint();
+  };
+  const paint = legend(data, charts, hidden, redraw);
+  redraw();
+  onThemeChange(redraw);
+  // Opened before the chart was there, or later.
+  if ($("chart-details").open) showData(data, charts);
+  else $("chart-details").addEventListener("toggle", () => showData(data, charts), { once: true });
+  $("chart-save").addEventListener("click", async () => {
+    const { savePicture } = await import("./picture.js");
+    savePicture(chart, { ...data.picture, title: data.title });
+  });
+}
