@@ -33,7 +33,7 @@ class Shape(StrEnum):
     CIRCLE = "circle"
     SQUARE = "square"
     DIAMOND = "diamond"
-    CROSS = "cross"
+    STAR = "star"
     UP = "up"
     DOWN = "down"
     LEFT = "left"

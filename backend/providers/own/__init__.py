@@ -9,6 +9,6 @@ RECORD = ProviderRecord(
     kind=MachineKind.ONPREM,
     colour="#17212b",
     dark_colour="#f2f4f6",
-    shape=Shape.CROSS,
+    shape=Shape.STAR,
     is_hollow=False,
 )

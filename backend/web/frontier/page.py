@@ -8,6 +8,7 @@ from typing import Any
 from backend.rankings.selectors.frontier import Frontier
 from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.rows import RankingRow
+from backend.web.ranking.cells import is_own
 from backend.web.shared import charts, figures, words
 
 MOST_POINTS = 500
@@ -25,20 +26,34 @@ LIMITS = {
 
 
 def frontier_chart(
-    frontier: Frontier, scale: figures.UnitScale, cost: str, picture: dict[str, str]
+    frontier: Frontier,
+    scale: figures.UnitScale,
+    cost: str,
+    picture: dict[str, str],
+    *,
+    own: Sequence[RankingRow] = (),
+    most: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
     """What the page's script draws; prices in `cost`, scores in the scale's unit.
 
-    Both axes are logarithmic, so an interval that reaches to zero or below is cut at a floor
-    under everything drawn, and marked `isCut`.
+    `own` are machines with a price that are drawn whatever the limits, `most` the points and dots
+    in place of MOST_POINTS and MOST_DOTS. Both axes are logarithmic,
+    so an interval that reaches to zero or below is cut at a floor under everything drawn, and
+    marked `isCut`.
     """
+    most_points, most_dots = most or (MOST_POINTS, MOST_DOTS)
     line = frontier.line
-    names = {row.offer_id for row in line}
-    ordered = [*line, *(row for row in frontier.within if row.offer_id not in names)]
-    marked = ordered[:MOST_POINTS]
-    bounds = _Bounds.of([*frontier.within, *frontier.beyond], frontier.limits)
-    dots = _thinned([*ordered[MOST_POINTS:], *frontier.beyond], marked, bounds)
-    beyond = {row.offer_id for row in frontier.beyond}
+    first = {row.offer_id: row for row in (*own, *line)}
+    within, others_beyond = (
+        [row for row in rows if row.offer_id not in first]
+        for rows in (frontier.within, frontier.beyond)
+    )
+    # One's own are always among the points with a name.
+    ordered = [*first.values(), *sorted(within, key=lambda row: not is_own(row))]
+    marked = ordered[:most_points]
+    bounds = _Bounds.of([*ordered, *others_beyond], frontier.limits)
+    dots = _thinned([*ordered[most_points:], *others_beyond], marked, bounds, most_dots)
+    beyond = {row.offer_id for row in others_beyond}
     return {
         "title": f"{frontier.metric.label}: price and score",
         "isHigherBetter": frontier.metric.is_higher_better,
@@ -117,6 +132,7 @@ def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[s
         "high": charts.rounded(scale.shown(high)),
         "isCut": is_cut,
         "isFrontier": bool(row.pareto),
+        "isOwn": is_own(row),
     }
 
 
@@ -127,16 +143,16 @@ def _dot(row: RankingRow, scale: figures.UnitScale, *, is_beyond: bool) -> list[
 
 
 def _thinned(
-    rows: Sequence[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds
+    rows: Sequence[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds, most: int
 ) -> list[RankingRow]:
-    """Rows that lie apart from what is drawn before them, in the finest grid that keeps to
-    MOST_DOTS."""
+    """Rows that lie apart from what is drawn before them, in the finest grid that keeps to the
+    most."""
     kept: list[RankingRow] = []
     for coarseness in (1, 1.5, 2, 3, 4, 6):
         kept = _one_a_cell(rows, marked, bounds, coarseness)
-        if len(kept) <= MOST_DOTS:
+        if len(kept) <= most:
             return kept
-    return kept[:MOST_DOTS]
+    return kept[:most]
 
 
 def _one_a_cell(

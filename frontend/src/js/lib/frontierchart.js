@@ -28,6 +28,8 @@ function showData(data, charts) {
 
 // Returns what gives the keys the colours of the current theme.
 function legend(data, charts, hidden, redraw) {
+  // The server wrote the names, so that the space is taken before this script runs.
+  $("chart-legend").replaceChildren();
   const keys = Object.entries(data.providers).map(([slug, name]) => {
     const key = element("span", { "aria-hidden": "true" }, charts.glyph(slug));
     $("chart-legend").append(legendEntry(key, name, slug, hidden, redraw));

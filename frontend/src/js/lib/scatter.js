@@ -11,13 +11,14 @@ const SHAPES = {
   circle: ["circle", 0, "●", "○"],
   square: ["rect", 0, "■", "□"],
   diamond: ["rectRot", 0, "◆", "◇"],
-  cross: ["crossRot", 0, "✕", "✕"],
+  star: [null, 0, "★", "☆"], // drawn by starPicture
   up: ["triangle", 0, "▲", "△"],
   down: ["triangle", 180, "▼", "▽"],
   left: ["triangle", 270, "◀", "◁"],
   right: ["triangle", 90, "▶", "▷"],
 };
 const FONT_SIZE = 11.5;
+const STAR_RADIUS = 10;
 const STEPS = [1, 2, 5];
 const MANY = 15; // offers on the line, from which on their points are drawn smaller
 
@@ -76,21 +77,40 @@ function axis(one, more) {
 
 // --- what is drawn ----------------------------------------------------------------------------
 
+// Chart.js knows a star of lines only, which gets lost among filled points.
+function starPicture(colour) {
+  const picture = document.createElement("canvas");
+  picture.width = picture.height = 2 * STAR_RADIUS + 2;
+  const pen = picture.getContext("2d");
+  pen.translate(STAR_RADIUS + 1, STAR_RADIUS + 1);
+  pen.beginPath();
+  for (let corner = 0; corner < 10; corner += 1) {
+    const radius = corner % 2 ? STAR_RADIUS * 0.42 : STAR_RADIUS;
+    const angle = (corner * Math.PI) / 5 - Math.PI / 2;
+    pen.lineTo(radius * Math.cos(angle), radius * Math.sin(angle));
+  }
+  pen.closePath();
+  pen.fillStyle = colour;
+  pen.fill();
+  pen.strokeStyle = token("--card");
+  pen.stroke();
+  return picture;
+}
+
 function pointSet(points, provider, radius) {
   const [pointStyle, rotation] = shapeOf(provider);
   const colour = providerColour(provider);
   const hollow = isHollow(provider);
-  const isLine = pointStyle === "crossRot" || hollow;
-  const edge = (point) => (isLine ? colour : point.isFrontier ? token("--ink") : token("--provider-edge"));
+  const edge = (point) => (hollow ? colour : point.isFrontier ? token("--ink") : token("--provider-edge"));
   const bar = (point) => (point.isFrontier ? token("--ink") : `${token("--muted")}80`);
   return {
     type: "scatterWithErrorBars",
     data: points.map((p) => ({ x: p.x, y: p.y, yMin: p.low ?? undefined, yMax: p.high ?? undefined, of: p })),
-    pointStyle,
+    pointStyle: pointStyle ?? starPicture(colour),
     rotation,
     backgroundColor: hollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
     borderColor: points.map(edge),
-    borderWidth: points.map((p) => (isLine ? 2 : p.isFrontier ? 1.5 : 0.75)),
+    borderWidth: points.map((p) => (hollow ? 2 : p.isFrontier ? 1.5 : 0.75)),
     radius: points.map((p) => (p.isFrontier ? radius : 5)),
     hoverRadius: 8,
     // Small points can be met by a finger.
@@ -161,7 +181,7 @@ function grouped(points) {
   return found;
 }
 
-// --- names of the offers on the line ----------------------------------------------------------
+// --- names of the offers on the line, and of one's own machines --------------------------------
 
 function shortened(label, width) {
   const text = width < 600 ? label.split(" · ")[0] : label;
@@ -202,7 +222,7 @@ const names = {
     pen.lineJoin = "round";
     pen.strokeStyle = token("--card");
     pen.fillStyle = token("--ink");
-    const found = all.filter(([of]) => of.isFrontier).sort(([, a], [, b]) => b.x - a.x);
+    const found = all.filter(([of]) => of.isFrontier || of.isOwn).sort(([, a], [, b]) => b.x - a.x);
     for (const [{ label }, element] of found) {
       const text = shortened(label, chart.width);
       const free = (box) => !taken.some((other) => touches(box, other));
