@@ -5,6 +5,7 @@ from django.urls import path
 
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
+from backend.web.answer import views as answer
 from backend.web.campaigns import views as campaigns
 from backend.web.clouds import views as clouds
 from backend.web.compare import views as compare
@@ -32,7 +33,7 @@ from backend.web.storage import views as storage
 from backend.web.tokens import views as tokens
 
 urlpatterns = [
-    path("", ranking.ranking_page, name="ranking"),
+    path("", answer.first_page, name="answer"),
     path("offers/", ranking.ranking_page, name="offers"),
     path("compare/", compare.compare_page, name="compare"),
     path("frontier/", frontier.frontier_page, name="frontier"),

@@ -52,7 +52,8 @@ def test_answer_names_the_best_what_ties_and_the_own_break_even(client):
     )
     assert own == {"offer": "mine", "rank": None, "period": "month", "currency": "USD"}
     assert found["sentence"] == (
-        "Best value today: best (here) at 73.00 USD/month. Too close to call: near (here). "
+        "Best value today: best (here) at 73.00 USD/month (95 % interval of its value: from 42 % less "
+        "to 71 % more). Too close to call: near (here). "
         "Your machine mine is the best value below 36.50 USD/month."
     )
     assert found["warnings"] == []

@@ -100,8 +100,9 @@ def main() -> int:
     rows = _ranking_data.load()
     slugs = Offer.objects.order_by("pk").values_list("slug", flat=True)[:COMPARED]
     pages = {
-        "ranking": "/",
-        "ranking_250_rows": "/?per_page=250",
+        "answer": "/",
+        "ranking": "/offers/",
+        "ranking_250_rows": "/offers/?per_page=250",
         "frontier": "/frontier/",
         "compare": f"/compare/?o={','.join(slugs)}",
     }

@@ -120,11 +120,11 @@ def web_figures(url: str, token: str) -> dict[str, Any]:
     }
     for _ in range(40):
         Reader(url, token).get(PAGE)
-        Reader(url, "").get("/")
+        Reader(url, "").get("/offers/")
     tag = reader.get(PAGE)["ETag"]
     page = [reader.seconds(PAGE) for _ in range(SEQUENTIAL)]
     unchanged = [reader.seconds(PAGE, 304, **{"If-None-Match": tag}) for _ in range(SEQUENTIAL)]
-    html = [reader.seconds("/") for _ in range(SEQUENTIAL // 5)]
+    html = [reader.seconds("/offers/") for _ in range(SEQUENTIAL // 5)]
     return {
         "page_ms": _spread(page),
         "page_per_s": round(_per_second(url, token)),
@@ -169,7 +169,7 @@ def own_figures(token: str) -> dict[str, Any]:
     """Queries and CPU time of requests whose ranking is there already."""
     client = Client(headers={"authorization": f"Bearer {token}", "host": "localhost"})
     found: dict[str, dict[str, Any]] = {"queries": {}, "cpu_ms": {}}
-    for name, address in (("page", PAGE), ("html", "/")):
+    for name, address in (("page", PAGE), ("html", "/offers/")):
         with CaptureQueriesContext(connection) as first:
             client.get(address)
         with CaptureQueriesContext(connection) as later:

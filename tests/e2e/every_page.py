@@ -91,8 +91,16 @@ def everything(admin: User) -> dict[str, list[str]]:
     engine, clouds = engine_rows.engine(), cloud_rows.clouds()
     offer = f"/offers/{engine.full.offer.slug}/"
     pages = {
-        "ranking": ["/", "/?provider=aws&foo=1&hours_per_month=x", "/?metric=fsync_p99_ns"],
-        "offers": ["/offers/?sort=offer&open=figures&open=columns&weights=cmips_score:1"],
+        "answer": [
+            "/",
+            "/?vcpu=4&ram=8&region_group=&budget=&metric=fsync_p99_ns",
+            "/?provider=aws&foo=1&hours_per_month=x",
+        ],
+        "offers": [
+            "/offers/",
+            "/offers/?metric=fsync_p99_ns",
+            "/offers/?sort=offer&open=figures&open=columns&weights=cmips_score:1",
+        ],
         "compare": [
             "/compare/",
             "/compare/?o=aws-0,aws-1,own-rack&base=aws-1",

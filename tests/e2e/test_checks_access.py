@@ -57,7 +57,7 @@ def reached(page: Page, selector: str, most: int = 150) -> None:
 
 def test_check_34_everything_of_the_ranking_is_done_by_keyboard_alone(browser, site, rows):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         page.locator("#chart-data table").wait_for(state="attached")
         reached(page, ".skip", most=1)
         page.keyboard.press("Enter")
@@ -146,7 +146,7 @@ def test_check_40_every_write_of_a_page_is_in_activity_with_its_author(site, que
 def test_check_43_fresh_site_leads_to_a_comparison_in_three_clicks(browser, site):
     call_command("demo", "load", verbosity=0)
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         boxes = page.locator(".paged tbody td.pick input[type=checkbox]")
         wanted = [boxes.nth(n).get_attribute("value") for n in (0, 1)]
         boxes.nth(0).click()

@@ -51,7 +51,7 @@ def market(site):
     data_version_bump()
 
 
-@pytest.mark.parametrize("path", ["/", "/frontier/", "/compare/?o=calm,wild"])
+@pytest.mark.parametrize("path", ["/", "/offers/", "/frontier/", "/compare/?o=calm,wild"])
 def test_check_29_picture_is_large_and_has_its_title_and_day(browser, site, market, tmp_path, path):
     with opened(browser, site) as page:
         page.goto(path, wait_until="networkidle")
@@ -97,7 +97,8 @@ def test_check_31_interval_down_to_zero_is_drawn_on_a_log_axis(browser, site, ma
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/", "has not been measured on any offer yet"),
+        ("/", "No offer with a price and a figure meets this."),
+        ("/offers/", "has not been measured on any offer yet"),
         ("/?metric=fsync_p99_ns", "has not been measured on any offer yet"),
         ("/frontier/", "No offer here has both"),
         ("/compare/", "Nothing is compared yet"),

@@ -103,16 +103,16 @@ def export_url(page: Page, name: str) -> str:
 
 def test_check_03_unknown_parameter_is_named_and_the_rest_applies(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?provider=aws&colour=red")
+        ready(page, "/offers/?provider=aws&colour=red")
         expect(page.get_by_role("alert")).to_contain_text("colour")
         assert count(page) == asked(page, "provider=aws")["count"] == 11
-        ready(page, "/?provider=aws")
+        ready(page, "/offers/?provider=aws")
         expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_check_04_chips_are_the_parameters_and_go_one_by_one(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?provider=aws,gcp&vcpu__gte=3&q=aws&score__lte=90000&sort=price")
+        ready(page, "/offers/?provider=aws,gcp&vcpu__gte=3&q=aws&score__lte=90000&sort=price")
         chips = page.locator(".chip:not(.all)")
         for left in (3, 2, 1, 0):
             names = set(parse_qs(urlsplit(page.url).query)) - {"sort"}
@@ -132,7 +132,7 @@ def test_check_04_chips_are_the_parameters_and_go_one_by_one(browser, site, rows
 
 def test_check_05_period_and_currency_change_all_prices_head_and_exports(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?sort=offer")
+        ready(page, "/offers/?sort=offer")
         head, hourly = column(page, "Price")
         assert "USD/hour" in head
         page.get_by_label("Currency").select_option("EUR")
@@ -161,7 +161,7 @@ def test_check_05_period_and_currency_change_all_prices_head_and_exports(browser
 
 def test_check_06_sort_filter_page_and_export_work_without_scripts(browser, site, rows):
     with opened(browser, site, is_scripted=False) as page:
-        page.goto("/?per_page=25")
+        page.goto("/offers/?per_page=25")
         page.locator("thead").get_by_role("link", name="Score").click()
         scores = [float(row["score"]) for row in asked(page, "sort=-score")["results"]]
         assert scores == sorted(scores, reverse=True)
@@ -182,7 +182,7 @@ def test_check_06_sort_filter_page_and_export_work_without_scripts(browser, site
 
 def test_check_08_page_json_csv_and_xlsx_hold_the_same_digits(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?currency=EUR&score__gte=900&per_page=50")
+        ready(page, "/offers/?currency=EUR&score__gte=900&per_page=50")
         query = urlsplit(page.url).query
         listed = asked(page, query)["results"]
         told = page.locator(".paged tbody [popover]").all_inner_texts()
@@ -217,7 +217,7 @@ def test_check_08_page_json_csv_and_xlsx_hold_the_same_digits(browser, site, row
 
 def test_check_11_offers_whose_intervals_overlap_are_marked_as_tied(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?currency=USD&per_page=50")
+        ready(page, "/offers/?currency=USD&per_page=50")
         listed = {row["offer"]: row for row in asked(page, "currency=USD&per_page=50")["results"]}
         marks = page.locator(".paged tbody tr").evaluate_all(
             "rows => rows.map((row) => [row.querySelector('th').innerText.trim(), row.innerText])"
@@ -231,7 +231,7 @@ def test_check_11_offers_whose_intervals_overlap_are_marked_as_tied(browser, sit
 
 def test_check_12_measured_figure_leads_to_its_line_of_the_raw_output(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?provider=own")
+        ready(page, "/offers/?provider=own")
         line = page.locator(".paged tbody tr")
         expect(line).to_have_count(1)
         for said in ("n = 1 × 3", "906.1 – 1,104", "2026-11-01"):
@@ -246,12 +246,12 @@ def test_check_12_measured_figure_leads_to_its_line_of_the_raw_output(browser, s
 
 def test_panels_that_were_left_open_are_all_drawn_after_a_reload(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/")
+        ready(page, "/offers/")
         page.evaluate(
             "for (const one of document.querySelectorAll('details.panel')) one.open = true"
         )
         page.wait_for_load_state("networkidle")
-        ready(page, "/")
+        ready(page, "/offers/")
         page.locator("#panel-figures > summary").click()
         for panel in ("#panel-mix", "#panel-figures"):
             expect(page.locator(f"{panel} input").first).to_be_visible()

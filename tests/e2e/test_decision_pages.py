@@ -111,7 +111,7 @@ def texts_of(picture: Path) -> dict[str, str]:
     [
         ("/frontier/?price__lte=2", "#chart-save"),
         ("/compare/?o=cheap,middle", "[data-save=small-cmips_score]"),
-        ("/", "#chart-save"),
+        ("/offers/", "#chart-save"),
     ],
 )
 def test_picture_of_a_chart_has_its_title_filters_version_and_page(

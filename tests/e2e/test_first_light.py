@@ -36,7 +36,7 @@ def test_reader_goes_from_the_ranking_to_the_raw_output(browser, site):
     call_command("demo", "load", verbosity=0)
     rows = measured_offer()
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         drawn(page)
         line = page.locator("tr", has=page.get_by_role("link", name="rack", exact=True))
         assert "1,000" in line.inner_text()
@@ -47,7 +47,7 @@ def test_reader_goes_from_the_ranking_to_the_raw_output(browser, site):
         expect(page.get_by_role("heading", level=1)).to_have_text("Run on rack")
         page.get_by_role("link", name="raw output 0").click()
         expect(page.locator("#L1")).to_contain_text("1024000000")
-        page.goto("/")
+        page.goto("/offers/")
         page.locator(f'td > a[href="/runs/{rows.run.pk}/#evidence"]').click()
         page.locator("#evidence").get_by_role("link", name="cmips").first.click()
         expect(page.locator("#L2")).to_contain_text("second line <b>")
@@ -55,19 +55,19 @@ def test_reader_goes_from_the_ranking_to_the_raw_output(browser, site):
 
 def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         drawn(page)
         page.evaluate("window.isSamePage = true")
         page.get_by_label("Currency").select_option("EUR")
         expect(page.locator("th", has_text="Price")).to_contain_text("EUR/hour")
-        assert page.url == f"{site}/?currency=EUR"
+        assert page.url == f"{site}/offers/?currency=EUR"
         page.locator("#provider-menu").click()
         page.locator("input[name=provider][value=aws]").check()
         expect(page.get_by_role("status")).to_have_text("1 offer by Value per cost, highest first")
         expect(page.locator(".chip")).to_contain_text("Provider: AWS")
         page.locator("#results").get_by_role("link", name="Price").click()
         expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
-        assert page.url == f"{site}/?currency=EUR&provider=aws&sort=price"
+        assert page.url == f"{site}/offers/?currency=EUR&provider=aws&sort=price"
         assert page.evaluate("window.isSamePage")
         expect(page.locator("#chart-data tbody tr")).to_have_count(1)
         page.go_back()
@@ -77,7 +77,7 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
 
 def test_wrong_value_appears_beside_its_field(browser, site, rows):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         page.get_by_label("Hours a month").fill("none")
         page.get_by_label("Hours a month").blur()
         expect(page.locator("#hours_per_month_error")).to_contain_text("not a number")
@@ -86,7 +86,7 @@ def test_wrong_value_appears_beside_its_field(browser, site, rows):
 
 def test_ranking_works_without_scripts(browser, site, rows):
     with opened(browser, site, is_scripted=False) as page:
-        page.goto("/")
+        page.goto("/offers/")
         page.get_by_label("Search").fill("gcp")
         page.get_by_role("button", name="Apply").click()
         expect(page.locator("tbody tr")).to_have_count(1)
@@ -98,7 +98,7 @@ def test_ranking_works_without_scripts(browser, site, rows):
 
 def test_chart_shows_what_its_data_table_says(browser, site, rows):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         drawn(page)
         data = json.loads(page.locator("#chart-json").text_content() or "")
         labels = page.locator("#chart-data tbody th").all_text_contents()
@@ -113,7 +113,7 @@ def test_chart_shows_what_its_data_table_says(browser, site, rows):
 
 def test_picture_of_the_chart_is_saved_with_its_title(browser, site, rows, tmp_path: Path):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         drawn(page)
         with page.expect_download() as download:
             page.get_by_role("button", name="Save picture").click()
@@ -144,7 +144,7 @@ def test_run_page_follows_the_run_and_then_stops_asking(browser, site, rows):
 
 def test_ranking_is_reached_by_keyboard_with_a_visible_focus(browser, site, rows):
     with opened(browser, site) as page:
-        page.goto("/")
+        page.goto("/offers/")
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
         page.keyboard.press("Enter")

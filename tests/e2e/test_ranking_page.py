@@ -49,7 +49,7 @@ def heads(page: Page) -> list[str]:
 
 def test_address_alone_restores_rows_order_and_columns(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/")
+        ready(page, "/offers/")
         page.locator("#panel-more > summary").click()
         page.get_by_label("Conditions").fill("vcpu>=3 price<0.16")
         page.keyboard.press("Enter")
@@ -90,7 +90,7 @@ def test_address_alone_restores_rows_order_and_columns(browser, site, rows):
 
 def test_conditions_in_error_are_explained_beside_their_box(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/")
+        ready(page, "/offers/")
         page.locator("#panel-more > summary").click()
         page.get_by_label("Conditions").fill("ram>=8")
         page.keyboard.press("Enter")
@@ -102,7 +102,7 @@ def test_conditions_in_error_are_explained_beside_their_box(browser, site, rows)
 def test_words_of_an_option_are_clicked_like_its_box(browser, site, rows):
     published("aws-here", 500.0, "0.1", region=factories.region())
     with opened(browser, site) as page:
-        ready(page, "/")
+        ready(page, "/offers/")
         page.locator("#panel-more > summary").click()
         for name, code in (("provider", "aws"), ("kind", "cloud"), ("region", "us-east-1")):
             page.locator(f"#{name}-menu").click()
@@ -131,7 +131,7 @@ def test_menus_follow_the_metric_and_stay_as_they_are_used(browser, site, rows):
             offer, 1e5, metric="coremark_score", variant="standard", source="published"
         )
     with opened(browser, site) as page:
-        ready(page, "/?provider=aws")
+        ready(page, "/offers/?provider=aws")
         page.locator("#panel-more > summary").click()
         expect(page.locator("#more-count")).to_be_hidden()
         page.get_by_label("Metric").select_option("coremark_score")
@@ -163,7 +163,7 @@ def test_menus_follow_the_metric_and_stay_as_they_are_used(browser, site, rows):
 
 def test_tick_made_before_an_answer_comes_is_kept(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/")
+        ready(page, "/offers/")
         page.locator("#provider-menu").click()
         box = page.locator("#provider-options [value=gcp]")
         page.evaluate(
@@ -179,7 +179,7 @@ def test_tick_made_before_an_answer_comes_is_kept(browser, site, rows):
 
 def test_picks_survive_paging_and_open_the_comparison(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?per_page=25&sort=offer")
+        ready(page, "/offers/?per_page=25&sort=offer")
         first = offers(page)[0]
         page.get_by_role("checkbox", name=f"Compare {first}").check()
         expect(page.locator("#picked")).to_have_text(f"Picked: {first}")
@@ -199,7 +199,7 @@ def test_picks_survive_paging_and_open_the_comparison(browser, site, rows):
 
 def test_keyboard_opens_what_a_figure_rests_on_and_leaves_it(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?provider=own")
+        ready(page, "/offers/?provider=own")
         page.locator(".paged tbody th a").focus()
         page.keyboard.press("Tab")
         told = page.locator("[popover]:popover-open")
@@ -213,20 +213,20 @@ def test_keyboard_opens_what_a_figure_rests_on_and_leaves_it(browser, site, rows
 
 def test_columns_chosen_last_stand_in_the_address_of_the_next_visit(browser, site, rows):
     with opened(browser, site) as page:
-        ready(page, "/?cols=offer,price,score&remember=1")
-        ready(page, "/")
-        assert page.url == f"{site}/?cols=offer,price,score"
+        ready(page, "/offers/?cols=offer,price,score&remember=1")
+        ready(page, "/offers/")
+        assert page.url == f"{site}/offers/?cols=offer,price,score"
 
 
 def test_everything_but_the_chart_works_without_scripts(browser, site, rows):
     with opened(browser, site, is_scripted=False) as page:
-        page.goto("/")
+        page.goto("/offers/")
         page.locator("#panel-more > summary").click()
         page.get_by_label("Conditions").fill("vcpu>=5")
         page.get_by_role("button", name="Apply").click()
-        assert page.url == f"{site}/?vcpu__gte=5"
+        assert page.url == f"{site}/offers/?vcpu__gte=5"
         page.get_by_role("button", name="Add vCPU to the order").click()
-        assert page.url == f"{site}/?vcpu__gte=5&sort=-value_per_cost,-vcpu"
+        assert page.url == f"{site}/offers/?vcpu__gte=5&sort=-value_per_cost,-vcpu"
         picked = offers(page)[0]
         page.get_by_role("checkbox", name=f"Compare {picked}").check()
         page.get_by_role("button", name="Keep the ticks").click()
@@ -244,7 +244,7 @@ def test_everything_but_the_chart_works_without_scripts(browser, site, rows):
         assert download.value.suggested_filename.endswith(".tsv")
 
 
-OPENED = "/?vcpu__gte=3&basis=disk&weights=cmips_score:1&open=figures&open=columns&o=aws-00"
+OPENED = "/offers/?vcpu__gte=3&basis=disk&weights=cmips_score:1&open=figures&open=columns&o=aws-00"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

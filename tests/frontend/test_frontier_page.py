@@ -109,7 +109,7 @@ def test_filters_of_the_ranking_hold_and_travel_with_the_form(client, market):
     assert [p["offer"] for p in chart(text)["points"]] == ["dear"]
     assert '<input type="hidden" name="provider" value="hetzner">' in text
     assert "unknown parameter foo was ignored" in text
-    assert 'href="/?provider=hetzner"' in text
+    assert 'href="/offers/?provider=hetzner"' in text
 
 
 def test_bad_values_are_errors_beside_their_fields_and_filter_nothing(client, market):

@@ -40,7 +40,7 @@ class Tags(HTMLParser):
 def paths(measured: Measured) -> dict[str, str]:
     run = measured.run.pk
     return {
-        "ranking": "/",
+        "answer": "/",
         "filtered": "/?provider=own&vcpu__gte=1&foo=1",
         "nothing": "/?metric=fsync_p99_ns",
         "offers": "/offers/?sort=offer",
@@ -60,7 +60,7 @@ def paths(measured: Measured) -> dict[str, str]:
 
 
 PAGES = (
-    "ranking",
+    "answer",
     "filtered",
     "nothing",
     "offers",
@@ -109,7 +109,7 @@ def test_page_is_sound_and_strict(client, measured, page, django_assert_max_num_
 
 def test_ranking_shows_order_interval_price_and_source(client, measured):
     published("cheap", 500.0, "0.01", name="cheap one")
-    text = html(client, "/")
+    text = html(client, "/offers/")
     rows = re.findall(r'<th scope="row"><a href="([^"]+)">([^<]+)</a>', text)
     # 1000 / 0.1 USD/h = 10,000 against 500 / 0.01 = 50,000 CMIPS per USD/hour
     assert rows == [("/offers/cheap/", "cheap one"), ("/offers/own-rack/", "rack")]
@@ -203,9 +203,9 @@ def test_ranking_of_mixed_prices_says_so_and_adds_the_extras(client, measured):
     with_disk = factories.offer("disk", disk_bytes=10**12)
     factories.price(with_disk)
     factories.sample(with_disk, 900.0)
-    text = html(client, "/")
+    text = html(client, "/offers/")
     assert "Some prices here hold a disk or traffic, others the machine alone." in text
-    assert 'href="/?basis=disk,ip,egress"' in text
+    assert 'href="/offers/?basis=disk,ip,egress"' in text
     assert "sold by the month only" in text
     assert "sold by the month only" not in html(client, "/?period=month")
     assert "others the machine alone" not in html(client, "/?q=rack")
@@ -220,7 +220,7 @@ def test_search_lists_offers_without_a_figure_at_the_end(client, measured):
         assert len(rows) == count
         assert "0.5000" in rows[-1]
         assert 'href="/offers/rack-unmeasured/#measure">measure or import' in rows[-1]
-    assert "rack-unmeasured" not in html(client, "/")
+    assert "rack-unmeasured" not in html(client, "/offers/")
 
 
 def test_ranking_without_figures_is_a_sentence(client, measured):
@@ -241,7 +241,7 @@ def chart(text):
 
 def test_chart_holds_the_same_figures_as_the_table_best_first(client, measured):
     published("cheap", 500.0, "0.01")
-    data = chart(html(client, "/"))
+    data = chart(html(client, "/offers/"))
     bars = data["modes"]["value"]["bars"]
     assert [(bar["offer"], bar["value"]) for bar in bars] == [
         ("cheap", 50000.0),
@@ -256,7 +256,7 @@ def test_chart_leaves_out_disturbed_offers_and_falls_back_to_scores(client):
     offer = published("quiet", 500.0, None)
     busy = factories.offer("busy")
     factories.sample(busy, 900.0, host=factories.host(busy), flags=["disturbed"])
-    data = chart(html(client, "/"))
+    data = chart(html(client, "/offers/"))
     assert data["default"] == "score"
     assert [bar["offer"] for bar in data["modes"]["score"]["bars"]] == [offer.slug]
 
@@ -365,6 +365,6 @@ def test_pages_ask_to_sign_in_when_reading_is_not_public(client, measured, setti
 def test_chart_names_the_year_behind_when_a_price_is_years_old(client, measured):
     old = published("old", 500.0, None, name="old one")
     factories.price(old, "0.01", observed_at=factories.AT.replace(year=2013))
-    labels = [bar["label"] for bar in chart(html(client, "/"))["modes"]["value"]["bars"]]
+    labels = [bar["label"] for bar in chart(html(client, "/offers/"))["modes"]["value"]["bars"]]
     assert "old one, 2013" in labels
     assert not any(label.endswith(", 2026") for label in labels)

@@ -98,7 +98,9 @@ def test_every_figure_has_a_field_for_both_bounds(client, few):
     names = {tag["name"] for tag in Tags(text).named("input") if "name" in tag}
     for column in ("vcpu", "price", "score_ci95_low", "cup", "tie_group", "measured_at"):
         assert {f"{column}__gte", f"{column}__lte"} <= names
-    assert "cup__gte" not in {tag.get("name") for tag in Tags(html(client, "/")).named("input")}
+    assert "cup__gte" not in {
+        tag.get("name") for tag in Tags(html(client, "/offers/")).named("input")
+    }
     assert 'name="cup__gte" value="1"' in html(client, "/?cup__gte=1")
 
 
@@ -125,14 +127,14 @@ def test_menus_count_offers_under_the_other_filters(client, few):
 
 def test_like_with_like_is_one_click_away_and_back(client, few):
     published("shared", 9000.0, "1", vcpu_kind="shared")
-    text = html(client, "/")
+    text = html(client, "/offers/")
     assert "shared" in offers(text)
     alike = link(text, "No shared or burstable vCPU")
-    assert alike == "/?vcpu_kind!=shared,burstable"
+    assert alike == "/offers/?vcpu_kind!=shared,burstable"
     only = html(client, alike)
     assert "shared" not in offers(only)
     assert len(offers(only)) == 4
-    assert link(only, "No shared or burstable vCPU") == "/"
+    assert link(only, "No shared or burstable vCPU") == "/offers/"
 
 
 def test_measured_here_is_yes_no_or_any(client, measured):
@@ -200,37 +202,37 @@ def test_every_column_can_be_shown_for_every_row(client, measured, few):
 
 
 def test_columns_chosen_last_come_back_and_links_carry_them(client, few):
-    answer = client.get("/?provider=aws&cols=offer&cols=price&remember=1")
-    assert brief(answer.headers["Location"]) == "/?provider=aws&cols=offer,price"
+    answer = client.get("/offers/?provider=aws&cols=offer&cols=price&remember=1")
+    assert brief(answer.headers["Location"]) == "/offers/?provider=aws&cols=offer,price"
     cookie = answer.cookies["columns"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
-    again = html(client, "/")
+    again = html(client, "/offers/")
     assert heads(again) == ["Offer", "Price"]
-    chooser = html(client, "/?open=columns", **{"HX-Request": "true"})
+    chooser = html(client, "/offers/?open=columns", **{"HX-Request": "true"})
     assert "as you chose them last" in chooser
     assert "<html" not in chooser
     ticked = [tag["value"] for tag in fields(chooser, "cols") if "checked" in tag]
     assert ticked == ["price"]  # the offer's name is always shown
     assert {tag["value"] for tag in fields(chooser, "cols")} == set(COLUMNS_V1)
-    assert link(again, "Price") == "/?cols=offer,price&sort=price"
+    assert link(again, "Price") == "/offers/?cols=offer,price&sort=price"
     assert "/api/v1/rankings.xlsx?cols=offer,price" in again
-    assert heads(html(client, "/?cols=vcpu")) == ["Offer", "vCPU"]  # an address wins
+    assert heads(html(client, "/offers/?cols=vcpu")) == ["Offer", "vCPU"]  # an address wins
     gone = client.get(link(f"<main>{chooser}", "Standard columns"))
-    assert brief(gone.headers["Location"]) == "/"
-    assert "Provider" in heads(html(client, "/"))
+    assert brief(gone.headers["Location"]) == "/offers/"
+    assert "Provider" in heads(html(client, "/offers/"))
 
 
 def test_columns_of_a_spoilt_cookie_are_the_standard_ones(client, few):
     client.cookies["columns"] = "nonsense.<b>"
-    assert "Provider" in heads(html(client, "/"))
+    assert "Provider" in heads(html(client, "/offers/"))
 
 
 # --- what a figure rests on -------------------------------------------------------------------
 
 
 def test_figures_open_what_they_rest_on(client, measured):
-    text = html(client, "/")
+    text = html(client, "/offers/")
     (told,) = re.findall(r'<div popover id="w0">(.*?)</div>', text)
     assert text.count('popovertarget="w0"') == 2
     for said in (
@@ -306,14 +308,14 @@ def test_page_of_fifty_rows_stays_light(client, django_assert_max_num_queries):
     prices_refresh()
     summaries_refresh()
     with django_assert_max_num_queries(12):
-        text = html(client, "/")
+        text = html(client, "/offers/")
     assert len(offers(text)) == 50
     assert len(text.encode()) <= 120_000
     assert len(gzip.compress(text.encode(), 9)) <= 20_000
 
 
 def test_weights_are_edited_in_a_panel_that_is_drawn_on_demand(client, few):
-    assert "w.cmips_score" not in html(client, "/")
+    assert "w.cmips_score" not in html(client, "/offers/")
     panel = client.get("/?open=mix&vcpu__gte=8", headers={"HX-Request": "true"})
     assert 'name="w.cmips_score"' in panel.content.decode()
     assert "<html" not in panel.content.decode()

@@ -7,7 +7,7 @@ from decimal import Decimal
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.conclusions import listed
+from backend.domain.conclusions import MOST_NAMES, listed, percent
 from backend.domain.ranking import break_even_price
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
@@ -41,16 +41,25 @@ class BestBuy:
     sentence: str
 
 
+def as_filters(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The parameters of a ranking that those of a need stand for."""
+    return {NEEDS.get(name, name): list(values) for name, values in params.items()}
+
+
+def by_need(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Errors of these parameters under the names of the need."""
+    names = {column: name for name, column in NEEDS.items()}
+    return [(names.get(name, name), detail) for name, detail in errors]
+
+
 def need_query(
     params: Mapping[str, Sequence[str]], *, workspace_slug: str = DEFAULT_WORKSPACE
 ) -> tuple[RankingQuery, list[str]]:
     """The query of a need, and warnings. Raises InvalidParameters, by the names of the need."""
-    asked = {NEEDS.get(name, name): list(values) for name, values in params.items()}
-    names = {column: name for name, column in NEEDS.items()}
     try:
-        return query_from(asked, workspace_slug=workspace_slug)
+        return query_from(as_filters(params), workspace_slug=workspace_slug)
     except InvalidParameters as error:
-        raise InvalidParameters([(names.get(n, n), detail) for n, detail in error.errors]) from None
+        raise InvalidParameters(by_need(error.errors)) from None
 
 
 def answer(
@@ -90,14 +99,27 @@ def _sentence(
 ) -> str:
     if best is None:
         return "No offer with a price and a figure meets this."
-    said = f"Best value today: {_named(best)} at {_cost(best.price, best)}."
+    said = f"Best value today: {_named(best)} at {_cost(best.price, best)}{_interval(best)}."
     if ties:
         said += f" Too close to call: {listed([_named(row) for row in ties])}."
-    for one in own:
+    for one in own[:MOST_NAMES]:
         limit = _cost(one.break_even_price, best)
         said += f" Your machine {one.row.offer} is the best value below {limit}"
         said += f"; at {_cost(one.row.price, best)} it takes rank {one.rank}." if one.rank else "."
     return said
+
+
+def _interval(row: RankingRow) -> str:
+    """How far the value of an offer may lie from its figure; empty where that is not known."""
+    value, low, high = (
+        row.value_per_cost,
+        row.value_per_cost_ci95_low,
+        row.value_per_cost_ci95_high,
+    )
+    if not (value and low and high and low < high):
+        return ""
+    less, more = percent(float(1 - low / value)), percent(float(high / value - 1))
+    return f" (95 % interval of its value: from {less} less to {more} more)"
 
 
 def _named(row: RankingRow) -> str:

@@ -62,7 +62,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "picked_beside": [slug for slug in picked if slug not in listed],
         "chips": address.chips(),
         "clear_url": address.without_filters(),
-        "ranking_url": reverse("ranking") + state.query(params, page=None),
+        "ranking_url": reverse("offers") + state.query(params, page=None),
         "tables": [
             ("On the line that nothing beats", offer_lines(line, front.metric, scale, cost)),
             ("Others, best value first", offer_lines(others, front.metric, scale, cost)),

@@ -57,7 +57,7 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
         "units": report_units(document),
         "chart": report_chart(document),
         "attributions": report_attributions(document),
-        "today_url": reverse("ranking") + state.query(params),
+        "today_url": reverse("offers") + state.query(params),
     }
     return render(request, "reports/page.html", context)
 
@@ -105,7 +105,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
         "ranking": ranked,
         "chips": state.chips(requested.params, ""),
         "errors": requested.errors,
-        "back": reverse("ranking") + state.query(requested.params),
+        "back": reverse("offers") + state.query(requested.params),
     }
     return render(request, "reports/new.html", context)
 

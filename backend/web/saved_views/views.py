@@ -113,7 +113,7 @@ def view_new(request: HttpRequest) -> HttpResponse:
         "base": base,
         "changed": _changed_words(params, opened.kept),
         "asked": state.encoded(params),
-        "back": reverse("ranking") + state.encoded(dict(request.GET.lists())),
+        "back": reverse("offers") + state.encoded(dict(request.GET.lists())),
     }
     return render(request, "views/new.html", context)
 

@@ -23,7 +23,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
     "Offers": (
         MenuEntry(
             "offers", "Ranking", "which offer gives most performance for its price",
-            ("ranking", "offer", "score"),
+            ("offer", "score"),
         ),
         MenuEntry("frontier", "Frontier", "price against score, and the offers that nothing beats"),
         MenuEntry("compare", "Compare", "two to six offers side by side"),

@@ -19,6 +19,7 @@ class OfferLine:
     interval: str
     """Of the score."""
     value: str
+    value_interval: str
 
 
 def offer_lines(
@@ -34,6 +35,9 @@ def offer_lines(
             score=figures.figure(scale.shown(row.score)),
             interval=figures.ends(scale, row.score_ci95_low, row.score_ci95_high),
             value=figures.figure(value.shown(row.value_per_cost)),
+            value_interval=figures.ends(
+                value, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
+            ),
         )
         for row in rows
     ]

@@ -1,0 +1,43 @@
+"""The one line that asks what is needed."""
+
+from collections.abc import Iterable, Sequence
+
+from django import forms
+
+from backend.rankings.selectors.answer import NEEDS
+from backend.web.shared import state, words
+from backend.web.shared.basis_form import BasisForm
+
+NUMBER = {"inputmode": "decimal", "placeholder": "any"}
+
+
+class NeedForm(BasisForm):
+    """Size, part of the world, budget and metric; every other parameter belongs to the ranking."""
+
+    names = frozenset({*NEEDS, "region_group", "currency", "period", "metric"})
+
+    def __init__(
+        self,
+        params: state.Params,
+        *,
+        currencies: Sequence[str],
+        errors: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(
+            params,
+            currencies=currencies,
+            more={
+                "vcpu": ("At least, vCPU", NUMBER),
+                "ram": ("At least, GiB", NUMBER),
+                "region_group": ("In", {}),
+                "budget": ("At most", NUMBER),
+            },
+            errors=errors,
+        )
+        del self.fields["term"]
+        groups = [("", "the world"), *words.REGION_GROUPS.items()]
+        chosen = state.value(params, "region_group")
+        if chosen not in dict(groups):
+            groups.append((chosen, words.category("region_group", chosen)))
+        self.fields["region_group"].widget = forms.Select(choices=groups)
+        self.order_fields(["vcpu", "ram", "region_group", "budget", "currency", "period", "metric"])

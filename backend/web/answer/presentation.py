@@ -1,0 +1,85 @@
+"""What the first page shows of an answer: the sentence, the picture and ten rows."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backend.domain.attributions import attributions
+from backend.domain.conclusions import Certainty, Conclusion
+from backend.rankings.selectors.answer import BestBuy, OwnStanding
+from backend.rankings.selectors.frontier import Frontier
+from backend.rankings.selectors.rows import RankingRow
+from backend.web.frontier.page import frontier_chart
+from backend.web.ranking.remembered import remembered
+from backend.web.shared import figures, state
+from backend.web.shared.basis import basis_words, picture
+from backend.web.shared.offer_lines import OfferLine, offer_lines
+
+ROWS_SHOWN = 10
+MOST_OWN = 3
+MOST_POINTS, MOST_DOTS = 60, 400
+"""Of the picture, which is half as wide as that of the frontier page."""
+
+
+@dataclass(frozen=True)
+class OwnLine:
+    """A machine of one's own: where it stands, and below which price it is the best value."""
+
+    line: OfferLine
+    rank: int | None
+    limit: str
+
+
+def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
+    """The context of an answer; `params` are those of the ranking that it is taken from."""
+    ranked = its.ranking
+    metric = ranked.metric
+    scale = figures.scale(metric.unit, (row.score or 0 for row in front.within))
+    cost = state.cost(params)
+    basis = remembered(ranked, "basis of the answer", lambda: basis_words(params, ranked.rows))
+    rows = [row for row in ranked.rows if row.rank is not None]
+    own = its.own[:MOST_OWN]
+    own_lines = offer_lines((one.row for one in own), metric, scale, cost)
+    captions = picture(f"answer-{metric.key}", params, basis, ranked.data_version)
+    drawn = [_drawn(one) for one in own]
+    chart = remembered(
+        ranked,
+        "picture of the answer",
+        lambda: frontier_chart(
+            front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS)
+        ),
+    )
+    return {
+        "conclusion": Conclusion(its.sentence, _certainty(its)),
+        "metric": metric,
+        "basis": basis,
+        "cost": cost,
+        "units": (scale.unit, figures.value_scale(scale, metric.better, cost).unit),
+        "lines": offer_lines(rows[:ROWS_SHOWN], metric, scale, cost),
+        "ranked_count": len(rows),
+        "unscored_count": ranked.without_score_count,
+        "own": [
+            OwnLine(line, one.rank, figures.money(one.break_even_price, one.row.period))
+            for line, one in zip(own_lines, own, strict=True)
+        ],
+        "frontier": front,
+        "chart": chart,
+        "attributions": remembered(
+            ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
+        ),
+    }
+
+
+def _certainty(its: BestBuy) -> Certainty:
+    if its.best is None:
+        return Certainty.UNKNOWN
+    return Certainty.TIE if its.ties else Certainty.CLEAR
+
+
+def _drawn(one: OwnStanding) -> RankingRow:
+    """The machine as a point: without a price it stands where it would be the best value."""
+    # What nothing beats among all offers need not lie on the line of those that meet the need.
+    row = replace(one.row, pareto=False)
+    if row.price is not None:
+        return row
+    name = f"{row.offer} at its break-even price"
+    return replace(row, price=one.break_even_price, offer=name)

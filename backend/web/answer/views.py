@@ -1,0 +1,54 @@
+"""The first page: what to buy for a need. With other parameters of a ranking it is the ranking."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from backend.catalog.selectors.rates import currencies
+from backend.rankings.selectors.answer import NEEDS, answer, as_filters, by_need
+from backend.rankings.selectors.frontier import frontier
+from backend.web.answer.forms import NeedForm
+from backend.web.answer.presentation import answered
+from backend.web.ranking.views import ranking_page, ranking_request
+from backend.web.shared import state
+from backend.web.shared.access import readable
+from backend.web.shared.page_defaults import currency_remembered
+
+
+def first_page(request: HttpRequest) -> HttpResponse:
+    """The answer where nothing is asked or a need is, else the ranking that the address states."""
+    return answer_page(request) if _is_need(set(request.GET)) else ranking_page(request)
+
+
+def _is_need(names: set[str]) -> bool:
+    """A form sends all of its fields, so a need names its size or budget at least without a value;
+    what else it has are parameters of the ranking too, and by themselves ask for that."""
+    return not names or bool(names & NEEDS.keys() and names <= NeedForm.names)
+
+
+@readable
+@require_safe
+def answer_page(request: HttpRequest) -> HttpResponse:
+    """The question in one line, its answer, and what the answer is taken from."""
+    given = dict(request.GET.lists())
+    requested = ranking_request(request, as_filters(given))
+    params = requested.sound
+    form = NeedForm(
+        {**requested.params, **given},
+        currencies=sorted(currencies()),
+        errors=by_need(requested.errors),
+    )
+    its = answer(requested.query, stamp=requested.stamp)
+    front = frontier(requested.query, stamp=requested.stamp)
+    context = {
+        "form": form,
+        "asked": (asked := state.encoded(params)),
+        "ranking_url": reverse("offers") + asked,
+        **answered(its, front, params),
+    }
+    response = render(request, "answer/page.html", context)
+    currency_remembered(request, response, params["currency"][0])
+    patch_vary_headers(response, ["Accept-Language", "Cookie"])
+    return response
