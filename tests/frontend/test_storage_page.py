@@ -55,9 +55,10 @@ def test_page_opens_with_examples_of_all_three(
     assert html.count("An example; change whatever differs.") == 3
     assert statuses(html) == [
         "NAS is full; bulk gets 9.300 MB/s each",
-        "RAID 0 of 16 disks: 64.0 TB usable",
+        "RAID 0 of 16 disks: 64.0 TB usable, no disk may fail",
         "34.1 GB/s of 153.6 GB/s: 77.8 % of the bandwidth is not there",
     ]
+    assert "<p>NAS is full; bulk gets 9.300 MB/s each.</p>" in html
 
 
 def test_heavy_machines_share_what_the_light_ones_leave(client: Client) -> None:
@@ -308,6 +309,7 @@ def test_memory_without_its_numbers_is_a_fault(client: Client) -> None:
 
 def test_every_example_works_and_carries_the_rest(client: Client) -> None:
     html = page(client, level="raid5", disks=3, size=1, read=7)
+    assert f"<p>{statuses(html)[1]}.</p>" in html  # what was stated comes before the examples
     urls = re.findall(r'href="(/storage/\?[^"]+)"', html)
     for sections in EXAMPLES.values():
         for label, _ in sections:
@@ -318,7 +320,9 @@ def test_every_example_works_and_carries_the_rest(client: Client) -> None:
             assert len(statuses(got)) == 3
             assert "needs to be changed" not in got
             if "#arrays" not in url[1]:
-                assert statuses(got)[1] == "RAID 5 of 3 disks: 2.0 TB usable"
+                assert statuses(got)[1] == (
+                    "RAID 5 of 3 disks: 2.0 TB usable, any 1 disk of a group may fail at once"
+                )
 
 
 def test_forms_carry_what_the_others_were_sent_with(client: Client) -> None:

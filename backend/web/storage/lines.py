@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from backend.domain.conclusions import Certainty, Conclusion
 from backend.domain.contention import FlowShare
 from backend.domain.errors import InvalidValue
 from backend.domain.storage import (
@@ -106,6 +107,33 @@ def summary(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
         return f"{first}: every flow gets what it asks for"
     each = " each" if least.count > 1 else ""
     return f"{first}; {least.name} gets {figures.figure(least.rate)} MB/s{each}"
+
+
+def array_summary(label: str, array: Array, estimate: Estimate) -> str:
+    """What the array comes to in one line."""
+    usable = figures.size(estimate.capacity.usable_bytes)
+    count = estimate.survived_failures
+    loss = f"any {count} disk{'' if count == 1 else 's'} of a group may fail at once"
+    return (
+        f"{label} of {array.disks} disks: {usable} usable, {loss if count else 'no disk may fail'}"
+    )
+
+
+def memory_summary(population: Population) -> str:
+    """What the modules come to in one line."""
+    lost = "nothing is lost"
+    if population.lost_ratio:
+        lost = f"{figures.percent(population.lost_ratio)} of the bandwidth is not there"
+    peak, possible = population.peak_bytes_per_s, population.possible_bytes_per_s
+    return f"{figures.size(peak)}/s of {figures.size(possible)}/s: {lost}"
+
+
+def conclusion(summaries: Sequence[str]) -> Conclusion | None:
+    """The first part of the page that was calculated, the others below it; None without any."""
+    if not summaries:
+        return None
+    first, *others = (f"{one}." for one in summaries)
+    return Conclusion(first, Certainty.CLEAR, " ".join(others))
 
 
 def chain_document(chain: Chain, transfer_bytes: int | None) -> dict[str, Any]:

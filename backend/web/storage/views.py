@@ -16,11 +16,14 @@ from backend.web.storage.fields import Given
 from backend.web.storage.forms import ArrayForm, MemoryForm
 from backend.web.storage.lines import (
     array_document,
+    array_summary,
     chain_document,
+    conclusion,
     flow_lines,
     level_lines,
     link_lines,
     measured_lines,
+    memory_summary,
     memory_warnings,
     module_lines,
     seen_sources,
@@ -49,14 +52,18 @@ def storage_page(request: HttpRequest) -> HttpResponse:
     }
     stated = {section: own[section] or EXAMPLES[section][0][1] for section in SECTIONS}
     known = {name for names in SECTIONS.values() for name in names}
+    calculated = {
+        "links": _links(stated["links"]),
+        "arrays": _arrays(stated["arrays"], own, request.path),
+        "memory": _memory(stated["memory"]),
+    }
+    parts = {name: part | _around(name, own, request.path) for name, part in calculated.items()}
+    # What was stated comes before the examples.
+    in_order = sorted(parts.values(), key=lambda part: bool(part["is_example"]))
     context = {
+        **parts,
         "unknown": sorted(given.keys() - known),
-        "links": {**_links(stated["links"]), **_around("links", own, request.path)},
-        "arrays": {
-            **_arrays(stated["arrays"], own, request.path),
-            **_around("arrays", own, request.path),
-        },
-        "memory": {**_memory(stated["memory"]), **_around("memory", own, request.path)},
+        "conclusion": conclusion([part["summary"] for part in in_order if "summary" in part]),
         "speeds": speed_sources(),
         "seen": seen_sources(),
         "jobs": JOBS,
@@ -118,10 +125,11 @@ def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any
         return _address(path, changed, "arrays")
 
     levels = level_lines(array, form.used_ratio, form.rules, url_of)
+    label = next(level.label for level in levels if level.key == array.level)
     return {
         "form": form,
         "array": array,
-        "label": next(level.label for level in levels if level.key == array.level),
+        "summary": array_summary(label, array, estimate),
         "estimate": estimate,
         "space": space_lines(estimate),
         "measured": measured_lines(
@@ -142,6 +150,7 @@ def _memory(given: Given) -> dict[str, Any]:
     return {
         "form": form,
         "memory": memory,
+        "summary": memory_summary(population),
         "population": population,
         "warnings": memory_warnings(memory, population),
         "modules": module_lines(memory, population),
