@@ -9,6 +9,8 @@ from enum import StrEnum
 from backend.domain.draws import are_apart
 
 MOST_NAMES = 3
+SPARE_SHOWN = 0.0005
+"""The least surplus (ratio) that percent with one decimal shows as more than nothing."""
 
 
 class Certainty(StrEnum):
@@ -74,13 +76,34 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
     tied = [one for its, one in rated[1:] if not are_apart(value, its, len(rated))]
     if tied:
         return Conclusion(_too_close([best, *tied]), Certainty.TIE, detail)
+    return Conclusion(_is_best(best, value, second, next_value), Certainty.CLEAR, detail)
+
+
+def head_of_ranking(group: Sequence[Contender], following: Contender | None) -> Conclusion:
+    """What a ranking comes to: its first tie group, and the best offer behind that."""
+    if len(group) > 1:
+        return Conclusion(_too_close(group), Certainty.TIE)
+    if not group:
+        return Conclusion("No offer here has both a price and a figure.", Certainty.UNKNOWN)
+    (best,) = group
+    if best.value is None or following is None or following.value is None:
+        return Conclusion(
+            f"{best.name} is the only offer here with both a price and a figure.", Certainty.UNKNOWN
+        )
+    return Conclusion(_is_best(best, best.value, following, following.value), Certainty.CLEAR)
+
+
+def _is_best(
+    best: Contender,
+    value: tuple[float, float, float],
+    second: Contender,
+    next_value: tuple[float, float, float],
+) -> str:
     lead, low, high = _lead(value, next_value)
     spread = f" (95 % interval: {percent(low)} to {percent(high)})" if low < high else ""
-    return Conclusion(
+    return (
         f"{best.name} gives the most performance for the money: {percent(lead)} more than "
-        f"{second.name}, the next best{spread}.",
-        Certainty.CLEAR,
-        detail,
+        f"{second.name}, the next best{spread}."
     )
 
 
@@ -155,7 +178,8 @@ def cheapest_fleet(
     least = [one for one in fleets if one.cost == fleets[0].cost]
     best = next((one for one in least if one.holds), least[0])
     tried = "" if is_proven else " of those tried"
-    detail = f"{best.limit} limits {best.name}: {percent(best.spare)} to spare."
+    spare = f"{percent(best.spare)} to spare" if best.spare >= SPARE_SHOWN else "just enough"
+    detail = f"{best.limit} limits {best.name}: {spare}."
     sentence = f"{best.name} costs least{tried}: {best.cost:,.2f} {currency} a month"
     if best.holds:
         return Conclusion(f"{sentence}{_next_fleet(best, fleets)}.", Certainty.CLEAR, detail)

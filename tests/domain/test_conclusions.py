@@ -1,5 +1,6 @@
 """Sentences against cases worked by hand: a clear winner, a tie, and what is not known."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,6 +11,7 @@ from backend.domain.conclusions import (
     FleetChoice,
     best_value,
     cheapest_fleet,
+    head_of_ranking,
     listed,
     percent,
     server_cost,
@@ -49,6 +51,22 @@ def test_best_value_is_too_close_to_call_when_intervals_explain_the_lead():
     assert said.sentence.startswith("Too close to call between D and E: ")
     assert "costs least" not in said.sentence
     assert best_value(wide[:2]).sentence.endswith(" B costs least of them.")
+
+
+def test_ranking_comes_to_its_first_tie_group_and_the_best_behind_it():
+    first, second, third = exact("A", "20", 125.0), exact("B", "10", 100.0), exact("C", "1", 99.0)
+    clear = head_of_ranking([first], second)
+    assert (clear.certainty, clear.sentence) == (
+        "clear", "A gives the most performance for the money: 25 % more than B, the next best.",
+    )  # fmt: skip
+    tie = head_of_ranking([first, second], third)
+    assert tie.certainty == "tie"
+    assert tie.sentence.startswith("Too close to call between A and B: ")
+    assert tie.sentence.endswith(" B costs least of them.")
+    assert head_of_ranking([first], None).sentence == (
+        "A is the only offer here with both a price and a figure."
+    )
+    assert head_of_ranking([], None).certainty == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +138,8 @@ def test_cheapest_fleet_names_its_limit_and_what_was_not_tried():
     said = cheapest_fleet([SURE], "EUR", is_proven=False)
     assert said.sentence == "4 × A costs least of those tried: 160.00 EUR a month."
     assert said.detail == "Memory limits 4 × A: 25 % to spare."
+    barely = cheapest_fleet([replace(SURE, spare=0.0004)], "EUR")
+    assert barely.detail == "Memory limits 4 × A: just enough."
 
 
 def test_server_cost_lists_the_shares_from_the_largest():

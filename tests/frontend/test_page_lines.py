@@ -211,7 +211,7 @@ def fleet(*servers: tuple[str, int], **given):
         fleet=Fleet(servers, Decimal(73), **known),
         cost_per_month=Decimal(73),
         cost_per_hour=Decimal("0.1"),
-        headroom={"cmips_score": Decimal("1.5"), "ram_gib": Decimal(1)},
+        headroom={"cmips_score": Decimal("1.5"), "ram_gib": Decimal("1.0004")},
     )
 
 

@@ -113,6 +113,10 @@ def test_ranking_shows_order_interval_price_and_source(client, measured):
     rows = re.findall(r'<th scope="row"><a href="([^"]+)">([^<]+)</a>', text)
     # 1000 / 0.1 USD/h = 10,000 against 500 / 0.01 = 50,000 CMIPS per USD/hour
     assert rows == [("/offers/cheap/", "cheap one"), ("/offers/own-rack/", "rack")]
+    assert (
+        '<div id="conclusion"><div class="conclusion clear"> <p>cheap one gives the most performance '
+        "for the money: 400 % more than rack" in text
+    )
     assert "50,000" in text
     assert "10,000" in text
     assert f'href="/runs/{measured.run.pk}/#evidence"' in text
@@ -196,6 +200,7 @@ def test_ranking_whose_extras_lack_prices_says_so_and_leaves_them_out(client, me
     text = html(client, "/?basis=ip")
     assert "No price is known here for an address, so nothing is ranked by cost." in text
     assert re.search(r'href="/"[^>]*>Leave the extras out', text)
+    assert "1 offer, 1 whose extras have no known price" in text
     assert "cost to buy" not in text
 
 

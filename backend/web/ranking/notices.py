@@ -34,6 +34,14 @@ def list_notice(ranked: Ranking, address: state.Address) -> ListNotice | None:
     )
 
 
+def unpriced_counts(ranked: Ranking) -> dict[str, int]:
+    """Rows without a price: those whose machine has one and only an extra lacks it, and the rest."""
+    lacking = [row.missing.split() for row in ranked.rows if row.price is None]
+    of_extras = {PRICE_MISSING[name] for name in EXTRAS}
+    extras = sum("fx_rate" not in names and bool(of_extras & {*names}) for names in lacking)
+    return {"terms": len(lacking) - extras, "extras": extras}
+
+
 def _is_mixed(ranked: Ranking) -> bool:
     return len({row.included for row in ranked.rows if row.price is not None}) > 1
 

@@ -21,11 +21,12 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.views import modified, views_visible
 from backend.web.ranking import forms
 from backend.web.ranking.exports import exports
-from backend.web.ranking.notices import list_notice
+from backend.web.ranking.notices import list_notice, unpriced_counts
 from backend.web.ranking.remembered import remembered
 from backend.web.ranking.tables import RankingTable
 from backend.web.shared import charts, columns, figures, state, words
 from backend.web.shared.basis import basis_words, picture
+from backend.web.shared.conclusions import of_ranking
 
 SIZES = (25, 50, 100, 250)
 VIEWS_SHOWN = 30
@@ -65,7 +66,9 @@ def results(
         "address": address,
         "ranking": ranked,
         "metric": ranked.metric,
+        "conclusion": remembered(ranked, "conclusion", lambda: of_ranking(ranked.rows)),
         "is_mix": "weights" in params,
+        "unpriced": remembered(ranked, "unpriced", lambda: unpriced_counts(ranked)),
         "page": page,
         "table": table,
         "legend": [words.flag(code) for code in sorted({f for r in page for f in r.flags.split()})],
