@@ -155,6 +155,8 @@ def test_mixed_fleet_lists_its_parts_and_its_exports_say_the_same(
     [more] = re.findall(r'href="([^"]+)">Show more of the 11<', html)
     assert len(table(page(client, more), "Fleets by cost")) == 11
     [compare] = re.findall(r'href="([^"]+)">Compare the first offers<', html)
+    whole = client.get(f"{AMAZON}&mixed=on&limit=2").content.decode()
+    assert re.search(r"/compare/[^ ]*metric=cmips_score", whole)
     assert client.get(compare).status_code == 200
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.domain.conclusions import Conclusion, FleetChoice, cheapest_fleet
+from backend.domain.conclusions import SPARE_SHOWN, Conclusion, FleetChoice, cheapest_fleet
 from backend.domain.fleets import FleetTarget, Rule
 from backend.domain.metrics import METRICS
 from backend.domain.requirements import TRAFFIC, Fault, InfeasibleOffer
@@ -114,7 +114,8 @@ def _parts(line: FleetLine) -> list[FleetPart]:
 def _cell(line: FleetLine, demand: FleetTarget, answer: RequirementAnswer) -> FleetCell:
     given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
     shown = figures.figure(_scale(demand, answer).shown(given))
-    headroom = "just enough" if ratio == 1 else f"{figures.percent(ratio - 1)} to spare"
+    spare = ratio - 1
+    headroom = f"{figures.percent(spare)} to spare" if spare >= SPARE_SHOWN else "just enough"
     return FleetCell(shown, figures.plain(given), headroom)
 
 

@@ -101,6 +101,9 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
     best = list(dict.fromkeys(row.offer_id for row in rows))[:COMPARED]
     without_limit = {name: values for name, values in params.items() if name != "limit"}
     selectors = {n: v for n, v in params.items() if n in state.SELECTORS}
+    # The comparison is of one metric: that of the first target.
+    for metric in list(answer.asked.targets)[:1]:
+        selectors.setdefault("metric", [metric])
     is_more = len(answer.fleets) < min(answer.fleet_count, MOST_LIMIT)
     return {
         "conclusion": conclusion(answer),
