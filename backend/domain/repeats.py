@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from backend.domain.cmips import is_disturbed
+from backend.domain.credits import CREDIT_FLAGS
 from backend.domain.errors import ProbeError, Reason
 from backend.domain.parsing import ParsedSample, observe
 from backend.domain.parsing.inventory import HostFacts
@@ -176,13 +177,14 @@ def stored_flags(
     """(metric, variant) of each sample of one stored repeat → the flags that today's rules give.
 
     `conditions` are as they were stored; where they do not say enough, the flag "disturbed" is
-    taken over from those `stated`.
+    taken over from those `stated`, as those of CPU credits always are.
     """
     samples = list(samples)
     seen = observe.stored(conditions)
     parameters = [sample.parameters for sample in samples]
     is_disturbed = was_disturbed(probe, seen, parameters) if seen else DISTURBED in stated
-    later = [DISTURBED] if is_disturbed else []
+    # No evidence shows in which mode of CPU credits a machine was rented.
+    later = [*([DISTURBED] if is_disturbed else []), *sorted(CREDIT_FLAGS & set(stated))]
     return {
         (sample.metric, sample.variant): list(dict.fromkeys([*sample.flags, *later]))
         for sample in samples

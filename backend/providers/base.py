@@ -129,6 +129,9 @@ class ProviderRecord:
     """The part of a machine type's name that types of one family share."""
     burstable: re.Pattern[str] | None = None
     """Names of machine types whose CPUs are burstable, where its price list does not say so."""
+    credit_modes: tuple[str, ...] = ()
+    """Modes of CPU credits (domain.credits) that burstable types are sold in, as far as known; the
+    first is that in which `driver.py` rents them."""
     increment: Increment = BY_HOUR
     """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
 

@@ -363,6 +363,25 @@ def test_command_keeps_the_prompt_line_and_a_test_of_one_machine(
     assert [score.is_unfit for score in scores(METRICS["net_tcp_bits_per_s"]).values()] == [True]
 
 
+@pytest.mark.parametrize("mode", ["standard", "unlimited"])
+def test_row_says_in_which_mode_of_credits_a_figure_was_made(client: Client, mode: str) -> None:
+    """S8: a burst score beside a price that may not hold what the burst costs."""
+    burst = factories.offer("aws-t3-large", vcpu_kind="burstable")
+    result_import(
+        workspace=factories.workspace(), offer=burst, tool="coremark",
+        text=recorded("coremark-parallel-synthetic"), parameters={"credit_mode": mode}, actor="test",
+    )  # fmt: skip
+    (row,) = client.get("/api/v1/rankings?metric=coremark_score").json()["results"]
+    assert row["flags"] == f"credit_{mode} imported burstable"
+
+
+def test_import_refuses_credits_of_a_machine_that_has_none(offer: Offer) -> None:
+    with pytest.raises(InvalidValue, match="not burstable") as caught:
+        imported(offer, credit_mode="standard")
+    assert caught.value.field == "/parameters/credit_mode"
+    assert not Evidence.objects.exists()
+
+
 def test_import_is_compared_with_the_memory_measured_on_the_offer(offer: Offer) -> None:
     """S16: the bound of a read called direct is this machine's own memory."""
     memory = {"metric": "memory_bandwidth_bytes_per_s", "unit": "bytes/s"}

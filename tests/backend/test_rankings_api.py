@@ -353,6 +353,15 @@ def test_flags_name_shared_cpus_and_stale_prices(client: Client) -> None:
     assert by_slug == {"shared": "shared_vcpu stale_price", "burst": "burstable"}
 
 
+def test_flag_names_the_credits_that_a_provider_sells_in_one_mode_only(client: Client) -> None:
+    """S8: Azure's B series is slowed without credits; at AWS the buyer chooses."""
+    for provider in ("azure", "aws"):
+        offer = factories.offer(provider, provider_slug=provider, vcpu_kind="burstable")
+        factories.sample(offer, 10.0)
+    by_slug = {row["offer_id"]: row["flags"] for row in results(client)}
+    assert by_slug == {"azure": "burstable credit_standard", "aws": "burstable"}
+
+
 def test_flag_says_that_an_offer_is_discontinued_from_that_day_on(client: Client) -> None:
     factories.sample(factories.offer("gone", discontinued_on=dt.date(2026, 11, 22)), 10.0)
     flags = [results(client, query)[0]["flags"] for query in ("", "as_of=2026-11-21")]

@@ -88,6 +88,26 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_rented", "flags"),
+    [
+        ("burstable", True, ["credit_standard"]),
+        ("burstable", False, []),
+        ("dedicated", True, []),
+    ],
+)
+def test_figures_name_the_credits_of_a_rented_machine(kind, is_rented, flags):
+    """S8: machines are rented so that no CPU is charged beside their price."""
+    run = factories.run(factories.host(is_rented=is_rented))
+    run.offer.vcpu_kind = kind
+    account = CloudAccount(provider="aws")
+    run.resource = Resource(run=run, account=account, machine_type="t3.large")
+    text = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    repeats_store([(run, [repeat(1, "cmips-all-0", text)])])
+    stated = run.samples.get(metric="cmips_score").flags
+    assert [flag for flag in stated if flag.startswith("credit")] == flags
+
+
 def test_run_says_what_was_installed():
     run = factories.run()
     said = b"=== packages\ninstalling fio by apt-get\n\n=== end packages rc=0\n"

@@ -15,7 +15,7 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
 from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
@@ -78,8 +78,15 @@ def result_import(
 def known_parameters(
     offer: Offer, tool: str, parameters: Mapping[str, object] | None
 ) -> dict[str, object]:
-    """What was stated; else the offer's memory and what that was measured to carry, where known."""
+    """What was stated; else the offer's memory and what that was measured to carry, where known.
+
+    Raises InvalidValue for what the offer contradicts.
+    """
     known = dict(parameters or {})
+    if known.get("credit_mode") and offer.vcpu_kind != VcpuKind.BURSTABLE:
+        raise InvalidValue(
+            "/parameters/credit_mode", f"{offer.slug} is not burstable, so it has no CPU credits"
+        )
     if known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
         known["ram_bytes"] = offer.memory_bytes
     if known.get("memory_bytes_per_s") is None and takes(tool, "memory_bytes_per_s"):

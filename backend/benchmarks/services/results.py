@@ -8,10 +8,11 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
 from backend.benchmarks.selectors.evidence import NOT_AVAILABLE
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.architectures import architecture
+from backend.domain.credits import credit_flag
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.texts import text_of
@@ -141,7 +142,7 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
         host_id=run.host_id,
         run=run,
         parameters=parameters,
-        flags=repeat.flags(parsed),
+        flags=[*repeat.flags(parsed), *_credit_flags(run)],
         source=Source.MEASURED,
         method_version=version,
         measured_at=clock.now(),
@@ -155,6 +156,13 @@ def _volume(run: Run) -> Volume | None:
     resource: Resource = run.resource
     volume = provider(resource.account.provider).volume
     return volume(resource.machine_type) if volume else None
+
+
+def _credit_flags(run: Run) -> list[str]:
+    """In which mode of CPU credits the run's machine was rented; none of one that is ours."""
+    if not run.host.is_rented or run.offer.vcpu_kind != VcpuKind.BURSTABLE:
+        return []
+    return list(map(credit_flag, provider(run.resource.account.provider).credit_modes[:1]))
 
 
 def boot_store(*, run: Run, seconds: float) -> None:

@@ -23,6 +23,7 @@ from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
 from backend.common.statistics import tables_analyze
 from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
+from backend.domain.credits import CREDIT_FLAGS
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
@@ -374,6 +375,7 @@ def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int])
     if len(cpu_models) > 1:
         yield "mixed_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
+    yield from sorted(CREDIT_FLAGS & stated)
     if DERIVED in stated:
         yield DERIVED
     if any(s["source"] == Source.IMPORTED for s in used):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backend.domain.credits import CREDIT_MODES, credit_flag
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import (
     ParsedSample,
@@ -50,6 +51,8 @@ class Parameters:
     """What the machine's memory carries: what is read faster was not read from a disk."""
     loopback: bool | None = None
     """Whether a test whose ends are one machine is kept, unranked, instead of refused."""
+    credit_mode: str | None = None
+    """What the machine, a burstable one, does without CPU credits (domain.credits)."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> Parameters:
         ram_bytes=_bytes(given, "ram_bytes"),
         memory_bytes_per_s=_rate(given, "memory_bytes_per_s"),
         loopback=_flag(given, "loopback"),
+        credit_mode=_word(given, "credit_mode", CREDIT_MODES),
     )
 
 
@@ -126,10 +130,23 @@ def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> I
     unused = [
         f"{key} is not used for {tool}"
         for key in PARAMETERS
-        if getattr(known, key) is not None and key not in used
+        if getattr(known, key) is not None and key not in (*used, *OF_MACHINES)
     ]
     _check(tool, made)
-    return replace(made, warnings=(*made.warnings, *unused), command=pasted.command)
+    return replace(
+        made,
+        samples=_of_machine(made.samples, known),
+        warnings=(*made.warnings, *unused),
+        command=pasted.command,
+    )
+
+
+def _of_machine(samples: tuple[ParsedSample, ...], known: Parameters) -> tuple[ParsedSample, ...]:
+    """The samples with what was stated of the machine, whatever the tool."""
+    if known.credit_mode is None:
+        return samples
+    flag = credit_flag(known.credit_mode)
+    return tuple(replace(sample, flags=(*sample.flags, flag)) for sample in samples)
 
 
 def takes(tool: str, parameter: str) -> bool:
@@ -353,4 +370,6 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "stated": (_stated, ()),
 }
 TOOLS = tuple(_READERS)
+OF_MACHINES = ("credit_mode",)
+"""Parameters that say something of the machine, and so of every tool."""
 PARAMETERS = tuple(Parameters.__dataclass_fields__)

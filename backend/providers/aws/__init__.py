@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.price_feeds import HOUR_S, FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.providers.base import (
@@ -62,6 +63,8 @@ RECORD = ProviderRecord(
         )
     },
     rents_machines=True,
+    # The other mode charges for CPU beyond the price that a budget reserves.
+    credit_modes=(STANDARD, UNLIMITED),
     volume=lambda _: VOLUME,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}-[0-9]{1,2}"),
     example_region="eu-west-1",

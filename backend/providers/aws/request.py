@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from backend.providers.aws import VOLUME
+from backend.providers.aws import RECORD, VOLUME
 from backend.providers.machines import LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
@@ -86,8 +86,7 @@ def request(
     if spec.is_spot:
         asked["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": _spot(spec)}
     if BURSTABLE.match(spec.machine_type):
-        # The other mode charges for CPU beyond the price that was reserved.
-        asked["CreditSpecification"] = {"CpuCredits": "standard"}
+        asked["CreditSpecification"] = {"CpuCredits": RECORD.credit_modes[0]}
     return asked
 
 

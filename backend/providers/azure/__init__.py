@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.credits import STANDARD
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.providers.base import MachineKind, ProviderRecord, Shape
@@ -19,6 +20,9 @@ RECORD = ProviderRecord(
     family=re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
     # B1s, B2ms, B2s_v2, B4as_v2, B2pls_v2: credits, "B-series burstable" in Microsoft's list of sizes.
     burstable=re.compile(r"(?:Standard|Basic)_B[0-9]"),
+    # Without credits they run at their base performance; nothing beyond it can be bought
+    # (learn.microsoft.com/azure/virtual-machines/b-series-cpu-credit-model, read 2026-11-23).
+    credit_modes=(STANDARD,),
     increment=BY_SECOND,
     feeds=(
         FeedKind(

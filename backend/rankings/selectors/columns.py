@@ -315,7 +315,8 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "flags",
         ColumnType.WORDS,
-        "disturbed unstable mixed_hardware cached shared_vcpu burstable discontinued stale_price …",
+        "disturbed unstable mixed_hardware cached shared_vcpu burstable credit_standard credit_unlimited "
+        "discontinued stale_price …",
         label="Notes",
         empty="",
     ),

@@ -9,9 +9,11 @@ from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
+from backend.domain.credits import credit_flag
 from backend.domain.ranking import NOT_COMPARED, Worth, worth
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.providers.registry import provider
 from backend.rankings.selectors.prices import TAX_UNKNOWN, Context, price_cells
 from backend.rankings.selectors.scores import Score
 
@@ -139,7 +141,7 @@ def ranking_row(
         **vars(NOT_COMPARED),
         "data_version": shared.data_version,
         "available": DISCONTINUED not in flags,
-        "flags": " ".join(filter(None, flags)),
+        "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
     words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
@@ -183,7 +185,10 @@ def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
     is_discontinued = end is not None and (as_of is None or end <= as_of)
     kinds: dict[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
     kind = kinds.get(offer.vcpu_kind)
-    return tuple(filter(None, (kind, DISCONTINUED if is_discontinued else None)))
+    modes = provider(offer.provider.slug).credit_modes
+    is_sold_so = offer.vcpu_kind == VcpuKind.BURSTABLE and len(modes) == 1
+    mode = credit_flag(modes[0]) if is_sold_so else None
+    return tuple(filter(None, (kind, mode, DISCONTINUED if is_discontinued else None)))
 
 
 def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:

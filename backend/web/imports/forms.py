@@ -32,6 +32,11 @@ CONDITION_WORDS = {
     "cached": "buffered (memory may have helped)",
     "unknown": "unknown",
 }
+CREDIT_WORDS = {
+    "": "not known, or not burstable",
+    "standard": "standard: it is slowed to its share",
+    "unlimited": "unlimited: it runs on, and that is charged",
+}
 SOURCE_WORDS = {
     "": "not known",
     "random": "random, or other real data",
@@ -67,26 +72,43 @@ class ImportForm(WriteForm):
         label="Direction",
         required=False,
         choices=[("", "not known"), *((one, one) for one in dd.DIRECTIONS)],
+        help_text="Of dd.",
     )
     conditions = forms.ChoiceField(
-        label="Conditions", required=False, choices=list(CONDITION_WORDS.items())
+        label="Conditions",
+        required=False,
+        choices=list(CONDITION_WORDS.items()),
+        help_text="Of dd.",
     )
     source = forms.ChoiceField(
-        label="Source of the data", required=False, choices=list(SOURCE_WORDS.items())
+        label="Source of the data",
+        required=False,
+        choices=list(SOURCE_WORDS.items()),
+        help_text="Of dd.",
     )
     loopback = forms.BooleanField(
-        label="Keep a test from a machine to itself, unranked", required=False
+        label="Keep a test from a machine to itself, unranked",
+        required=False,
+        help_text="Of iperf3.",
+    )
+    credit_mode = forms.ChoiceField(
+        label="Without CPU credits",
+        required=False,
+        choices=list(CREDIT_WORDS.items()),
+        help_text="Of any tool, on a burstable machine.",
     )
     file_mib = forms.FloatField(
         label="File size, MiB",
         required=False,
         min_value=0,
+        help_text="Of dd.",
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     ram_gib = forms.FloatField(
         label="Memory, GiB",
         required=False,
         min_value=0,
+        help_text="Of dd, fio and bonnie++.",
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
@@ -97,6 +119,7 @@ class ImportForm(WriteForm):
         "/parameters/conditions": "conditions",
         "/parameters/source": "source",
         "/parameters/loopback": "loopback",
+        "/parameters/credit_mode": "credit_mode",
     }
 
     def clean(self) -> dict[str, Any]:
@@ -130,6 +153,7 @@ class ImportForm(WriteForm):
             "conditions": data["conditions"] or None,
             "source": data["source"] or None,
             "loopback": data["loopback"],
+            "credit_mode": data["credit_mode"] or None,
             "file_bytes": data["file_mib"] and round(data["file_mib"] * MIB),
             "ram_bytes": data["ram_gib"] and round(data["ram_gib"] * GIB),
         }

@@ -41,6 +41,16 @@ FLAGS = {
     "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
     "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
     "burstable": ("burstable", "", "Full speed only while CPU credits last."),
+    "credit_standard": (
+        "standard credits",
+        "",
+        "Without CPU credits it is slowed to its share; nothing is charged beyond the price.",
+    ),
+    "credit_unlimited": (
+        "unlimited credits",
+        "warn",
+        "It runs on without CPU credits, and the provider charges for that beside the price.",
+    ),
     "discontinued": ("history", "", "It can no longer be bought."),
     "derived": ("derived", "", "Published for the processor, not for this machine."),
     "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),

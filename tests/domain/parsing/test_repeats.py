@@ -145,6 +145,13 @@ def test_stored_conditions_give_the_flags_anew(made, recorded):
         assert flags[key] == ["disturbed"]
 
 
+def test_mode_of_credits_is_kept_when_flags_are_made_anew(made, recorded):
+    repeat = made("cmips-all-0", recorded(CMIPS))
+    stated = ["credit_standard", "of an older version"]
+    flags = stored_flags("cmips", repeat.samples, {}, stated)
+    assert flags["cmips_score", "all"] == ["credit_standard"]
+
+
 def test_hashes_are_those_of_the_four_files():
     raw = RawResult(1, "001-cmips-all-0", b"out", b"err", b"{}", b"1 2")
     assert raw.file_hashes == {
