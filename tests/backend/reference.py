@@ -197,7 +197,29 @@ class Reference:
                 *(price[name] for name in ("zone", "term", "upfront", "basis", "plan")),
             )
 
-        return min(rows, key=precedence) if rows else None
+        if not rows:
+            return None
+        first, *others = sorted(rows, key=precedence)
+        months = (found for found in others if self._is_cheaper_month(found, first[0], asked))
+        return next(months, first)
+
+    def _is_cheaper_month(
+        self, found: tuple[Cells, dt.date, bool], hourly: Cells, asked: Asked
+    ) -> bool:
+        """Whether the month is asked for, sold as such without more, and cheaper than its hours."""
+        price, _, is_missing = found
+        by_hour, by_month = (
+            _over(one, "month", asked.hours, is_discounted=_is_discounted(asked))
+            for one in (hourly, price)
+        )
+        return (
+            asked.period != "hour"
+            and (hourly["purchase_model"], price["purchase_model"]) == ("on_demand", "monthly")
+            and price["currency"] == hourly["currency"]
+            and _is_gross(price) == _is_gross(hourly)
+            and not is_missing
+            and by_month < by_hour
+        )
 
     def _newest(self, offer: Any, asked: Asked) -> Iterable[Cells]:
         bases = {"machine", "sustained_use"} if _is_discounted(asked) else {"machine"}

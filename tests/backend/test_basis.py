@@ -242,6 +242,25 @@ def test_setup_fee_counts_over_the_stated_months(client: Client) -> None:
     assert {Decimal(row["price"]) for row in longer} == {Decimal(100), Decimal(110)}
 
 
+def test_month_is_priced_by_its_plan_where_that_is_cheaper_than_its_hours(client: Client) -> None:
+    """S2, S11: a server of 36.99 a month cost 73.73, the price of its 730 hours."""
+    offer = factories.offer("both")
+    factories.sample(offer, 100.0)
+    factories.price(offer, "0.101")
+    factories.price(offer, "36.99", purchase_model="monthly", unit="month")
+    factories.price(
+        offer, "9", purchase_model="monthly", unit="month", minimum_months=12, plan="year"
+    )
+    asked = {
+        "period=month": ("monthly", "36.99"),
+        "period=month&hours_run=100": ("on_demand", "10.100"),
+        "period=hour": ("on_demand", "0.101"),
+    }
+    for query, expected in asked.items():
+        (row,) = results(client, query)
+        assert (row["price_term"], row["price"]) == expected
+
+
 def test_exchange_rate_grows_stale_as_prices_do(client: Client) -> None:
     """S7: rates of October converted prices for ever, without a mark."""
     machine("a", currency="EUR")

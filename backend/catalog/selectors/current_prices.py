@@ -76,19 +76,34 @@ def end_of(day: dt.date) -> dt.datetime:
 
 @dataclass(frozen=True)
 class PriceBasis:
-    """Under which terms an offer is priced; `period` and `currency` are the reader's."""
+    """Under which terms an offer is priced; all but the first two are the reader's."""
 
     term: str = ON_DEMAND
     basis: str = MACHINE
     currency: str = "USD"
     period: str = "hour"
     as_of: dt.date | None = None
+    hours_per_month: Decimal = SIDE_BY_SIDE
+    hours_run: Decimal | None = None
+    setup_months: int = 0
 
     @property
     def is_sustained(self) -> bool:
         """Whether the discount for sustained use counts: it holds only for a machine that runs
         all of a month, never for one hour."""
         return self.basis == SUSTAINED_USE and self.period != "hour"
+
+    def month(self, charge: Charge) -> Decimal:
+        """What the charge comes to in a month of the reader."""
+        price = price_over(
+            charge,
+            "month",
+            self.hours_per_month,
+            hours_run=self.hours_run,
+            setup_months=self.setup_months,
+            is_sustained=self.is_sustained,
+        )
+        return charge.amount if price is None else price
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +173,8 @@ def best_prices(
 
     Only published ones of Linux with shared tenancy; what a person states is superseded by nothing
     older, be it in another currency. In order of preference: the purchase model
-    (on demand, else monthly without a commitment), those that their list still states, the basis,
+    (on demand, else monthly without a commitment; for a period longer than an hour the cheaper of
+    the two), those that their list still states, the basis,
     no upfront payment, the newest day on which they were read, the reader's currency, the lowest
     (of zones and plans), the newest observation.
     """
@@ -293,11 +309,29 @@ def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUI
             offers.setdefault(choice.offer_id, []).append(choice)
     preference = _preference(basis)
     return {
-        offer_id: of[0]
-        if len(of) == 1
-        else min((one for one in of if not _is_overruled(one, of)), key=preference)
+        offer_id: of[0] if len(of) == 1 else _chosen(of, basis, preference)
         for offer_id, of in offers.items()
     }
+
+
+def _chosen(
+    of: list[PriceChoice], basis: PriceBasis, preference: Callable[[PriceChoice], Any]
+) -> PriceChoice:
+    first, *others = sorted((one for one in of if not _is_overruled(one, of)), key=preference)
+    return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
+
+
+def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBasis) -> bool:
+    """Whether a reader who asks for a month pays less for a plan of one than for its hours."""
+    return (
+        basis.period != "hour"
+        and hourly.purchase_model == PurchaseModel.ON_DEMAND
+        and monthly.purchase_model == PurchaseModel.MONTHLY
+        and monthly.commitment_months == 1
+        and not monthly.is_missing
+        and (monthly.currency, monthly.is_tax_unknown) == (hourly.currency, hourly.is_tax_unknown)
+        and basis.month(monthly.charge) < basis.month(hourly.charge)
+    )
 
 
 def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:

@@ -85,7 +85,16 @@ class RankingQuery:
     @cached_property
     def price_basis(self) -> PriceBasis:
         """Under which terms a machine is priced."""
-        return PriceBasis(self.term, self.machine_basis, self.currency, self.period, self.as_of)
+        return PriceBasis(
+            self.term,
+            self.machine_basis,
+            self.currency,
+            self.period,
+            self.as_of,
+            self.hours_per_month,
+            self.hours_run,
+            self.setup_months,
+        )
 
     @property
     def extra_amounts(self) -> ExtraAmounts:
