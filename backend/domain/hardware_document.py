@@ -151,10 +151,8 @@ class HardwareDocument(Document):
     def hardware(self) -> Hardware:
         """What the cost is calculated from."""
         values = {name: getattr(self, name) for name in FIELDS if name != "items"}
-        for name in self._assumed(OF_A_SERVER):
-            values[name] *= self.servers
-        for name in self._assumed(IN_EUROS):
-            values[name] *= EURO_RATES[self.currency]
+        for name in self._assumed((*OF_A_SERVER, *IN_EUROS)):
+            values[name] = _derived(name, self.servers, self.currency)
         items = (
             HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
         )
@@ -185,6 +183,24 @@ class OfferedHardwareDocument(HardwareDocument):
 FIELDS = tuple(HardwareDocument.model_fields)
 ITEM_FIELDS = tuple(ItemDocument.model_fields)
 WHOLE = frozenset({"servers", "life_months", "count"})
+
+
+def _derived(name: str, servers: int, currency: str) -> Decimal:
+    """The default of an assumption that follows the number of servers or the currency."""
+    default = ASSUMPTIONS[name].default
+    return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
+
+
+def stated_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole document without what follows its servers and currency, so that it follows again
+    those of the version that is made from it."""
+    names = (*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ()))
+    derived = {name: _derived(name, document["servers"], document["currency"]) for name in names}
+    return {
+        name: value
+        for name, value in document.items()
+        if name not in derived or Decimal(value) != derived[name]
+    }
 
 
 def hardware_from(document: object) -> Hardware:

@@ -89,6 +89,23 @@ def test_hardware_form_stores_versions_when_saved_twice(analyst):
     assert "plot-hardware-json" in text_of(analyst.get("/hardware/"))
 
 
+def test_new_version_of_more_servers_takes_more_space_and_staff(analyst):
+    of_two = fields(save="1", rack_units="", staff_hours_per_month="3")
+    analyst.post("/hardware/new/", of_two)
+    first = HardwareModel.objects.get()
+    assert first.document["rack_units"] == "2"
+    text = text_of(analyst.get(f"/hardware/new/?from={first.pk}"))
+    units, staff = (
+        re.search(rf'<input[^>]*name="{name}"[^>]*>', text)[0]
+        for name in ("rack_units", "staff_hours_per_month")
+    )
+    assert "value=" not in units  # the default of two servers is none that somebody stated
+    assert 'value="3"' in staff
+    analyst.post("/hardware/new/", {**of_two, "servers": "5"})
+    newest = HardwareModel.objects.get(version=2).document
+    assert (newest["rack_units"], newest["staff_hours_per_month"]) == ("5", "3")
+
+
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [

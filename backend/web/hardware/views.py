@@ -20,7 +20,7 @@ from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
 from backend.domain.hardware import CostBreakdown, HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
-from backend.domain.hardware_document import cost_document
+from backend.domain.hardware_document import cost_document, stated_document
 from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.shared.access import demand, may, readable
@@ -96,7 +96,7 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
         model = every.filter(pk=UUID(original)).first() if original else None
     except ValueError:
         return None
-    return model.document if model else None
+    return stated_document(model.document) if model else None
 
 
 def _shown(cost: dict[str, Any]) -> dict[str, Any]:
