@@ -281,7 +281,7 @@ def test_export_links_hold_exactly_the_state_of_the_page(client, measured):
 
 def test_offer_page_lists_facts_prices_scores_runs_and_samples(client, measured):
     text = html(client, "/offers/own-rack/")
-    assert "73 USD" in text
+    assert "73.00 USD" in text
     assert "1,000" in text
     assert "repeats, widened" in text
     assert f'href="/runs/{measured.run.pk}/evidence/1/"' in text

@@ -47,12 +47,19 @@ def observed(offer, amount, days_ago=0, **given):
     )
 
 
+def test_prices_of_one_unit_have_one_number_of_digits(client, offer):
+    """A cost model of one's own has more digits than anybody reads; its title has them all."""
+    observed(offer, "86.123456789012", unit="month", purchase_model="monthly")
+    text = text_of(client.get("/prices/"))
+    assert 'title="86.123456789012">86.12 USD' in text
+
+
 def test_prices_page_shows_the_price_in_force_and_how_fresh_its_list_is(client, offer, feed):
     observed(offer, "0.10", days_ago=9, feed=feed)
     newest = observed(offer, "0.107", days_ago=1, feed=feed)
     text = text_of(client.get("/prices/"))
-    assert f'/prices/{newest.pk}/">0.107 USD' in text
-    assert "0.1 USD" not in text
+    assert f'/prices/{newest.pk}/" title="0.107">0.1070 USD' in text
+    assert "0.1000 USD" not in text
     assert "1 price<" in text
     assert ">fresh<" in text
     assert "superseded" in text_of(client.get("/prices/?state=superseded"))
@@ -131,7 +138,7 @@ def test_quarantined_price_is_published_by_an_admin_with_a_reason(client, offer,
     admin.post(url, {"accept": "1", "reason": "announced by the provider"})
     row.refresh_from_db()
     assert row.is_published
-    assert "0.5 USD" in text_of(client.get("/prices/"))
+    assert "0.5000 USD" in text_of(client.get("/prices/"))
 
 
 def test_unpriced_types_are_listed_with_their_reason(client, feed):
