@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+SPARE_CORES = "Spare Cores database"
+SPARE_CORES_LICENCE = f"CC BY-SA 4.0, {SPARE_CORES}"
 STRESS_NG_LICENCE = "CC BY-SA 4.0, Spare Cores Inspector Data"
 SPEC_TERMS = "SPEC fair use; SPEC and SPECrate are trademarks of SPEC"
 
@@ -28,6 +30,14 @@ class Attribution:
 
 
 ATTRIBUTIONS = {
+    SPARE_CORES_LICENCE: Attribution(
+        "Imported figures",
+        "Spare Cores",
+        "https://sparecores.com/",
+        "CC BY-SA 4.0",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+        "Converted to the units used here.",
+    ),
     STRESS_NG_LICENCE: Attribution(
         "stress-ng figures",
         "Spare Cores Inspector Data",

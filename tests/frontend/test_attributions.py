@@ -8,9 +8,12 @@ from django.test import Client
 from pypdf import PdfReader
 
 from backend.accounts.models import User
+from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.attributions import STRESS_NG_LICENCE
+from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
+from tests.domain.scenarios.documents import all_of, startup
 
 pytestmark = pytest.mark.django_db
 METRIC = "metric=stress_ng_div16"
@@ -23,6 +26,8 @@ PAGES = (
     f"/frontier/?{METRIC}",
     "/offers/theirs/",
     "/offers/theirs/scores/stress_ng_div16/",
+    "/metrics/stress_ng_div16/",
+    "/scenarios/served/",
     "/compare/?o=theirs,ours",
     "/requirements/?target=stress_ng_div16:50",
     "/reports/frozen/",
@@ -39,6 +44,15 @@ def admin(client: Client) -> Client:
             of, 100.0, metric="stress_ng_div16", unit="bogo_ops/s", licence=licence,
             source="published" if licence else "measured",
         )  # fmt: skip
+    scenario_create(
+        workspace=default_workspace(),
+        document=startup(
+            all_of("cloud", {"offer": "theirs"}),
+            name="Served",
+            capacity={"metric": "stress_ng_div16", "units_per_score": "1"},
+        ),
+        actor="ada",
+    )
     data_version_bump()
     client.force_login(User.objects.create_user("ada", password="x", role="write"))
     client.post(f"/reports/new/?{METRIC}", {"title": "Frozen"})
@@ -53,7 +67,14 @@ def test_page_names_the_source_and_licence_of_figures(admin: Client, path: str) 
 
 
 @pytest.mark.parametrize(
-    "path", [f"/?{METRIC}&q=ours", "/offers/ours/", "/compare/?o=ours", "/?metric=cmips_score"]
+    "path",
+    [
+        f"/?{METRIC}&q=ours",
+        "/offers/ours/",
+        "/compare/?o=ours",
+        "/?metric=cmips_score",
+        "/metrics/cmips_score/",
+    ],
 )
 def test_page_names_nobody_where_no_figure_is_of_others(admin: Client, path: str) -> None:
     text = admin.get(path).content.decode()

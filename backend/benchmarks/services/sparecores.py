@@ -24,6 +24,7 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.third_party_prices import Collection, Recorded, collection_record
+from backend.domain.attributions import SPARE_CORES
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import NoPrice, ParsedType
 from backend.domain.parsing.prices.answers import shown
@@ -46,7 +47,7 @@ LICENCE = "CC BY-SA 4.0"
 """Of what they publish in their repositories; a file from elsewhere may have another."""
 FEED_KIND = "sparecores"
 BATCH = 100_000
-MOST_LICENCE, MOST_VERSION = 80, 80
+MOST_LICENCE, MOST_VERSION = 80 - len(f", {SPARE_CORES}"), 80
 WriteLine = Callable[[str], None]
 
 
@@ -91,7 +92,7 @@ def sparecores_import(
             catalog.take(vendor)
             write_line(f"{vendor['vendor_id']}: {_said(report.counts)}")
         prices_refresh()
-        _scores(file, catalog.servers, f"Spare Cores, {licence}", report, write_line)
+        _scores(file, catalog.servers, licence, report, write_line)
     audit_record(
         workspace=workspace,
         actor=actor,
@@ -210,12 +211,12 @@ class _Catalog:
 def _scores(
     file: SpareCoresFile,
     servers: Servers,
-    source: str,
+    licence: str,
     report: SpareCoresReport,
     write_line: WriteLine,
 ) -> None:
     total = file.score_count()
-    staging = ScoreStaging(_server_offers(servers), source)
+    staging = ScoreStaging(_server_offers(servers), licence)
     reader = _Reader(servers, report)
     rows = file.scores()
     try:

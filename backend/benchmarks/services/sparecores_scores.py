@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from backend.catalog.services.data_version import data_version_bump
+from backend.domain.attributions import SPARE_CORES
 from backend.domain.parsing.sparecores_scores import Series
 
 TABLES = """
@@ -40,7 +41,7 @@ SELECT place.offer_id, series.metric, series.variant, 0, score.value, series.uni
         jsonb_build_object('kernel_version', score.kernel, 'note', score.note)
     ),
     '{}', 'imported', %(source)s || ', ' || series.benchmark || ', ' || place.page,
-    score.version, score.measured_at, '', ''
+    score.version, score.measured_at, '', %(licence)s
 FROM sparecores_score AS score
 JOIN sparecores_series AS series USING (series)
 JOIN sparecores_place AS place USING (server)
@@ -68,8 +69,11 @@ class ServerOffer:
 class ScoreStaging:
     """The way of scores into the samples, while it is open."""
 
-    def __init__(self, server_offers: Iterable[ServerOffer], source: str) -> None:
-        self.source = source
+    def __init__(self, server_offers: Iterable[ServerOffer], licence: str) -> None:
+        self.stated = {
+            "source": f"Spare Cores, {licence}",
+            "licence": f"{licence}, {SPARE_CORES}",
+        }
         self.series = self.stored = 0
         with connection.cursor() as cursor:
             cursor.execute(DROP)
@@ -101,7 +105,7 @@ class ScoreStaging:
         _copy(SCORES, scores)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE sparecores_series, sparecores_score")
-            cursor.execute(SPREAD, {"source": self.source})
+            cursor.execute(SPREAD, self.stated)
             made: int = cursor.rowcount
             self.stored += bool(made)
             if made and self.stored & (self.stored - 1) == 0:

@@ -92,7 +92,7 @@ def _source(score: Score) -> str:
     words.append(f"95 % interval {summary.ci95_low:.6g} to {summary.ci95_high:.6g}")
     if summary.n_instances:
         words.append(f"{summary.n_instances} machines")
-    return "; ".join([*words, *score.flags])
+    return "; ".join(filter(None, [*words, *score.flags, score.licence]))
 
 
 def _spread(

@@ -5,9 +5,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
+from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS, METRICS, metric
-from backend.rankings.selectors.coverage import coverage, scored_counts
+from backend.rankings.selectors.coverage import coverage, licences_of, scored_counts
 from backend.rankings.services.current_data import current_stamp
 from backend.web.shared import charts
 from backend.web.shared.access import readable
@@ -47,5 +48,6 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         "more_count": len(covered.lacking) - LACKING_SHOWN,
         "published_spreads": published_spreads(chosen),
         "measured_spreads": measured_spreads(chosen),
+        "attributions": attributions(licences_of([key])),
     }
     return render(request, "metrics/page.html", context)

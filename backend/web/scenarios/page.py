@@ -5,6 +5,7 @@ from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.work import calculation, most_steps
+from backend.domain.attributions import attributions
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.conclusion import concluded
@@ -60,6 +61,7 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
         "has_spread": any(one["interval"] for one in options),
         "has_contract": any(one.get("contract") for one in options),
         "assumed": assumed(scenario, outcome),
+        "attributions": attributions(one["source"] for one in result["assumptions"]),
     }
 
 
