@@ -101,8 +101,8 @@ def was_disturbed(
 def repeat_of(raw: RawResult, damage: str = "") -> Repeat:
     """What one repeat measured, or the named reason why it measured nothing."""
     _, probe, variant, number = (*raw.name.split("-"), "", "", "", "")[:4]
-    title = f"{probe} {variant}, repeat {number}"
     repeat = Repeat(raw, probe, variant, int(number or 0), None)
+    title = f"{probe} {variant}, repeat {repeat.repeat + 1}"
     try:
         if damage:
             raise ProbeError("runner", damage)

@@ -282,6 +282,7 @@ def test_strip_shows_every_repeat_and_the_median_of_those_that_count():
     assert [(p["x"], p["isDisturbed"]) for p in strip["points"]] == [
         (1000.0, False), (1020.0, False), (500.0, True),
     ]  # fmt: skip
+    assert [p["label"] for p in strip["points"]] == ["repeat 1", "repeat 2", "repeat 3"]
     assert "3 repeats, median 1,010 CMIPS" in strip["summary"]
 
 

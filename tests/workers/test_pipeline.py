@@ -436,7 +436,7 @@ def test_series_that_cannot_be_read_is_a_warning_and_the_repeat_counts():
     out = (FIXTURES / "fio-3.33-framed-rand-read-qd1.txt").read_bytes()
     found = repeat_of(replace(finished(out), series=b"t_s cpu\n1 x\n"))
     assert (found.reason, found.series) == (None, None)
-    assert found.error.startswith("fio rand_read_qd1, repeat 0: observe")
+    assert found.error.startswith("fio rand_read_qd1, repeat 1: observe")
     assert found.samples
     good = (FIXTURES / "observe-series.txt").read_bytes()
     shown = repeat_of(replace(finished(out), series=good)).series

@@ -121,7 +121,7 @@ def test_killed_probe_ends_in_interrupted_with_the_rest_kept(ssh_host, sshd, bro
     broken_probes("cmips", '[ "$count" -eq 2 ] && kill -9 $$\nexec "$real" "$@"')
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "interrupted")
-    assert run.failure_detail == "cmips all, repeat 1: killed by signal 9"
+    assert run.failure_detail == "cmips all, repeat 2: killed by signal 9"
     assert sorted(values(run)) == [0]
     assert sorted(values(run, "cmips_single_score")) == [0, 1]
     assert run.evidence.get(probe="cmips", variant="all", repeat=1).error != ""
@@ -135,7 +135,7 @@ def test_truncated_output_ends_in_a_named_failure_with_the_rest_kept(ssh_host, b
     run = driven(tiny_run(ssh_host))
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
     assert run.failure_detail.startswith(
-        "cmips single, repeat 0: cmips: not exactly one whole line"
+        "cmips single, repeat 1: cmips: not exactly one whole line"
     )
     assert sorted(values(run)) == [0, 1]
     assert sorted(values(run, "cmips_single_score")) == [1]

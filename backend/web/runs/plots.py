@@ -59,7 +59,7 @@ def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]
             provider,
             id=f"strip-{metric}-{variant}",
             figures_of=(spread.middle, None, None),
-            label=lambda sample: f"repeat {sample.repeat}",
+            label=lambda sample: f"repeat {sample.repeat + 1}",
             below="All repeats are in the figures above.",
         )
         for (metric, variant), spread in spreads(samples).items()

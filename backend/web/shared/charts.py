@@ -181,7 +181,7 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
             detail.offer.provider.slug,
             id=f"strip-{score.metric.key}",
             figures_of=(score.summary.value, score.summary.ci95_low, score.summary.ci95_high),
-            label=lambda s: f"run of {s.measured_at:%Y-%m-%d %H:%M}, repeat {s.repeat}",
+            label=lambda s: f"run of {s.measured_at:%Y-%m-%d %H:%M}, repeat {s.repeat + 1}",
             below="All repeats are listed in the samples below.",
         )
         for score in detail.summaries

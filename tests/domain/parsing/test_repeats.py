@@ -64,7 +64,7 @@ def test_repeat_that_did_not_end_by_itself_names_the_reason(made, record, reason
     repeat = made(
         "dd-write-0", "half", err="first\nno space\n", **{"exit_code": exit_code, **record}
     )
-    assert (repeat.reason, repeat.error) == (reason, f"dd write, repeat 0: {detail}")
+    assert (repeat.reason, repeat.error) == (reason, f"dd write, repeat 1: {detail}")
     assert repeat.samples == ()
 
 
