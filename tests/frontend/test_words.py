@@ -70,7 +70,7 @@ def test_part_of_a_basis_has_its_amount_and_unit(part, shown):
         ("vcpu_kind", "burstable", "burstable"),
         ("price_term", "reserved_3y", "Reserved, 3 years"),
         ("price_term", "leased_2y", "Leased 2y"),
-        ("interval_basis", "published_sd", "published spread"),
+        ("interval_basis", "published_sd", "published spread, of one machine"),
         ("interval_basis", "stated_spread", "stated spread between machines"),
         ("interval_basis", "none", "none"),
         ("flags", "shared_vcpu", "shared vCPU"),

@@ -90,7 +90,7 @@ INTERVALS = {
     "instances_order": "over machines",
     "instances_t": "over machines",
     "repeats_widened": "repeats, widened",
-    "published_sd": "published spread",
+    "published_sd": "published spread, of one machine",
     "stated_spread": "stated spread between machines",
     "combined": "of several metrics",
 }
