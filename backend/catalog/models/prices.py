@@ -8,6 +8,19 @@ from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
+PRICE_IDENTITY = (
+    "zone",
+    "operating_system",
+    "tenancy",
+    "purchase_model",
+    "term",
+    "upfront",
+    "currency",
+    "basis",
+    "plan",
+)
+"""What a price of an offer is of: two observations that agree in these supersede each other."""
+
 
 def _choices(members: type[StrEnum]) -> list[tuple[str, str]]:
     return [(member.value, member.name.replace("_", " ").title()) for member in members]
@@ -80,19 +93,7 @@ class PriceObservation(Identified, QuotedPrice):
         constraints = [
             models.CheckConstraint(condition=models.Q(amount__gt=0), name="price_is_positive"),
             models.UniqueConstraint(
-                fields=(
-                    "offer",
-                    "zone",
-                    "operating_system",
-                    "tenancy",
-                    "purchase_model",
-                    "term",
-                    "upfront",
-                    "currency",
-                    "basis",
-                    "plan",
-                    "observed_at",
-                ),
+                fields=("offer", *PRICE_IDENTITY, "observed_at"),
                 name="price_once_an_observation",
             ),
         ]

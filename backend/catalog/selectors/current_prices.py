@@ -17,6 +17,7 @@ from backend.catalog.models import (
     Offer,
     PriceObservation,
 )
+from backend.catalog.models.prices import PRICE_IDENTITY
 from backend.common import clock
 from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
 from backend.domain.pricing.purchase import PurchaseModel
@@ -51,20 +52,9 @@ def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObs
     ).select_related("offer__provider", "offer__region")
 
 
-IDENTITY = (
-    "offer_id",
-    "zone",
-    "operating_system",
-    "tenancy",
-    "purchase_model",
-    "term",
-    "upfront",
-    "currency",
-    "basis",
-    "plan",
-)
-"""What a price is of: two observations that agree in these supersede each other. In the order of
-the unique index, so that the database need not sort them all."""
+IDENTITY = ("offer_id", *PRICE_IDENTITY)
+"""Offer and identity of a price, in the order of the unique index, so that the database need not
+sort them all."""
 PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
 """What a ranking compares. Only spot prices differ by zone."""
 
