@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0013_published_ranges_and_licences")]
+    dependencies = [("benchmarks", "0014_licence_of_imported_scores")]
 
     operations = [
         migrations.AddField(
