@@ -18,6 +18,16 @@ class Workspace(Identified):
         return self.name
 
 
+class Installation(Identified):
+    """A database at its site. A copy elsewhere is another one: its workers leave alone what this
+    one has rented."""
+
+    site = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class Scope(models.TextChoices):
     """What a token or person may do; each includes those before it."""
 

@@ -148,6 +148,7 @@ REAP_S = env.whole("REAP_S", 60, at_least=1)
 PROVIDER_SETTLE_S = env.whole("PROVIDER_SETTLE_S", 300, at_least=1)
 BOOT_LIMIT_S = env.whole("BOOT_LIMIT_S", 900, at_least=1)
 CAPACITY_WAIT_S = env.whole("CAPACITY_WAIT_S", 3600, at_least=0)
+INSTALLATION = env.text("INSTALLATION", "")
 CLOUD_ENDPOINTS = env.flag("CLOUD_ENDPOINTS", False)
 PROBE_BUILD_DIR = Path(
     env.text(

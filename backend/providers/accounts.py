@@ -10,10 +10,18 @@ from typing import Any
 
 from backend.domain.errors import InvalidValue
 from backend.domain.webhooks import endpoint
-from backend.providers.base import STATIC_KEY, AuthMethod, ProviderRecord, SecretField, Setting
+from backend.providers.base import (
+    STATIC_KEY,
+    AuthMethod,
+    ProviderRecord,
+    SecretField,
+    Setting,
+    SettingForm,
+)
 from backend.providers.registry import PROVIDERS, provider
 
 MAX_REGIONS = 50
+MAX_ENTRIES = 50
 MAX_SECRET_CHARACTERS = 20_000
 PRINTABLE = re.compile(r"[!-~]{8,4096}")
 ZONE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
@@ -25,6 +33,7 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
             r"[A-Za-z/][A-Za-z0-9._:/{}-]{0,249}",
             "letters, digits and . _ - / : { } are allowed, a letter or / first",
             "Empty: the driver's own choice of Debian.",
+            form=SettingForm.BY_REGION,
         ),
         "username": Setting(
             "User of the image",
@@ -34,7 +43,7 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
         ),
     }
 )
-"""Texts that an account at every provider with machines may have."""
+"""Settings that an account at every provider with machines may have."""
 
 
 def account_providers() -> list[str]:
@@ -71,10 +80,19 @@ def checked_settings(
         if check is not None and name in stated
     }
     if record.rents_machines:
-        checked["regions"] = _regions(record, stated.get("regions", []))
-        zones = _zones(checked["regions"], stated.get("zones", {}))
+        regions = checked["regions"] = _regions(record, stated.get("regions", []))
+        zones = _zones(regions, stated.get("zones", {}))
         checked |= {"zones": zones} if zones else {}
+        for name, setting in declared_settings(record, method).items():
+            if setting.form == SettingForm.BY_REGION and name in checked:
+                _check_regions_of(setting, checked[name], regions, f"/settings/{name}")
     return checked
+
+
+def declared_settings(record: ProviderRecord, *methods: AuthMethod) -> dict[str, Setting]:
+    """The settings of an account: common ones, the provider's, and those of its methods."""
+    of_methods = {name: one for method in methods for name, one in method.settings.items()}
+    return {**COMMON, **record.settings, **of_methods}
 
 
 Check = Callable[[object, str], object]
@@ -91,25 +109,58 @@ def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | No
     return {
         "regions": None,
         "zones": None,
-        **_text_checks(COMMON),
         "ssh_port": _port,
         "endpoint_url": _endpoint_url,
-        **_text_checks(record.settings),
-        **_text_checks(method.settings),
+        **{name: _check_of(setting) for name, setting in declared_settings(record, method).items()},
     }
 
 
-def _text_checks(settings: Mapping[str, Setting]) -> dict[str, Check]:
-    return {name: _text_check(setting) for name, setting in settings.items()}
-
-
-def _text_check(setting: Setting) -> Check:
-    def check(value: object, pointer: str) -> object:
+def _check_of(setting: Setting) -> Check:
+    def text(value: object, pointer: str) -> str:
         if not isinstance(value, str) or not re.fullmatch(setting.pattern, value, re.ASCII):
             raise InvalidValue(pointer, setting.meaning)
         return value
 
-    return check
+    def by_name(value: object, pointer: str) -> object:
+        return {name: text(one, _pointer(pointer, name)) for name, one in _entries(value, pointer)}
+
+    def by_region(value: object, pointer: str) -> object:
+        return by_name(value, pointer) if isinstance(value, Mapping) else text(value, pointer)
+
+    def pairs(value: object, pointer: str) -> object:
+        for name, one in _entries(value, pointer):
+            text(f"{name}={one}", _pointer(pointer, name))
+        return value
+
+    def texts(value: object, pointer: str) -> object:
+        if not isinstance(value, list) or len(value) > MAX_ENTRIES:
+            raise InvalidValue(pointer, f"a list of at most {MAX_ENTRIES} texts is needed")
+        return [text(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+
+    return {
+        SettingForm.TEXT: text,
+        SettingForm.BY_REGION: by_region,
+        SettingForm.LIST: texts,
+        SettingForm.PAIRS: pairs,
+    }[setting.form]
+
+
+def _entries(value: object, pointer: str) -> list[tuple[str, object]]:
+    if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
+        raise InvalidValue(pointer, f"an object of at most {MAX_ENTRIES} texts is needed")
+    return [(str(name), one) for name, one in value.items()]
+
+
+def _check_regions_of(
+    setting: Setting, value: object, regions: Sequence[str], pointer: str
+) -> None:
+    """Raises InvalidValue for a region that is not the account's, or one text for several."""
+    if isinstance(value, Mapping):
+        for region in value:
+            if region not in regions:
+                raise InvalidValue(_pointer(pointer, region), "not one of the account's regions")
+    elif setting.is_of_one_region and len(regions) > 1:
+        raise InvalidValue(pointer, f"lies in one region: name one for each of {_list(regions)}")
 
 
 def _port(value: object, pointer: str) -> object:

@@ -16,6 +16,7 @@ WORKLOAD_IDENTITY = "workload_identity"
 ASSUME_ROLE = "assume_role"
 TOKEN = "token"  # noqa: S105  (the name of an authentication method)
 STATIC_KEY = "static_key"
+SLOW_BOOT_FACTOR = 3
 
 
 class MachineKind(StrEnum):
@@ -40,17 +41,40 @@ class Shape(StrEnum):
     RIGHT = "right"
 
 
+class SettingForm(StrEnum):
+    """How a setting is written; its pattern is that of each text in it."""
+
+    TEXT = "text"
+    BY_REGION = "by_region"
+    """A text for all regions, or an object of texts by region."""
+    LIST = "list"
+    PAIRS = "pairs"
+    """An object of names and values; the pattern is of `name=value`."""
+
+
 @dataclass(frozen=True)
 class Setting:
-    """A text that an account at the provider may have, and what it must look like."""
+    """What an account at the provider may have, and what it must look like."""
 
     label: str
     pattern: str
     meaning: str
     """What is allowed, for the message that refuses a value."""
     hint: str = ""
+    form: SettingForm = SettingForm.TEXT
+    is_of_one_region: bool = False
+    """Whether one text cannot be meant for several regions."""
     is_identity: bool = False
     """Whether it says whose machines they are: fixed while one of the account's may exist."""
+
+
+ADDRESS = Setting(
+    "Address",
+    r"public|private",
+    "public or private is needed",
+    "private: machines get no public address; workers must reach their network. Empty: public.",
+)
+"""For providers whose driver can do without public addresses."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +156,10 @@ class ProviderRecord:
     credit_modes: tuple[str, ...] = ()
     """Modes of CPU credits (domain.credits) that burstable types are sold in, as far as known; the
     first is that in which `driver.py` rents them."""
+    slow_boot: re.Pattern[str] | None = None
+    """Names of machine types that boot for longer than others, such as whole servers."""
+    last_login_s: int = 120
+    """So long before a rented machine ends itself its results are to be collected."""
     increment: Increment = BY_HOUR
     """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
 
@@ -150,6 +178,11 @@ class ProviderRecord:
         """burstable, or "" where the name does not say of which kind the type's CPUs are."""
         is_burstable = self.burstable is not None and self.burstable.match(machine_type)
         return "burstable" if is_burstable else ""
+
+    def boot_limit_s(self, machine_type: str, usual_s: int) -> int:
+        """Seconds within which a machine of the type is logged in to, or given up."""
+        is_slow = self.slow_boot is not None and self.slow_boot.search(machine_type)
+        return SLOW_BOOT_FACTOR * usual_s if is_slow else usual_s
 
     def family_of(self, machine_type: str) -> str:
         """Types of one family are priced alike per vCPU; the whole name where it names none."""

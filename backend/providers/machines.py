@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from backend.domain.errors import DriverError
 from backend.domain.host_keys import HostKey
 
+INSTALLATION = "installation"
+"""The label that says which installation of ours made something."""
+
 
 class ProviderResourceState(StrEnum):
     PENDING = "pending"
@@ -39,6 +42,16 @@ class Access:
     settings: Mapping[str, Any] = field(default_factory=dict)
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def in_region(self, name: str, region: str) -> str:
+        """A setting that may differ by region; "" where the account leaves the choice to us."""
+        value = self.settings.get(name) or ""
+        return str(value.get(region, "") if isinstance(value, Mapping) else value)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its machines get no public address."""
+        return self.settings.get("address") == "private"
+
 
 @dataclass(frozen=True)
 class LaunchSpec:
@@ -57,7 +70,7 @@ class LaunchSpec:
     tag: str
     """Whose it is: the id of the workspace. `inventory` finds it by that."""
     labels: Mapping[str, str]
-    """Further marks: run, owner. Lower-case letters, digits and hyphens."""
+    """Further marks: run, owner, installation. Lower-case letters, digits and hyphens."""
     zone: str = ""
     is_spot: bool = False
     max_price_per_hour: Decimal | None = None
@@ -76,6 +89,8 @@ class ProviderResource:
     kind: ResourceKind = ResourceKind.MACHINE
     token: str = ""
     """Of the launch that made it; "" when it carries none."""
+    installation: str = ""
+    """Id of the one that made it; "" when it carries none."""
     region: str = ""
     zone: str = ""
     address: str = ""

@@ -34,8 +34,9 @@ from werkzeug.serving import make_server
 from werkzeug.test import run_wsgi_app
 
 from backend.providers.machines import Access
-from tests.fakes.aws_calls import ACCOUNT, Answer, Call, Refused, asked, error_body, xml
+from tests.fakes.aws_calls import ACCOUNT, Answer, Call, Refused, asked, denied, error_body, xml
 from tests.fakes.aws_machines import USER, Fleet, Rented, console
+from tests.fakes.aws_regions import VCPU_LIMIT, AwsRegions
 from tests.fakes.fake.cloud import Fault
 from tests.fakes.machines import Machines
 from tests.fakes.policy import Asked, Policy
@@ -91,6 +92,10 @@ class FakeAws:
         self.closed_regions: set[str] = set()
         """Without opt-in: EC2 knows no credentials there, AuthFailure, as its list of error codes
         says (docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
+        self.organisation: Policy | None = None
+        """A service control policy, which the refusal names
+        (docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html)."""
+        self.regions = AwsRegions(self.backend)
         self._errors: list[tuple[str, Refused]] = []
         self._rules: dict[tuple[str, str], _Rule] = {}
         self._launches: dict[tuple[str, str, str], tuple[dict[str, str], Answer]] = {}
@@ -162,7 +167,7 @@ class FakeAws:
         seconds: float = 0,
         zone: str = "",
     ) -> None:
-        """From now on this goes wrong the next so many times, and after them at random."""
+        """From now on this goes wrong so many times, and after them at random."""
         self._rules[name, zone] = _Rule(times, probability, seconds)
 
     def refuse(self, action: str, code: str, message: str = "", status: int = 400) -> None:
@@ -226,8 +231,10 @@ class FakeAws:
         self.settle()
         self._check(call)
         own = {
+            "CreateSecurityGroup": self._create_group,
             "GetConsoleOutput": self._console,
             "GetParameter": self._parameter,
+            "GetServiceQuota": self.regions.quota,
             "RunInstances": self._run,
             "TerminateInstances": self._terminate,
             "DeleteSecurityGroup": self._delete_group,
@@ -279,12 +286,10 @@ class FakeAws:
             return str(backend.amis[image].owner_id) if image in backend.amis else ""
 
         for permission in asked(call, marks, owner):
+            if self.organisation is not None and not self.organisation.allows(permission):
+                raise denied(permission, " with an explicit deny in a service control policy")
             if principal or not self.policy.allows(permission):
-                message = (
-                    f"You are not authorized to perform this operation: {permission.action} on "
-                    f"{permission.resource} Encoded authorization failure message: {'x' * 500}"
-                )
-                raise Refused("UnauthorizedOperation", message, 403)
+                raise denied(permission)
 
     def _happens(self, name: str, zone: str = "") -> float | None:
         """The fault's seconds when it happens now."""
@@ -301,6 +306,8 @@ class FakeAws:
     # --- launch -------------------------------------------------------------------------------
 
     def _run(self, call: Call, environ: dict[str, Any], body: bytes) -> Answer:
+        if call.parameters.get("DryRun") == "true":
+            raise self.regions.tried(call)
         if self._happens(Fault.LOST_REQUEST) is not None:
             raise Cut
         place = call.zone or call.first(r"(NetworkInterface\.\d+\.)?SubnetId")
@@ -317,8 +324,9 @@ class FakeAws:
         return answer
 
     def _made(self, call: Call, environ: dict[str, Any], body: bytes) -> Answer:
-        if self._happens(Fault.QUOTA) is not None:
-            raise Refused("VcpuLimitExceeded", "You have requested more vCPU capacity")
+        self.regions.check(call)
+        if self._happens(Fault.QUOTA) is not None or self.regions.is_full(call, self.rented):
+            raise Refused("VcpuLimitExceeded", VCPU_LIMIT)
         if self._happens(Fault.CAPACITY, call.zone) is not None:
             raise Refused("InsufficientInstanceCapacity", "no such machine is free", 500)
         if self._happens(Fault.DOUBLED) is not None:
@@ -352,6 +360,10 @@ class FakeAws:
         if self._happens(Fault.TERMINATE_LOST) is not None:
             raise Cut
         return answer
+
+    def _create_group(self, call: Call, environ: dict[str, Any], body: bytes) -> Answer:
+        self.regions.check_group(call)
+        return self._pass(call, environ, body)
 
     def _delete_group(self, call: Call, environ: dict[str, Any], body: bytes) -> Answer:
         group = call.parameters["GroupId"]

@@ -178,6 +178,14 @@ class Refused(Exception):
         self.code, self.message, self.status = code, message, status
 
 
+def denied(permission: Asked, why: str = "") -> Refused:
+    message = (
+        f"You are not authorized to perform this operation: {permission.action} on "
+        f"{permission.resource}{why}. Encoded authorization failure message: {'x' * 500}"
+    )
+    return Refused("UnauthorizedOperation", message, 403)
+
+
 def xml(name: str, inner: str) -> Answer:
     text = f'<{name} xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">{inner}</{name}>'
     return [text.encode()], "200 OK", [("Content-Type", "text/xml")]

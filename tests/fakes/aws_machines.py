@@ -19,6 +19,7 @@ CONSOLE_LATE = "console_late"
 TAKEN = "Server.SpotInstanceTermination: Spot instance termination"
 ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"
+PUBLIC = r"NetworkInterface\.\d+\.AssociatePublicIpAddress"
 TIMER = re.compile(r"#!/bin/sh\nshutdown -h \+(\d+)\n")
 
 
@@ -38,6 +39,8 @@ class Rented:
     visible_at: float
     console_at: float
     is_listening: bool
+    is_public: bool
+    """Whether it was to have a public address; it listens at its own all the same."""
     is_surplus: bool
     """Made by the same call as another one."""
     ends_at: float | None
@@ -94,6 +97,7 @@ class Fleet:
                 visible_at=now + (self._happens(Fault.LATE) or 0),
                 console_at=running_at + (self._happens(CONSOLE_LATE) or 0),
                 is_listening=self._happens(Fault.NO_SSHD) is None,
+                is_public=call.first(PUBLIC) == "true",
                 is_surplus=instance.ami_launch_index > 0,
                 ends_at=ends_at,
                 why=why,
@@ -131,7 +135,10 @@ class Fleet:
         rented.machine = self.machines.start(rented.public_key)
         if not rented.is_listening:
             rented.machine.refuse()
-        instance.nics[0].public_ip = rented.machine.address
+        nic = instance.nics[0]
+        if rented.is_public:
+            nic.public_ip = rented.machine.address
+        nic.private_ip_address = rented.machine.address
         _put(instance, "running", 16)
 
     def _by_itself(self, rented: Rented, instance: Any) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.fakes.gcp_region import IMAGES, GceRegions, Refused
 from tests.fakes.machines import Machines
 from tests.fakes.rest import Answer, Asked, HangUp, RestServer
 from tests.fakes.sshd import FakeSshd
@@ -26,7 +27,6 @@ from tests.fakes.sshd import FakeSshd
 API = "https://www.googleapis.com/compute/v1/"
 ZONES = ("europe-west4-a", "europe-west4-b", "us-central1-a", "us-central1-b", "us-central1-f")
 TYPES = ("e2-small", "n2-standard-2", "c4-standard-2", "t2a-standard-1")
-IMAGES = ("debian-12", "debian-12-arm64", "ubuntu-2404-lts-amd64")
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
@@ -44,6 +44,11 @@ _ZONE, _NAMED = "/zones/(?P<zone>[^/]+)", "/(?P<name>[^/]+)"
 ROUTES = (
     ("GET", "", "projects.get"),
     ("GET", "/zones", "zones.list"),
+    ("GET", f"/regions{_NAMED}", "regions.get"),
+    ("GET", f"/global/networks{_NAMED}", "networks.get"),
+    ("GET", f"/regions/(?P<region>[^/]+)/subnetworks{_NAMED}", "subnetworks.get"),
+    ("GET", "/global/firewalls", "firewalls.list"),
+    ("GET", f"/global/images/family{_NAMED}", "images.getFromFamily"),
     ("GET", f"{_ZONE}/machineTypes", "machineTypes.list"),
     ("GET", "/aggregated/machineTypes", "machineTypes.aggregatedList"),
     ("GET", "/aggregated/instances", "instances.aggregatedList"),
@@ -59,12 +64,6 @@ ROUTES = (
     ("POST", f"{_ZONE}/operations{_NAMED}/wait", "zoneOperations.wait"),
 )
 """HTTP method, path below the project, method of the API (answered by the one named after it)."""
-
-
-class Refused(Exception):
-    def __init__(self, status: int, reason: str, message: str = "") -> None:
-        super().__init__(reason)
-        self.status, self.reason, self.message = status, reason, message or f"no: {reason}"
 
 
 @dataclass
@@ -118,13 +117,14 @@ class _Operation:
     request: tuple[str, Any] = ("", None)
 
 
-class Gce(RestServer):
+class Gce(RestServer, GceRegions):
     """A project named `project`; a context. `port` is where its machines listen for SSH."""
 
     project = "rackrate-bench"
 
     def __init__(self, machines: Machines, *, clock: Callable[[], dt.datetime] = real_time) -> None:
-        super().__init__()
+        RestServer.__init__(self)
+        GceRegions.__init__(self)
         self.machines = machines
         self.clock = clock
         self.record: list[Machine] = []
@@ -135,6 +135,11 @@ class Gce(RestServer):
         self.sold_out: dict[str, tuple[str, ...]] = {}
         """By type, zones that do not sell it: not every zone of a region sells the same types
         (cloud.google.com/compute/docs/regions-zones)."""
+        self.constraints: set[str] = set()
+        """Of the organisation, in force: they refuse with 412 conditionNotMet. requireOsLogin
+        (cloud.google.com/compute/docs/oslogin/manage-oslogin-in-an-org), vmExternalIpAccess
+        (cloud.google.com/compute/docs/ip-addresses/configure-static-external-ip-address),
+        disableGuestAttributesAccess (cloud.google.com/compute/docs/metadata/manage-guest-attributes)."""
         self._operations: list[_Operation] = []
 
     # --- what the test does -------------------------------------------------------------------
@@ -186,7 +191,8 @@ class Gce(RestServer):
         if self.faults.happens("hung") is not None:
             raise HangUp
         for method, pattern, name in ROUTES:
-            found = re.fullmatch(f"/compute/v1/projects/{self.project}{pattern}", asked.path)
+            owner = "debian-cloud" if name == "images.getFromFamily" else self.project
+            found = re.fullmatch(f"/compute/v1/projects/{owner}{pattern}", asked.path)
             if method == asked.method and found and found.groupdict().get("zone") in {None, *ZONES}:
                 self.methods.append(f"compute.{name}")
                 handler = getattr(self, "_" + name.replace(".", "_"))
@@ -230,6 +236,7 @@ class Gce(RestServer):
         if self.faults.happens("quota", zone) is not None:
             raise Refused(403, "quotaExceeded", "Quota 'CPUS' exceeded.")
         self._check(zone, asked.body)
+        self._check_policies(asked.body)
         now = self.clock()
         operation = self._operation(zone, asked.body["name"], "insert", now)
         operation.request = (request_id, asked.body)
@@ -262,6 +269,23 @@ class Gce(RestServer):
             raise Refused(400, "invalid", f"{name}, {seconds} s")
         if any(one.name == name and one.zone == zone and not one.ended for one in self.record):
             raise Refused(409, "alreadyExists", f"{name} already exists")
+
+    def _check_policies(self, body: dict[str, Any]) -> None:
+        metadata = {item["key"]: item["value"] for item in body["metadata"]["items"]}
+        (interface,) = body["networkInterfaces"]
+        if metadata["enable-oslogin"] != "TRUE":
+            self._constrain("requireOsLogin")
+        if interface.get("accessConfigs"):
+            self._constrain("vmExternalIpAccess")
+        network = interface.get("network") or interface.get("subnetwork")
+        if self.networks is not None and network not in self.networks:
+            detail = f"The referenced network resource cannot be found: {network!r}"
+            raise Refused(400, "invalid", f"Invalid value for field 'resource.network'. {detail}")
+
+    def _constrain(self, name: str) -> None:
+        if name in self.constraints:
+            detail = f"Constraint constraints/compute.{name} violated for project {self.project}."
+            raise Refused(412, "conditionNotMet", detail)
 
     def _make(
         self, zone: str, body: dict[str, Any], operation: dict[str, Any], now: dt.datetime
@@ -298,7 +322,10 @@ class Gce(RestServer):
             machine.taken_from = now + dt.timedelta(seconds=seconds)
         if self.faults.happens("no_sshd", zone) is not None:
             server.refuse()
-        machine.document["networkInterfaces"][0]["accessConfigs"][0]["natIP"] = server.address
+        (interface,) = machine.document["networkInterfaces"]
+        interface["networkIP"] = server.address
+        for access in interface.get("accessConfigs", ()):
+            access["natIP"] = server.address
         self.record.append(machine)
         self.disks[zone, machine.name] = {
             "name": machine.name,
@@ -325,6 +352,7 @@ class Gce(RestServer):
         self, asked: Asked, zone: str, name: str
     ) -> dict[str, Any]:
         machine = self._shown(zone, name)
+        self._constrain("disableGuestAttributesAccess")
         if (
             not machine.is_up
             or not machine.has_attributes

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from backend.accounts.models import CloudAccount
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.providers.accounts import account_providers
@@ -84,6 +85,30 @@ def test_zones_are_lines_of_a_region_with_its_zones_in_order():
         "ssh_port": 2222,
         "zones": {"eu-west-1": ["eu-west-1b", "eu-west-1a"], "us-east-1": ["us-east-1c"]},
     }
+
+
+def test_settings_by_region_lists_and_pairs_are_typed_and_shown_again():
+    typed = {
+        "settings_regions": "eu-west-1 us-east-1",
+        "settings_subnet_id": "eu-west-1: subnet-0a1b2c3d\r\n us-east-1 : subnet-1a1b2c3d",
+        "settings_image": "/aws/service/debian/release/13/latest/{arch}",
+        "settings_allowed_cidrs": "192.0.2.0/24, 198.51.100.0/24",
+        "settings_tags": "CostCenter=4=2\nOwner=bench",
+    }
+    form = limits(**typed)
+    assert form.is_valid(), form.errors
+    stored = form.typed_settings()
+    assert stored == {
+        "regions": ["eu-west-1", "us-east-1"],
+        "subnet_id": {"eu-west-1": "subnet-0a1b2c3d", "us-east-1": "subnet-1a1b2c3d"},
+        "image": "/aws/service/debian/release/13/latest/{arch}",
+        "allowed_cidrs": ["192.0.2.0/24", "198.51.100.0/24"],
+        "tags": {"CostCenter": "4=2", "Owner": "bench"},
+    }
+    shown = initial_of(CloudAccount(name="main", provider="aws", settings=stored, max_machines=3))
+    again = limits(**{name: str(value) for name, value in shown.items() if value})
+    assert again.is_valid(), again.errors
+    assert again.typed_settings() == stored
 
 
 def test_empty_settings_are_none_and_still_belong_to_the_form():

@@ -28,6 +28,9 @@ KEY_FILE = {
 }  # fmt: skip
 
 
+SUBNET = "subnet-0a1b2c3d4e5f60718"
+
+
 def settings(provider="aws", access="workload_identity", *, endpoints=False, **given):
     given.setdefault("regions", ["eu-west-1"])
     return checked_settings(provider, access, given, are_endpoints_allowed=endpoints)
@@ -52,15 +55,27 @@ def test_settings_are_kept_without_repetition_and_blanks_when_sound():
         regions=["eu-west-1", "us-gov-west-1", "eu-west-1"], role_arn=ROLE, external_id="rack:42",
         zones={"eu-west-1": ["eu-west-1a", "eu-west-1b", "eu-west-1a"]},
         image="/aws/service/debian/release/12/latest/{arch}", username="admin", ssh_port=2222,
-        subnet_id="subnet-0a1b2c3d4e5f60718",
+        subnet_id={"eu-west-1": SUBNET},
     ) == {
         "regions": ["eu-west-1", "us-gov-west-1"],
         "zones": {"eu-west-1": ["eu-west-1a", "eu-west-1b"]},
         "image": "/aws/service/debian/release/12/latest/{arch}",
-        "username": "admin", "ssh_port": 2222, "subnet_id": "subnet-0a1b2c3d4e5f60718",
+        "username": "admin", "ssh_port": 2222, "subnet_id": {"eu-west-1": SUBNET},
         "role_arn": ROLE, "external_id": "rack:42",
     }  # fmt: skip
     assert settings(image="", zones={}, ssh_port=None) == {"regions": ["eu-west-1"]}
+
+
+def test_settings_differ_by_region_are_lists_and_pairs_where_they_may():
+    given = {
+        "regions": ["eu-west-1", "us-east-1"],
+        "subnet_id": {"eu-west-1": SUBNET},
+        "image": {"us-east-1": "ami-0a1b2c3d4e5f60718"},
+        "address": "private",
+        "allowed_cidrs": ["192.0.2.0/24"],
+        "tags": {"Cost Center": "42"},
+    }
+    assert settings(**given) == given
 
 
 @pytest.mark.parametrize("slug", account_providers())
@@ -101,6 +116,16 @@ def test_example_region_is_accepted_by_its_own_provider_when_checked(slug):
         ("/settings/ssh_port", {"ssh_port": True}),
         ("/settings/ssh_port", {"ssh_port": "22"}),
         ("/settings/subnet_id", {"subnet_id": "vpc-0a1b2c3d"}),
+        ("/settings/subnet_id", {"subnet_id": SUBNET, "regions": ["eu-west-1", "us-east-1"]}),
+        ("/settings/subnet_id/us-east-1", {"subnet_id": {"us-east-1": SUBNET}}),
+        ("/settings/subnet_id/eu-west-1", {"subnet_id": {"eu-west-1": "vpc-1"}}),
+        ("/settings/image/eu-west-1", {"image": {"eu-west-1": ["ami-1"]}}),
+        ("/settings/address", {"address": "hidden"}),
+        ("/settings/allowed_cidrs/1", {"allowed_cidrs": ["192.0.2.0/24", "192.0.2.0"]}),
+        ("/settings/allowed_cidrs", {"allowed_cidrs": "192.0.2.0/24"}),
+        ("/settings/tags/rackrate-token", {"tags": {"rackrate-token": "x"}}),
+        ("/settings/tags/aws:x", {"tags": {"aws:x": "x"}}),
+        ("/settings/tags", {"tags": ["x"]}),
         ("/settings/project", {"project": "bench-1"}),
         ("/settings/a~1b~0c", {"a/b~c": 1}),
         ("/settings/endpoint_url", {"endpoint_url": "https://ec2.example"}),

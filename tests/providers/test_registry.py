@@ -88,3 +88,12 @@ def test_feed_kinds_of_a_provider_are_listed_and_others_refused_by_name():
 )
 def test_family_is_the_part_of_the_name_that_types_share(slug, name, expected):
     assert provider(slug).family_of(name) == expected
+
+
+def test_whole_servers_have_longer_to_boot():
+    aws, gcp, hetzner = (provider(slug) for slug in ("aws", "gcp", "hetzner"))
+    limits = [
+        (aws, "c7i.metal-24xl"), (aws, "c7i.large"), (gcp, "c3-standard-192-metal"),
+        (gcp, "c3-standard-4"), (hetzner, "cx22"),
+    ]  # fmt: skip
+    assert [one.boot_limit_s(name, 900) for one, name in limits] == [2700, 900, 2700, 900, 900]

@@ -6,10 +6,11 @@ import time
 from typing import Any
 
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import Resource, Run, RunState
 from backend.catalog.models import Offer
 from backend.notifications.models import Notice, NoticeKind, Subscription
-from backend.providers.machines import LaunchSpec, ProviderResource
+from backend.providers.machines import INSTALLATION, LaunchSpec, ProviderResource
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.resources import (
     rented_key_create,
@@ -66,7 +67,7 @@ def launched(
         expires_at=expires_at or moment(now_ms()) + HOUR,
         public_key=PUBLIC_KEY,
         tag=tag or str(account.workspace_id),
-        labels={},
+        labels={INSTALLATION: installation_id()},
     )
     return asyncio.run(registry.cloud("fake", access_of(account)).launch(spec, token))
 

@@ -327,7 +327,7 @@ async def test_calls_are_unreachable_when_nobody_listens(aws):
 
 
 async def test_launch_is_given_up_when_what_comes_before_takes_too_long(aws, driver, monkeypatch):
-    monkeypatch.setattr("backend.providers.aws.driver.PREPARE_LIMIT_S", -1)
+    monkeypatch.setattr("backend.providers.aws.launching.PREPARE_LIMIT_S", -1)
     with pytest.raises(DriverError, match="too slowly") as caught:
         await launched(driver)
     assert (caught.value.reason, aws.rented) == (Reason.TIMEOUT, [])

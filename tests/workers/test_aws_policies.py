@@ -141,7 +141,14 @@ async def test_launch_policy_denies_a_launch_with_one_thing_changed(
         if one["GroupName"] != "default"
     ]
     request = aws_request.request(
-        SPEC, TOKEN, image=aws.images["x86_64"], disks=[], group=group["GroupId"], subnet=""
+        SPEC,
+        TOKEN,
+        marks=TAGS,
+        image=aws.images["x86_64"],
+        disks=[],
+        group=group["GroupId"],
+        subnet="",
+        is_private=False,
     )
     request["ClientToken"] = "another"
     change(request)

@@ -10,6 +10,7 @@ import pytest
 from django.db.models import F
 
 from backend.accounts.models import AuditEntry, CloudAccount
+from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.leases import claim_due, lost_after
@@ -57,19 +58,23 @@ def calls(provider):
     return [row["name"] for row in provider.cloud.log("call")]
 
 
+def due(run):
+    """Its steps, claimed, however long they were to wait."""
+    Step.objects.filter(run=run, finished_at=None).update(next_due_at=clock.now(), lease_until=None)
+    return claim_due(is_polling=False)
+
+
 def stepped(run, until):
     """Do one step after the other, and follow the run, until it is in that state."""
     for _ in range(200):
         run.refresh_from_db()
         if run.state == until:
             return run
-        Step.objects.filter(run=run, finished_at=None).update(
-            next_due_at=clock.now(), lease_until=None
-        )
         if run.state == RunState.RUNNING:
+            Step.objects.filter(run=run, finished_at=None).update(lease_until=None)
             poller.follow(lambda claim: None, window_s=1)
         else:
-            for claim in claim_due(is_polling=False):
+            for claim in due(run):
                 dispatch.run_step(claim, lambda claim: None)
     raise AssertionError(f"still {run.state}: {list(run.steps.values_list('last_error'))}")
 
@@ -113,7 +118,11 @@ def test_rented_run_ends_done_with_its_samples_and_its_machine_gone(provider):
     assert run.host.name == f"fake.small {str(run.pk)[:8]}"
     (machine,) = machines(provider)
     assert (machine["token"], machine["tag"]) == (str(run.resource.pk), str(run.workspace_id))
-    assert json.loads(machine["labels"]) == {"run": str(run.pk), "owner": "tester"}
+    assert json.loads(machine["labels"]) == {
+        "run": str(run.pk),
+        "owner": "tester",
+        "installation": installation_id(),
+    }
     assert moment(machine["expires_ms"]) == run.resource.expires_at.replace(
         microsecond=run.resource.expires_at.microsecond // 1000 * 1000
     )
@@ -379,12 +388,19 @@ def test_machine_is_pinned_by_the_preferred_key_of_its_console(provider, run, ke
 
 
 @pytest.mark.parametrize("key_types", [HOST_KEY_TYPES, HOST_KEY_TYPES[2:]], ids=["same", "other"])
-def test_machine_that_presents_another_key_than_its_console_gets_nothing(provider, run, key_types):
+def test_machine_that_presents_another_key_than_its_console_gets_nothing(
+    provider, run, key_types, settings
+):
     stepped(run, RunState.BOOTING)
     provider.look()
     (server,) = provider.machines.alive.values()
     shown = server.fingerprint
     server.change_host_key(*key_types)
+    (claim,) = due(run)
+    dispatch.run_step(claim, lambda claim: None)
+    run.refresh_from_db()
+    assert (run.state, run.failure_reason) == (RunState.BOOTING, "")
+    settings.BOOT_LIMIT_S = 0
     over(run)
     assert (run.state, run.failure_reason) == (RunState.FAILED, "auth")
     assert run.failure_detail == (
@@ -393,6 +409,28 @@ def test_machine_that_presents_another_key_than_its_console_gets_nothing(provide
     )
     assert server.commands == []
     assert is_nothing_left(provider, run)
+
+
+def test_machine_whose_server_takes_its_keys_late_is_logged_in_to(provider, run):
+    stepped(run, RunState.BOOTING)
+    provider.look()
+    (server,) = provider.machines.alive.values()
+    server.change_host_key()
+    (claim,) = due(run)
+    dispatch.run_step(claim, lambda claim: None)
+    (row,) = machines(provider)
+    provider.cloud.attach(
+        row["number"], address=server.address, port=server.port, console=server.console
+    )
+    assert over(run).state == RunState.DONE
+
+
+def test_plan_that_outlives_the_machine_is_refused(provider):
+    account(provider)
+    run = over(rented_run(offer(), parameters={"lifetime_s": 121}))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "unsupported")
+    assert "lifetime_s must be larger" in run.failure_detail
+    assert (machines(provider), calls(provider)) == ([], [])
 
 
 def test_machine_without_a_server_fails_with_timeout_after_the_limit(provider, run, settings):
@@ -494,7 +532,7 @@ def test_runner_is_given_up_before_its_machine_ends_itself(provider):
     account(provider)
     run = stepped(rented_run(offer(), parameters={"lifetime_s": 200}), RunState.RUNNING)
     step = run.steps.get(state="running")
-    assert step.deadline_at == run.resource.expires_at - dt.timedelta(seconds=dispatch.EXPIRY_S)
+    assert step.deadline_at == run.resource.expires_at - dt.timedelta(seconds=120)
 
 
 # --- cancelled --------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, mov
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
+from backend.providers.registry import provider
 from workers.engine import rented_steps
 from workers.engine.steps import HANDLERS, Move, Wait, failed, jittered, plan_of
 from workers.remote.driver import HostKeyChanged
@@ -57,8 +58,6 @@ CANCELLABLE = BEFORE_TEARDOWN - {RunState.RUNNING, RunState.COLLECTING, RunState
 """States in which a cancelled run has nothing measured to collect."""
 LOGGED_IN = frozenset({RunState.REACHABLE, RunState.PREPARED, RunState.COLLECTING})
 """States in which a rented machine may be taken away from under a step."""
-EXPIRY_S = 120
-"""So long before a rented machine ends itself its results are to be collected."""
 
 
 # --- running a step ----------------------------------------------------------------------------
@@ -243,7 +242,8 @@ def _deadline(run: Run) -> dt.datetime:
     deadline = clock.now() + dt.timedelta(seconds=plan_of(run).deadline_s)
     if not run.host.is_rented or run.resource.expires_at is None:
         return deadline
-    return min(deadline, run.resource.expires_at - dt.timedelta(seconds=EXPIRY_S))
+    last_login_s = provider(run.resource.account.provider).last_login_s
+    return min(deadline, run.resource.expires_at - dt.timedelta(seconds=last_login_s))
 
 
 def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:

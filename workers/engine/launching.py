@@ -10,6 +10,7 @@ from operator import methodcaller
 import asyncssh
 from django.conf import settings
 
+from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
 from backend.benchmarks.services.leases import claim_of, fenced
 from backend.benchmarks.services.login_keys import host_private_key
@@ -134,7 +135,11 @@ def _spec(run: Run) -> LaunchSpec:
         expires_at=resource.expires_at,
         public_key=private_key.export_public_key("openssh").decode().strip(),
         tag=str(resource.workspace_id),
-        labels={"run": str(run.pk), "owner": _label(run.requested_by)},
+        labels={
+            "run": str(run.pk),
+            "owner": _label(run.requested_by),
+            machines.INSTALLATION: installation_id(),
+        },
         is_spot=resource.purchase_model == ResourcePurchase.SPOT,
         round=resource.rounds,
     )

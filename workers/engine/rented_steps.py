@@ -7,6 +7,7 @@ launch token and the same specification: no call makes a second machine.
 
 import asyncio
 import datetime as dt
+import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import methodcaller
 
@@ -26,6 +27,8 @@ from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
 from backend.providers import machines
+from backend.providers.base import ProviderRecord
+from backend.providers.registry import provider as provider_record
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (
     ledger_record,
@@ -90,7 +93,7 @@ def patient(handler: Handler) -> Handler:
             if step.state == RunState.TEARING_DOWN or not error.retryable:
                 raise
             trouble_s = _trouble_s(run, step)
-            if trouble_s > settings.BOOT_LIMIT_S:
+            if trouble_s > _boot_limit_s(run.resource):
                 raise DriverError(error.reason, error.detail, retryable=False) from error
             return Wait(jittered(max(1, trouble_s / 2)), str(error), is_progress=True)
 
@@ -105,6 +108,8 @@ def reserve(run: Run, step: Step) -> Move | Wait:
     if run.peer is not None and run.peer.state != HostState.TRUSTED:
         detail = f"the host key of {run.peer.name} is not approved"
         return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+    if (why := _too_short(run)) is not None:
+        return Move(RunState.FAILED, failed(run, Reason.UNSUPPORTED, why))
     try:
         with fenced(claim_of(step)):
             resource_reserve(run=run)
@@ -115,11 +120,27 @@ def reserve(run: Run, step: Step) -> Move | Wait:
     return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()})
 
 
+def _too_short(run: Run) -> str | None:
+    """Why the machine's life does not hold what is to be measured; None when it does."""
+    needed_s = math.ceil(steps.plan_of(run).likely_s)
+    life_s, last_login_s = run.resource.lifetime_s, _record(run.resource).last_login_s
+    if needed_s + last_login_s <= life_s:
+        return None
+    return (
+        f"measuring takes about {needed_s} s and the machine lives {life_s} s, of which the last "
+        f"{last_login_s} s are for its end: lifetime_s must be larger"
+    )
+
+
+def _record(resource: Resource) -> ProviderRecord:
+    return provider_record(resource.account.provider)
+
+
 def boot(run: Run, step: Step) -> Move | Wait:
     """Until the first login: the machine runs, its console shows the key that it presents."""
     resource = run.resource
     provider = ProviderCalls(resource.account)
-    machine = provider.ask(methodcaller("describe", _handle(resource)))
+    machine = provider.described(_handle(resource))
     why = _ended(resource, machine)
     if why is not None:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
@@ -141,11 +162,20 @@ def boot(run: Run, step: Step) -> Move | Wait:
 
 def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
     """Later; DriverError when the machine should have been there by now."""
-    limit = dt.timedelta(seconds=settings.BOOT_LIMIT_S)
-    if resource.called_at is not None and clock.now() > resource.called_at + limit:
-        detail = f"no login within {settings.BOOT_LIMIT_S} s: {why}"
+    if _is_late(resource):
+        detail = f"no login within {_boot_limit_s(resource)} s: {why}"
         raise DriverError(Reason.TIMEOUT, detail, retryable=False)
     return Wait(_look_s(step), why, is_progress=True)
+
+
+def _boot_limit_s(resource: Resource) -> int:
+    return _record(resource).boot_limit_s(resource.machine_type, settings.BOOT_LIMIT_S)
+
+
+def _is_late(resource: Resource) -> bool:
+    """Whether somebody should have logged in by now."""
+    limit = dt.timedelta(seconds=_boot_limit_s(resource))
+    return resource.called_at is not None and clock.now() > resource.called_at + limit
 
 
 def _logged_in(
@@ -166,6 +196,9 @@ def _logged_in(
         )
         if (key := host_key(presented)) != shown:
             detail = f"it presents the host key {key}, but its console shows {shown}"
+            if not _is_late(resource):
+                # It may have shown its new keys before its SSH server took them over.
+                return Wait(_look_s(step), detail, is_progress=True)
             return Move(RunState.TEARING_DOWN, failed(run, Reason.AUTH, detail), event=detail)
         with fenced(claim_of(step)):
             rented_host_pin(
@@ -216,7 +249,7 @@ def why_ended(run: Run) -> str | None:
     if resource.state == ResourceState.GONE:
         return "the machine is gone"
     try:
-        machine = ProviderCalls(resource.account).ask(methodcaller("describe", _handle(resource)))
+        machine = ProviderCalls(resource.account).described(_handle(resource))
     except (NoCallLeft, DriverError):
         return None
     return _ended(resource, machine)
@@ -264,7 +297,7 @@ def _machines_of(
     """The machine as the provider describes it, and everything of the launch that is left."""
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
-    listed = provider.ask(methodcaller("inventory", tag, token=token, region=region))
+    listed = provider.listed(tag, token=token, region=region)
     by_id = {one.id: one for one in listed if one.token == token}
     rented = [one for one in by_id.values() if one.kind == machines.ResourceKind.MACHINE]
     if rented and not resource.provider_id:  # the answer to its launch was lost
@@ -272,7 +305,7 @@ def _machines_of(
             created(resource, rented[0])
     described = None
     if resource.provider_id:
-        described = provider.ask(methodcaller("describe", _handle(resource)))
+        described = provider.described(_handle(resource))
         by_id[described.id] = described
     left = [one for one in by_id.values() if one.state not in OVER]
     return described, left

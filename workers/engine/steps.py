@@ -121,13 +121,13 @@ def on_peer(
 
 
 def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
-    """What the run measures, once its target was looked at; without the network tests while
+    """What the run measures; without the network tests while
     nobody serves them."""
     return plan(
         PROFILES[run.profile],
         run.probes,
         run.parameters,
-        run_directory=run.live["directory"],
+        run_directory=run.live.get("directory", ""),
         peer_address=str(run.live.get("peer_address", "")),
         peer_port=peer_port or int(run.live.get("peer_port", 0)),
     )

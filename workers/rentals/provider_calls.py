@@ -4,12 +4,20 @@ what it says."""
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from operator import methodcaller
 from typing import Any, TypeVar
 
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.installation import own_installations
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
-from backend.providers.machines import ProviderDriver
+from backend.providers.machines import (
+    Inventory,
+    ProviderDriver,
+    ProviderResource,
+    ProviderResourceState,
+)
 from backend.rentals.services.account_access import call_take
 from workers.remote.registry import cloud
 from workers.rentals.account_access import access_of
@@ -20,6 +28,12 @@ CALL_S = 30
 """One call of a driver; drivers themselves stop after about 20 s."""
 PATIENCE_S = 5.0
 """A further call of the same step waits so long for the bucket."""
+
+
+def of_ours(listed: Inventory) -> Inventory:
+    """Without what another installation has made: this database may be a copy of its."""
+    own = {"", *own_installations()}
+    return Inventory((one for one in listed if one.installation in own), listed.unread)
 
 
 class NoCallLeft(Exception):
@@ -49,6 +63,16 @@ class ProviderCalls:
             if time.monotonic() + seconds > until:
                 raise NoCallLeft(seconds)
             time.sleep(seconds)
+
+    def listed(self, tag: str, *, token: str, region: str) -> Inventory:
+        """What we have of a launch at the provider."""
+        return of_ours(self.ask(methodcaller("inventory", tag, token=token, region=region)))
+
+    def described(self, handle: ProviderResource) -> ProviderResource:
+        """What the handle names as it is now; ABSENT where it is none of ours."""
+        described = self.ask(methodcaller("describe", handle))
+        absent = replace(handle, state=ProviderResourceState.ABSENT)
+        return next(iter(of_ours(Inventory([described]))), absent)
 
     def ask(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
         """What the provider answers; DriverError(timeout) when it takes too long."""

@@ -45,7 +45,7 @@ from backend.rentals.services.resources import (
     resource_mark_gone,
 )
 from workers.rentals.orphans import Launch, Orphan, orphans
-from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
+from workers.rentals.provider_calls import NoCallLeft, ProviderCalls, of_ours
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -71,6 +71,8 @@ class Look:
     provider: str
     machines: int = 0
     """Under our tag at the provider."""
+    strangers: int = 0
+    """Under our tag, and made by another installation: the database of one is a copy."""
     ended: list[str] = field(default_factory=list)
     """Asked to go in this look; when dry, what would have been asked."""
     waiting: list[str] = field(default_factory=list)
@@ -169,12 +171,14 @@ class _Reaping:
         if not self.is_dry:
             self.alarm_stuck()
         try:
-            listed: machines.Inventory = self.ask(
+            everything: machines.Inventory = self.ask(
                 methodcaller("inventory", str(self.account.workspace_id))
             )
         except DriverError as error:
             self.record_failure(error)
             return
+        listed = of_ours(everything)
+        self.look.strangers = len(everything) - len(listed)
         self.unread = {region: str(error) for region, error in listed.unread.items()}
         self.now = _now()  # after the provider's answer, as everything below
         resources = self.rows_by_token(listed)
@@ -300,7 +304,8 @@ class _Reaping:
         )
         if not handle.id:
             return handle
-        return self.ask(lambda provider: provider.describe(handle))
+        described = self.ask(lambda provider: provider.describe(handle))
+        return next(iter(of_ours(machines.Inventory([described]))), handle)
 
     def is_settled(self, resource: Resource) -> bool:
         return resource.called_at is None or resource.called_at + self.settle < self.now

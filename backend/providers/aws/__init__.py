@@ -6,6 +6,7 @@ from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.price_feeds import HOUR_S, FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.providers.base import (
+    ADDRESS,
     ASSUME_ROLE,
     STATIC_KEY,
     WORKLOAD_IDENTITY,
@@ -14,6 +15,7 @@ from backend.providers.base import (
     ProviderRecord,
     SecretField,
     Setting,
+    SettingForm,
     Shape,
     Volume,
 )
@@ -60,7 +62,25 @@ RECORD = ProviderRecord(
             r"subnet-[0-9a-f]{8,17}",
             "a subnet looks like subnet-0a1b2c3d",
             "Empty: the default network.",
-        )
+            form=SettingForm.BY_REGION,
+            is_of_one_region=True,
+        ),
+        "address": ADDRESS,
+        "allowed_cidrs": Setting(
+            "Networks that may log in",
+            r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}",
+            "a network looks like 203.0.113.0/24",
+            "Those of the workers. Empty: every address, with the machine's own key only.",
+            form=SettingForm.LIST,
+        ),
+        "tags": Setting(
+            "Further tags",
+            # No prefix of ours, and none that AWS reserves.
+            r"(?!aws:|rackrate-)[A-Za-z0-9 _.:/=+@-]{1,128}=[A-Za-z0-9 _.:/+@-]{0,256}",
+            "up to 128 letters, digits and _ . : / + - @ = and up to 256; not aws: or rackrate-",
+            "Of all that is made, where a policy of the organisation asks for some.",
+            form=SettingForm.PAIRS,
+        ),
     },
     rents_machines=True,
     # The other mode charges for CPU beyond the price that a budget reserves.
@@ -69,6 +89,12 @@ RECORD = ProviderRecord(
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}-[0-9]{1,2}"),
     example_region="eu-west-1",
     family=re.compile(r"[^.]+"),
+    # Bare metal "can take longer to boot than other instance types" (docs.aws.amazon.com/ec2/latest/
+    # instancetypes/, read 2026-11-23): 8 to 20 minutes are reported.
+    slow_boot=re.compile(r"\.metal"),
+    # It is ended by shutdown(8), which lets no user but root log in during the last five minutes;
+    # its minutes are whole ones, and counted from up to a minute before the lifetime's end.
+    last_login_s=420,
     increment=BY_SECOND,
     feeds=(
         FeedKind(

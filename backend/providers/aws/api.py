@@ -310,8 +310,9 @@ def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
         return CODES[name]
     if name.endswith("LimitExceeded"):
         return _FULL
-    if name == "Unsupported" and "Availability Zone" in message:
-        return _NO_CAPACITY  # this zone has no machines of the type; another one may
+    is_of_zone = name in {"Unsupported", "MissingInput"} and "availability zone" in message.lower()
+    if is_of_zone:
+        return _NO_CAPACITY  # no machines of the type or no default subnet; another zone may have
     return _NOBODY_KNOWS if status >= 500 else _NEVER
 
 

@@ -7,7 +7,6 @@ launch's token, which is the client token as well, so that a launch may be asked
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,20 +18,17 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
-from backend.providers.aws.api import Login, allowing, code, failure, is_unknown, login
+from backend.providers.aws.api import Login, code, failure, is_unknown, login
+from backend.providers.aws.launching import prepared, ssh_port
 from backend.providers.aws.listings import instances, offers, pages, zones
 from backend.providers.aws.request import (
     EXPIRES_AT,
+    MADE_BY,
     TOKEN,
     WORKSPACE,
-    disk_of,
     filters,
-    let_in,
     marks_of,
     moment,
-    name_of,
-    request,
-    tagged,
 )
 from backend.providers.machines import (
     Access,
@@ -50,14 +46,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-IMAGE = "/aws/service/debian/release/12/latest/{arch}"
-"""Public SSM parameter that names Debian's own image in a region."""
-ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
-"""By ours: Debian's name and that of EC2."""
 USERNAME = "admin"
 """Of Debian's images."""
-PREPARE_LIMIT_S = 10
-"""A launch that has taken longer before it comes to the machine is given up: the step ends."""
 ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
 STATES = {
@@ -116,7 +106,7 @@ class AwsDriver:
         return [listing for listings in lists for listing in listings]
 
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
-        if self._settings.get("subnet_id"):  # it lies in one zone
+        if self._access.in_region("subnet_id", region):  # it lies in one zone
             return ()
         return await self._do(partial(zones, machine_type=machine_type, region=region))
 
@@ -162,16 +152,8 @@ class AwsDriver:
     # --- launch -------------------------------------------------------------------------------
 
     def _launched(self, at: Login, *, spec: LaunchSpec, token: str) -> ProviderResource:
-        until = time.monotonic() + PREPARE_LIMIT_S
         ec2 = at.ec2(spec.region)
-        image, disks = self._image(at, spec)
-        _check_time(until)
-        _key_pair(ec2, spec, token)
-        _check_time(until)
-        subnet = str(self._settings.get("subnet_id", ""))
-        group = self._group(ec2, spec, token, subnet)
-        _check_time(until)
-        asked = request(spec, token, image=image, disks=disks, group=group, subnet=subnet)
+        asked = prepared(at, self._access, spec, token)
         try:
             made: Sequence[Any] = ec2.run_instances(**asked)["Instances"]
         except ClientError as error:
@@ -182,34 +164,6 @@ class AwsDriver:
         if surplus:
             self._end_surplus(ec2, surplus)
         return self._machine(machine, spec.region)
-
-    def _image(self, at: Login, spec: LaunchSpec) -> tuple[str, list[Any]]:
-        """The image's id, and its disks, which all end with the machine."""
-        if spec.arch not in ARCHITECTURES:
-            raise _unusable("the architecture of the type is not known")
-        debian, ours = ARCHITECTURES[spec.arch]
-        name = str(self._settings.get("image") or IMAGE).replace("{arch}", debian)
-        if name.startswith("/"):
-            name = at.ssm(spec.region).get_parameter(Name=name)["Parameter"]["Value"]
-        images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
-        if not images or images[0].get("Architecture") != ours:
-            raise _unusable(f"image {name} is none for {spec.arch}")
-        disks = [
-            disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
-            for disk in images[0].get("BlockDeviceMappings", ())
-            if "VolumeSize" in disk.get("Ebs", {})
-        ]
-        return name, disks
-
-    def _group(self, ec2: "EC2Client", spec: LaunchSpec, token: str, subnet: str) -> str:
-        """The id of the launch's security group: SSH in, and nothing else."""
-        network: dict[str, Any] = {}
-        if subnet:
-            network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
-        group = _group_made(ec2, spec, token, network)
-        with allowing("InvalidPermission.Duplicate"):
-            ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[let_in(self._port)])
-        return group
 
     def _end_surplus(self, ec2: "EC2Client", surplus: Sequence[Any]) -> None:
         """More than one was made although one was asked for. Those that stay nevertheless carry
@@ -223,10 +177,6 @@ class AwsDriver:
 
     # --- what is there ------------------------------------------------------------------------
 
-    @property
-    def _port(self) -> int:
-        return int(self._settings.get("ssh_port", 22))
-
     def _machine(self, instance: Mapping[str, Any], region: str) -> ProviderResource:
         marks = marks_of(instance)
         state = STATES.get(instance["State"]["Name"], ProviderResourceState.ENDING)
@@ -235,10 +185,13 @@ class AwsDriver:
             id=instance["InstanceId"],
             state=state,
             token=marks.get(TOKEN, ""),
+            installation=marks.get(MADE_BY, ""),
             region=region,
             zone=instance.get("Placement", {}).get("AvailabilityZone", ""),
-            address=instance.get("PublicIpAddress", ""),
-            port=self._port,
+            address=instance.get(
+                "PrivateIpAddress" if self._access.is_private else "PublicIpAddress", ""
+            ),
+            port=ssh_port(self._access),
             username=str(self._settings.get("username") or USERNAME),
             launched_at=instance.get("LaunchTime"),
             ended_at=moment(ended[1]) if ended and state == ProviderResourceState.GONE else None,
@@ -319,44 +272,6 @@ DRIVER = AwsDriver
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def _unusable(why: str) -> DriverError:
-    return DriverError(Reason.UNSUPPORTED, why, retryable=False)
-
-
-def _check_time(until: float) -> None:
-    if time.monotonic() > until:
-        raise DriverError(Reason.TIMEOUT, "AWS answers too slowly to launch", retryable=True)
-
-
-def _key_pair(ec2: "EC2Client", spec: LaunchSpec, token: str) -> None:
-    with allowing("InvalidKeyPair.Duplicate"):
-        ec2.import_key_pair(
-            KeyName=name_of(token),
-            PublicKeyMaterial=spec.public_key.encode(),
-            TagSpecifications=tagged(spec, token, "key-pair"),
-        )
-
-
-def _group_made(ec2: "EC2Client", spec: LaunchSpec, token: str, network: Mapping[str, Any]) -> str:
-    """The id of the launch's group, which an earlier call may have made."""
-    try:
-        return ec2.create_security_group(
-            GroupName=name_of(token),
-            Description="SSH to a machine that is being measured",
-            TagSpecifications=tagged(spec, token, "security-group"),
-            **network,
-        )["GroupId"]
-    except ClientError as error:
-        if code(error) != "InvalidGroup.Duplicate":
-            raise
-    named = filters(**{"group-name": name_of(token)})
-    groups = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
-    if not groups:
-        detail = "the security group is not shown yet"
-        raise DriverError(Reason.UNSUPPORTED, detail, retryable=True)
-    return groups[0]["GroupId"]
-
-
 def _rank(instance: Any) -> tuple[bool, int]:
     """Of several the first one that lives is the launch's."""
     return instance["State"]["Name"] == "terminated", instance["AmiLaunchIndex"]
@@ -379,6 +294,7 @@ def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> Provide
         state=ProviderResourceState.ENDING if is_ending else ProviderResourceState.RUNNING,
         kind=kind,
         token=marks.get(TOKEN, ""),
+        installation=marks.get(MADE_BY, ""),
         region=region,
         zone=thing.get("AvailabilityZone", ""),
         expires_at=moment(marks.get(EXPIRES_AT)),

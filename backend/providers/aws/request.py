@@ -3,13 +3,14 @@ called here."""
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.providers.aws import RECORD, VOLUME
-from backend.providers.machines import LaunchSpec
+from backend.providers.machines import INSTALLATION, LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
+MADE_BY = f"rackrate-{INSTALLATION}"
 LATE_S = 60
 """cloud-init comes to the user data only near the end of the boot."""
 BURSTABLE = re.compile(r"t[2-9]")
@@ -25,9 +26,10 @@ def name_of(token: str) -> str:
     return f"rackrate-{token}"
 
 
-def tags(spec: LaunchSpec, token: str) -> dict[str, str]:
-    """What everything that belongs to a launch is marked with."""
+def tags(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, str]:
+    """What everything that belongs to a launch is marked with; `further` are the account's own."""
     return {
+        **further,
         **{f"rackrate-{name}": value for name, value in spec.labels.items()},
         WORKSPACE: spec.tag,
         TOKEN: token,
@@ -35,15 +37,16 @@ def tags(spec: LaunchSpec, token: str) -> dict[str, str]:
     }
 
 
-def tagged(spec: LaunchSpec, token: str, *kinds: Any) -> list[Any]:
-    marks = [{"Key": key, "Value": value} for key, value in tags(spec, token).items()]
-    return [{"ResourceType": kind, "Tags": marks} for kind in kinds]
+def tagged(marks: Mapping[str, str], *kinds: Any) -> list[Any]:
+    """The tags of things of these kinds, as the call that makes them states them."""
+    listed = [{"Key": key, "Value": value} for key, value in marks.items()]
+    return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
 
 
-def let_in(port: int) -> Any:
+def let_in(port: int, networks: Sequence[str]) -> Any:
     """The one rule of a launch's security group: SSH, from where workers may be."""
-    everywhere = [{"CidrIp": "0.0.0.0/0"}]
-    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": everywhere}
+    ranges = [{"CidrIp": network} for network in networks or ("0.0.0.0/0",)]
+    return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": ranges}
 
 
 def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:
@@ -57,10 +60,18 @@ def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:
 
 
 def request(
-    spec: LaunchSpec, token: str, *, image: str, disks: list[Any], group: str, subnet: str
+    spec: LaunchSpec,
+    token: str,
+    *,
+    marks: Mapping[str, str],
+    image: str,
+    disks: list[Any],
+    group: str,
+    subnet: str,
+    is_private: bool,
 ) -> dict[str, Any]:
     """The parameters of RunInstances."""
-    network = {"DeviceIndex": 0, "Groups": [group], "AssociatePublicIpAddress": True}
+    network = {"DeviceIndex": 0, "Groups": [group], "AssociatePublicIpAddress": not is_private}
     asked: dict[str, Any] = {
         "MinCount": 1,
         "MaxCount": 1,
@@ -79,7 +90,7 @@ def request(
             "HttpTokens": "required",
             "HttpPutResponseHopLimit": 1,
         },
-        "TagSpecifications": tagged(spec, token, "instance", "volume", "network-interface"),
+        "TagSpecifications": tagged(marks, "instance", "volume", "network-interface"),
     }
     if spec.zone:
         asked["Placement"] = {"AvailabilityZone": spec.zone}

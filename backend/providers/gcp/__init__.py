@@ -7,6 +7,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.providers.base import (
+    ADDRESS,
     STATIC_KEY,
     WORKLOAD_IDENTITY,
     AuthMethod,
@@ -14,6 +15,7 @@ from backend.providers.base import (
     ProviderRecord,
     SecretField,
     Setting,
+    SettingForm,
     Shape,
     Volume,
 )
@@ -76,8 +78,24 @@ RECORD = ProviderRecord(
         "network": Setting(
             "Network",
             r"[a-z][a-z0-9/_-]{0,199}",
-            "a name such as default, or projects/…/networks/…",
-            "Empty: the network default.",
+            "a name such as default, or …/networks/… or …/subnetworks/…",
+            "Subnetworks differ by region: regions/europe-west1/subnetworks/NAME."
+            " Empty: the network default.",
+            form=SettingForm.BY_REGION,
+        ),
+        "address": ADDRESS,
+        "tags": Setting(
+            "Further labels",
+            r"(?!rackrate-|expires=|run=|owner=|installation=)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}",
+            "lower-case letters, digits, _ and -, up to 63, a letter first; none of our own",
+            "Of all that is made, where a policy of the organisation asks for some.",
+            form=SettingForm.PAIRS,
+        ),
+        "min_cpu_platform": Setting(
+            "Oldest CPU",
+            r"(Intel|AMD|Ampere) [A-Za-z0-9 ]{2,40}",
+            "a platform is called like Intel Ice Lake or AMD Milan",
+            "Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice.",
         ),
     },
     required_settings=("project",),
@@ -86,6 +104,7 @@ RECORD = ProviderRecord(
     region=re.compile(r"[a-z]{2,15}-[a-z]{3,15}[0-9]{1,2}"),
     example_region="europe-west1",
     family=re.compile(r"[^-]+"),
+    slow_boot=re.compile(r"-metal$"),
     increment=BY_SECOND,
     feeds=(
         FeedKind(

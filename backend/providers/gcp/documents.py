@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from backend.domain.errors import DriverError, Reason
 from backend.providers.gcp import volume
 from backend.providers.machines import (
+    INSTALLATION,
+    Access,
     LaunchSpec,
     ProviderResource,
     ProviderResourceState,
@@ -48,17 +50,13 @@ NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_
 # --- what we send ---------------------------------------------------------------------------------
 
 
-def instance(
-    spec: LaunchSpec, token: str, zone: str, settings: Mapping[str, Any]
-) -> dict[str, Any]:
+def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[str, Any]:
     """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
-    name, username = f"rackrate-{token}", settings.get("username") or USERNAME
+    name, username = f"rackrate-{token}", access.settings.get("username") or USERNAME
     if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
         raise _unsupported(f"{token!r} on {spec.arch!r}")
-    labels = _labels(spec, token)
-    network = settings.get("network") or "default"
-    if "/" not in network:
-        network = f"global/networks/{network}"
+    labels = _labels(spec, token, access.settings.get("tags", {}))
+    platform = access.settings.get("min_cpu_platform")
     return {
         "name": name,
         "machine_type": f"zones/{zone}/machineTypes/{spec.machine_type}",
@@ -73,19 +71,26 @@ def instance(
             "on_host_maintenance": "TERMINATE",
         },
         "service_accounts": [],
-        "disks": [_boot_disk(spec, zone, settings.get("image"), labels)],
-        "network_interfaces": [
-            {
-                "subnetwork" if "subnetworks/" in network else "network": network,
-                "access_configs": [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}],
-            }
-        ],
+        "disks": [_boot_disk(spec, zone, access.in_region("image", spec.region), labels)],
+        "network_interfaces": [_interface(access, spec.region)],
+        **({"min_cpu_platform": platform} if platform else {}),
     }
 
 
-def _labels(spec: LaunchSpec, token: str) -> dict[str, str]:
+def _interface(access: Access, region: str) -> dict[str, Any]:
+    """Without an access configuration a machine has no public address."""
+    network = access.in_region("network", region) or "default"
+    if "/" not in network:
+        network = f"global/networks/{network}"
+    asked: dict[str, Any] = {"subnetwork" if "subnetworks/" in network else "network": network}
+    if not access.is_private:
+        asked["access_configs"] = [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
+    return asked
+
+
+def _labels(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, str]:
     expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
-    labels = {**spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
+    labels = {**further, **spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
     for key in labels:
         if not LABEL_KEY.fullmatch(key):
             raise _unsupported(f"{key!r} is no name of a label")
@@ -111,7 +116,7 @@ def _metadata(username: str, public_key: str) -> list[dict[str, str]]:
 
 
 def _boot_disk(
-    spec: LaunchSpec, zone: str, image: str | None, labels: Mapping[str, str]
+    spec: LaunchSpec, zone: str, image: str, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     rented = volume(spec.machine_type)
     return {
@@ -131,18 +136,18 @@ def _boot_disk(
 # --- what we are told -----------------------------------------------------------------------------
 
 
-def machine(answer: "compute_v1.Instance", settings: Mapping[str, Any]) -> ProviderResource:
+def machine(answer: "compute_v1.Instance", access: Access) -> ProviderResource:
     """A machine as it is now."""
-    zone = answer.zone.rpartition("/")[2]
-    addresses = [
-        access.nat_i_p
-        for interface in answer.network_interfaces
-        for access in interface.access_configs
-    ]
+    zone, settings = answer.zone.rpartition("/")[2], access.settings
+    interfaces = answer.network_interfaces
+    public = [nat.nat_i_p for interface in interfaces for nat in interface.access_configs]
+    private = [interface.network_i_p for interface in interfaces]
+    addresses = private if access.is_private else public
     return ProviderResource(
         id=f"{zone}/{answer.name}",
         state=STATES.get(answer.status, ProviderResourceState.ENDING),
         token=answer.labels.get(TOKEN, ""),
+        installation=answer.labels.get(INSTALLATION, ""),
         region=zone.rpartition("-")[0],
         zone=zone,
         address=next(filter(None, addresses), ""),
@@ -164,6 +169,7 @@ def disk(answer: "compute_v1.Disk") -> ProviderResource:
         else ProviderResourceState.RUNNING,
         kind=ResourceKind.DISK,
         token=answer.labels.get(TOKEN, ""),
+        installation=answer.labels.get(INSTALLATION, ""),
         region=zone.rpartition("-")[0],
         zone=zone,
         launched_at=moment(answer.creation_timestamp),
@@ -204,6 +210,15 @@ def demand_success(operation: "compute_v1.Operation") -> None:
 def words(error: "GoogleAPICallError") -> str:
     """The reasons that an answer names."""
     return " ".join(str(entry.get("reason", "")) for entry in error.errors)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What the library lets through."""
+    from google.api_core.exceptions import GoogleAPIError
+    from google.auth.exceptions import GoogleAuthError
+    from requests import RequestException
+
+    return GoogleAPIError, GoogleAuthError, RequestException
 
 
 def call_error(error: Exception) -> DriverError:

@@ -29,6 +29,7 @@ from backend.providers.gcp.documents import (
     call_error,
     demand_success,
     disk,
+    failures,
     instance,
     label,
     machine,
@@ -205,7 +206,7 @@ class _Project:
     def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
             return self._launched(spec, token)
-        except _failures() as failure:
+        except failures() as failure:
             error = call_error(failure)
             is_lost = error.reason == Reason.UNREACHABLE
             reason = Reason.TIMEOUT if is_lost else error.reason
@@ -215,7 +216,7 @@ class _Project:
         from google.api_core.exceptions import Conflict
 
         zone = spec.zone or self._zones(spec.region)[0]
-        body = instance(spec, token, zone, self._settings)
+        body = instance(spec, token, zone, self._access)
         began = None
         try:
             began = moment(
@@ -267,7 +268,7 @@ class _Project:
 
     def _machine(self, resource: ProviderResource) -> ProviderResource | None:
         row = self._get("Instances", "get", **_path(resource, "instance"))
-        return machine(row, self._settings) if row else None
+        return machine(row, self._access) if row else None
 
     def _over(self, resource: ProviderResource) -> ProviderResource:
         """A machine that Google does not show, with its end if the operations tell of one.
@@ -318,7 +319,7 @@ class _Project:
         }
         if unread and (token or region):
             raise next(iter(unread.values()))
-        listed = [*(machine(row, self._settings) for row in machines), *map(disk, disks)]
+        listed = [*(machine(row, self._access) for row in machines), *map(disk, disks)]
         return Inventory(listed, unread)
 
     def _everywhere(
@@ -345,7 +346,14 @@ class _Project:
             raise
 
     def _fingerprint(self, path: dict[str, str]) -> HostKey | None:
-        attributes = self._get("Instances", "get_guest_attributes", **path, query_path="hostkeys/")
+        from google.api_core.exceptions import PreconditionFailed
+
+        try:
+            attributes = self._get(
+                "Instances", "get_guest_attributes", **path, query_path="hostkeys/"
+            )
+        except PreconditionFailed:  # an organisation may switch them off
+            attributes = None
         entries = attributes.query_value.items if attributes else ()
         keys = (host_key(f"{entry.key} {entry.value}") for entry in entries)
         if key := preferred(key for key in keys if key is not None):
@@ -367,17 +375,8 @@ def _path(resource: ProviderResource, kind: str) -> dict[str, str]:
     return {"zone": zone, kind: name.removeprefix("disks/")}
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    """What the library lets through."""
-    from google.api_core.exceptions import GoogleAPIError
-    from google.auth.exceptions import GoogleAuthError
-    from requests import RequestException
-
-    return GoogleAPIError, GoogleAuthError, RequestException
-
-
 async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return await asyncio.to_thread(work, *args, **kwargs)
-    except _failures() as error:
+    except failures() as error:
         raise call_error(error) from None

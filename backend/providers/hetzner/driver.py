@@ -34,6 +34,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 from backend.providers.hetzner.api import CALL_S, HetznerApi
 from backend.providers.machines import (
+    INSTALLATION,
     Access,
     Inventory,
     LaunchSpec,
@@ -72,7 +73,7 @@ class HetznerDriver:
     """One project. Settings: regions, image, username, ssh_port, endpoint_url; secret: token."""
 
     def __init__(self, access: Access) -> None:
-        self._settings = access.settings
+        self._access, self._settings = access, access.settings
         self._token = access.secret.get("token", "")
 
     @asynccontextmanager
@@ -130,7 +131,7 @@ class HetznerDriver:
             "name": name,
             "server_type": spec.machine_type,
             "location": spec.region,
-            "image": self._settings.get("image") or IMAGE,
+            "image": self._access.in_region("image", spec.region) or IMAGE,
             "ssh_keys": [key["id"]],
             "labels": {**labels, HOST_KEY: _as_label(host_key)},
             "user_data": _user_data(spec.lifetime_s, host_key),
@@ -179,6 +180,7 @@ class HetznerDriver:
             id=str(server["id"]),
             state=STATES.get(server["status"], ProviderResourceState.ENDING),
             token=server["labels"].get(TOKEN, ""),
+            installation=server["labels"].get(INSTALLATION, ""),
             region=location["name"],
             address=ipv4.get("ip") or "",
             port=int(self._settings.get("ssh_port", 22)),
@@ -257,6 +259,7 @@ def _key(answer: Mapping[str, Any]) -> ProviderResource:
         state=ProviderResourceState.RUNNING,
         kind=ResourceKind.KEY_PAIR,
         token=answer["labels"].get(TOKEN, ""),
+        installation=answer["labels"].get(INSTALLATION, ""),
         launched_at=_moment(answer["created"]),
         expires_at=_expiry(answer["labels"]),
     )

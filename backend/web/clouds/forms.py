@@ -10,8 +10,8 @@ from django.utils.text import capfirst
 
 from backend.accounts.models import AccessKind, CloudAccount
 from backend.domain.rentals import Budget
-from backend.providers.accounts import COMMON
-from backend.providers.base import SecretField, Setting
+from backend.providers.accounts import COMMON, declared_settings
+from backend.providers.base import SecretField, Setting, SettingForm
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.cloud_accounts import MAX_MACHINES
 from backend.web.shared import figures
@@ -21,6 +21,13 @@ from backend.web.shared.forms import SecretText, WriteForm, currency, text
 # also are what a pointer /settings/NAME of a refusal leads to.
 SETTING = "settings_"
 SECRET = "secret_"  # noqa: S105  (how the fields are called)
+REGION_LINE = re.compile(r"[a-z][a-z0-9-]*\s*:\s")
+FORM_HINTS = {
+    SettingForm.TEXT: "",
+    SettingForm.BY_REGION: "Where it differs: one region a line, then a colon and the value.",
+    SettingForm.LIST: "Separated by blanks.",
+    SettingForm.PAIRS: "One a line, as name=value.",
+}
 ENDPOINT = Setting("Endpoint of the provider's API", "", "", "Empty: the provider's own.")
 
 
@@ -32,21 +39,20 @@ class _CloudForm(WriteForm):
         super().__init__(*args, **given)
 
     def add_setting(self, name: str, setting: Setting, only: str = "") -> None:
-        """A line for a setting; `only` says when it counts."""
-        self.fields[f"{SETTING}{name}"] = text(
-            setting.label,
-            required=False,
-            help_text=f"{only} {setting.hint}".strip(),
-            spellcheck="false",
-        )
+        """A line for a setting, or several lines; `only` says when it counts."""
+        help_text = f"{only} {setting.hint} {FORM_HINTS[setting.form]}".strip()
+        if setting.form == SettingForm.TEXT:
+            field = text(setting.label, required=False, help_text=help_text, spellcheck="false")
+        else:
+            field = _lines(setting.label, help_text)
+        self.fields[f"{SETTING}{name}"] = field
 
     def typed_settings(self) -> dict[str, object]:
         """The settings of which this form has a field, those with a value."""
-        values = {
-            name.removeprefix(SETTING): self.cleaned_data.get(name)
-            for name in self.fields
-            if name.startswith(SETTING)
-        }
+        values = {name: self.cleaned_data.get(f"{SETTING}{name}") for name in self.setting_names()}
+        declared = declared_settings(self.record, *self.record.auth_methods.values())
+        for name in values.keys() & declared:
+            values[name] = parsed_setting(declared[name].form, str(values[name] or ""))
         # An empty field is no setting: the provider's own choice holds.
         return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
@@ -105,6 +111,36 @@ class LoginForm(_CloudForm):
         }
 
 
+def _lines(label: str, help_text: str) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 2, "spellcheck": "false"})
+    return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)
+
+
+def parsed_setting(form: SettingForm, typed: str) -> object:
+    """A setting as it is stored, from what was typed for it."""
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    if form == SettingForm.LIST:
+        return re.split(r"[\s,]+", typed.strip()) if lines else []
+    if form == SettingForm.PAIRS:
+        return _by_name(lines, "=")
+    if form == SettingForm.BY_REGION and lines and all(REGION_LINE.match(line) for line in lines):
+        return _by_name(lines, ":")
+    return typed.strip()
+
+
+def _by_name(lines: Iterable[str], separator: str) -> dict[str, str]:
+    parts = (line.partition(separator) for line in lines)
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
+def shown_setting(form: SettingForm, value: Any) -> object:
+    """A stored setting as it is typed."""
+    if isinstance(value, dict):
+        between = "=" if form == SettingForm.PAIRS else ": "
+        return "\n".join(f"{name}{between}{one}" for name, one in value.items())
+    return " ".join(value) if form == SettingForm.LIST else value
+
+
 def _secret_field(field: SecretField, only: str) -> forms.CharField:
     # A secret that is checked is a file of several lines, such as a key of a service account.
     if field.check is not None:
@@ -152,12 +188,10 @@ class LimitsForm(_CloudForm):
         self.fields[f"{SETTING}ssh_port"] = forms.IntegerField(
             label="SSH port", required=False, min_value=1, max_value=65_535, help_text="Empty: 22."
         )
-        self.fields[f"{SETTING}zones"] = forms.CharField(
-            label="Zones",
-            required=False,
-            help_text="One region a line, then a colon and its zones; tried in this order."
+        self.fields[f"{SETTING}zones"] = _lines(
+            "Zones",
+            "One region a line, then a colon and its zones; tried in this order."
             " Empty: the provider's choice.",
-            widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         )
 
     @property
@@ -201,7 +235,12 @@ def initial_of(account: CloudAccount) -> dict[str, object]:
     """What the forms show of an account; of its secret nothing."""
     settings = dict(account.settings)
     zones = settings.pop("zones", {})
-    shown = {f"{SETTING}{name}": value for name, value in settings.items()}
+    record = provider_record(account.provider)
+    declared = declared_settings(record, *record.auth_methods.values())
+    shown = {
+        f"{SETTING}{name}": shown_setting(declared[name].form, value) if name in declared else value
+        for name, value in settings.items()
+    }
     return shown | {
         "name": account.name,
         "access": account.access,

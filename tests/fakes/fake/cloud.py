@@ -18,6 +18,7 @@ from pathlib import Path
 
 from backend.domain.errors import DriverError, Reason
 from backend.providers.machines import (
+    INSTALLATION,
     LaunchSpec,
     ProviderResource,
     ProviderResourceState,
@@ -386,6 +387,7 @@ def _resource(row: sqlite3.Row) -> ProviderResource:
         state=state,
         kind=ResourceKind(row["kind"]),
         token=row["token"],
+        installation=json.loads(row["labels"]).get(INSTALLATION, ""),
         region=row["region"],
         zone=row["zone"],
         address=row["address"] if state == ProviderResourceState.RUNNING else "",

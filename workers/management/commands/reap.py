@@ -42,6 +42,7 @@ def _account(look: Look, *, is_dry: bool) -> list[str]:
     return [
         f"{look.account} ({look.provider}): "
         + ("passed over" if look.is_skipped else f"{look.machines} machines"),
+        *([f"  {look.strangers} of another installation left alone"] if look.strangers else []),
         *(f"  {ended} {line}" for line in look.ended),
         *(f"  gone {line}" for line in look.verified),
         *(f"  closed {line}" for line in look.closed),

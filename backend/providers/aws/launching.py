@@ -1,0 +1,131 @@
+"""What a launch at EC2 needs before the machine: image, key pair and group, each made once."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws.api import Login, allowing, code
+from backend.providers.aws.request import (
+    disk_of,
+    filters,
+    let_in,
+    name_of,
+    request,
+    tagged,
+    tags,
+)
+from backend.providers.machines import Access, LaunchSpec
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+
+IMAGE = "/aws/service/debian/release/12/latest/{arch}"
+"""Public SSM parameter that names Debian's own image in a region."""
+ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
+"""By ours: Debian's name and that of EC2."""
+PREPARE_LIMIT_S = 10
+"""A launch that has taken longer before it comes to the machine is given up: the step ends."""
+
+
+def prepared(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[str, Any]:
+    """The parameters of RunInstances; what they name has been made."""
+    until = time.monotonic() + PREPARE_LIMIT_S
+    ec2 = at.ec2(spec.region)
+    image, disks = image_of(at, access, spec)
+    _check_time(until)
+    marks = tags(spec, token, access.settings.get("tags", {}))
+    _key_pair(ec2, spec, token, marks)
+    _check_time(until)
+    subnet = access.in_region("subnet_id", spec.region)
+    group = _group(ec2, access, token, marks, subnet)
+    _check_time(until)
+    return request(
+        spec,
+        token,
+        marks=marks,
+        image=image,
+        disks=disks,
+        group=group,
+        subnet=subnet,
+        is_private=access.is_private,
+    )
+
+
+def ssh_port(access: Access) -> int:
+    return int(access.settings.get("ssh_port", 22))
+
+
+def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any]]:
+    """The image's id, and its disks, which all end with the machine."""
+    if spec.arch not in ARCHITECTURES:
+        raise _unusable("the architecture of the type is not known")
+    debian, ours = ARCHITECTURES[spec.arch]
+    name = (access.in_region("image", spec.region) or IMAGE).replace("{arch}", debian)
+    if name.startswith("/"):
+        name = at.ssm(spec.region).get_parameter(Name=name)["Parameter"]["Value"]
+    images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
+    if not images or images[0].get("Architecture") != ours:
+        raise _unusable(f"image {name} is none for {spec.arch}")
+    disks = [
+        disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
+        for disk in images[0].get("BlockDeviceMappings", ())
+        if "VolumeSize" in disk.get("Ebs", {})
+    ]
+    return name, disks
+
+
+def _group(
+    ec2: "EC2Client", access: Access, token: str, marks: Mapping[str, str], subnet: str
+) -> str:
+    """The id of the launch's security group: SSH in, and nothing else."""
+    network: dict[str, Any] = {}
+    if subnet:
+        network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
+    group = _group_made(ec2, token, marks, network)
+    rule = let_in(ssh_port(access), access.settings.get("allowed_cidrs", ()))
+    with allowing("InvalidPermission.Duplicate"):
+        ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[rule])
+    return group
+
+
+def _unusable(why: str) -> DriverError:
+    return DriverError(Reason.UNSUPPORTED, why, retryable=False)
+
+
+def _check_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise DriverError(Reason.TIMEOUT, "AWS answers too slowly to launch", retryable=True)
+
+
+def _key_pair(ec2: "EC2Client", spec: LaunchSpec, token: str, marks: Mapping[str, str]) -> None:
+    with allowing("InvalidKeyPair.Duplicate"):
+        ec2.import_key_pair(
+            KeyName=name_of(token),
+            PublicKeyMaterial=spec.public_key.encode(),
+            TagSpecifications=tagged(marks, "key-pair"),
+        )
+
+
+def _group_made(
+    ec2: "EC2Client", token: str, marks: Mapping[str, str], network: Mapping[str, Any]
+) -> str:
+    """The id of the launch's group, which an earlier call may have made."""
+    try:
+        return ec2.create_security_group(
+            GroupName=name_of(token),
+            Description="SSH to a machine that is being measured",
+            TagSpecifications=tagged(marks, "security-group"),
+            **network,
+        )["GroupId"]
+    except ClientError as error:
+        if code(error) != "InvalidGroup.Duplicate":
+            raise
+    named = filters(**{"group-name": name_of(token)})
+    groups = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
+    if not groups:
+        detail = "the security group is not shown yet"
+        raise DriverError(Reason.UNSUPPORTED, detail, retryable=True)
+    return groups[0]["GroupId"]
