@@ -134,6 +134,9 @@ class CloudAccount(Identified):
     """Who the provider says we are."""
     check_requested_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)
+    preflight = models.JSONField(default=list)
+    """What the last look at its regions saw: texts region, topic, state, detail and advice."""
+    preflight_at = models.DateTimeField(null=True)
     check_error = models.TextField(blank=True)
     last_used_at = models.DateTimeField(null=True)
     looked_at = models.DateTimeField(null=True)

@@ -1,7 +1,7 @@
 """What the engine asks of a provider that rents machines; `<slug>/driver.py` implements it."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -126,6 +126,56 @@ class Inventory(list[ProviderResource]):
             self.extend(answer)
 
 
+class Readiness(StrEnum):
+    READY = "ready"
+    NOT_READY = "not_ready"
+    UNKNOWN = "unknown"
+    """The provider does not say, or was not asked because of an earlier line."""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """One thing that a launch needs, looked at before anything is paid for."""
+
+    region: str
+    """"" for what concerns all of them."""
+    topic: str
+    state: Readiness
+    detail: str
+    advice: str = ""
+    """What to do where it is not ready."""
+
+
+class Overview:
+    """What looking a region over said: its lines, in the order in which they were looked at."""
+
+    def __init__(self, region: str) -> None:
+        self.region = region
+        self.lines: list[Preflight] = []
+
+    def is_ready(self) -> bool:
+        return all(line.state != Readiness.NOT_READY for line in self.lines)
+
+    def ready(self, topic: str, detail: str) -> None:
+        self._add(topic, Readiness.READY, detail)
+
+    def not_ready(self, topic: str, detail: str, advice: str) -> None:
+        self._add(topic, Readiness.NOT_READY, detail, advice)
+
+    def unknown(self, topic: str, detail: str, advice: str = "") -> None:
+        self._add(topic, Readiness.UNKNOWN, detail, advice)
+
+    def look(self, topic: str, work: Callable[[], str], advice: str) -> None:
+        """Ready with what the work says of it, or not, with why it failed and the advice."""
+        try:
+            self.ready(topic, work())
+        except DriverError as error:
+            self.not_ready(topic, error.detail, advice)
+
+    def _add(self, topic: str, state: Readiness, detail: str, advice: str = "") -> None:
+        self.lines.append(Preflight(self.region, topic, state, detail, advice))
+
+
 @dataclass(frozen=True)
 class MachineListing:
     """One machine type that a provider sells in a region."""
@@ -153,6 +203,11 @@ class ProviderDriver(Protocol):
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
         """Where in the region the type is sold; empty where the provider has no zones, or the
         account leaves no choice. UNSUPPORTED when the region does not sell it."""
+        ...
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        """Whether a launch in the region would be let pass. Nothing that costs is made, and what
+        is made carries the tag and is gone afterwards."""
         ...
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:

@@ -11,7 +11,11 @@ from backend.accounts.models import CloudAccount
 from backend.common import clock
 from backend.domain.rentals import Budget
 from backend.rentals.api import cloud_accounts
-from backend.rentals.services.account_access import account_mark_checked, account_secret
+from backend.rentals.services.account_access import (
+    account_mark_checked,
+    account_mark_looked_over,
+    account_secret,
+)
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 from tests.backend.conftest import API, fields, rows
@@ -231,3 +235,17 @@ def test_published_schema_accepts_what_the_api_accepts(admin, client):
     detail = admin.get(f"{API}/schemas/cloud-account-detail.json").json()
     jsonschema.validate(admin.get(f"{API}/cloud-accounts/{account().pk}").json(), detail)
     assert "secret" not in detail["properties"]
+
+
+def test_account_says_what_its_regions_lack(admin):
+    made = account()
+    line = {
+        "region": "fsn1", "topic": "network", "state": "not_ready", "detail": "none",
+        "advice": "Make one.",
+    }  # fmt: skip
+    shown = admin.get(f"{API}/cloud-accounts/{made.pk}").json()
+    assert (shown["preflight"], shown["preflight_at"]) == ([], None)
+    account_mark_looked_over(account_id=made.pk, lines=[line])
+    shown = admin.get(f"{API}/cloud-accounts/{made.pk}").json()
+    assert shown["preflight"] == [line]
+    assert shown["preflight_at"]

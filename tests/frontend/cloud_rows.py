@@ -9,9 +9,18 @@ from backend.benchmarks.models import Resource, ResourceState, RunState, Step
 from backend.catalog.models import Offer
 from backend.common import clock
 from backend.domain.rentals import Budget
-from backend.rentals.services.account_access import account_mark_checked
+from backend.rentals.services.account_access import account_mark_checked, account_mark_looked_over
 from tests import factories
 from tests.backend.clouds import account, charged, machine
+
+LINES = [
+    {"region": "fsn1", "topic": "region", "state": "ready", "detail": "it sells", "advice": ""},
+    {
+        "region": "fsn1", "topic": "network", "state": "not_ready", "detail": "no default network",
+        "advice": "Make one (aws ec2 create-default-vpc --region eu-west-1) or name a subnet.",
+    },
+    {"region": "hel1", "topic": "launch", "state": "unknown", "detail": "not told", "advice": ""},
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ def clouds() -> Clouds:
     """The rows; the queue has to be a fake."""
     hetzner = account(name="Benchmarks, Hetzner", budget=Budget(Decimal(50), "EUR"))
     account_mark_checked(account_id=hetzner.pk, identity="project of token 5f…", error="")
+    account_mark_looked_over(account_id=hetzner.pk, lines=LINES)
     aws = account(
         name="Benchmarks, AWS", provider="aws", access="static_key",
         settings={"regions": ["eu-west-1", "eu-central-1", "us-east-1"]},

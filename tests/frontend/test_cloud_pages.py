@@ -8,7 +8,11 @@ import pytest
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from backend.domain.rentals import Budget
-from backend.rentals.services.account_access import account_mark_checked, account_secret
+from backend.rentals.services.account_access import (
+    account_mark_checked,
+    account_mark_looked_over,
+    account_secret,
+)
 from tests import factories
 from tests.backend.clouds import TOKEN, account, charged, machine
 
@@ -187,6 +191,17 @@ def test_check_asks_again_and_the_part_follows_until_it_is_answered(admin, made)
     part = text_of(admin.get(f"/accounts/clouds/{made.pk}/state/"))
     assert "hx-trigger" not in part
     assert "unable to authenticate" in part
+
+
+def test_part_follows_until_the_regions_are_looked_over(admin, made):
+    path = f"/accounts/clouds/{made.pk}/state/"
+    assert 'hx-trigger="every 2s"' in text_of(admin.get(path))
+    line = {"region": "fsn1", "topic": "network", "detail": "none & nowhere", "advice": "Make one."}
+    account_mark_looked_over(account_id=made.pk, lines=[line | {"state": "not_ready"}])
+    part = text_of(admin.get(path))
+    assert "hx-trigger" not in part
+    assert "not ready</span>" in part
+    assert "none &amp; nowhere <small>Make one.</small>" in part
 
 
 def test_static_key_is_flagged_with_its_age(admin):

@@ -69,6 +69,9 @@ async def everything(aws: FakeAws, owner: Any) -> None:
     for resource in await driver.inventory(TAG):
         await driver.terminate(resource)
     assert not await driver.inventory(TAG)
+    for line in await driver.preflight(REGION, TAG):
+        if "UnauthorizedOperation" in line.detail:
+            raise DriverError(Reason.AUTH, line.detail, retryable=False)
 
 
 async def test_launch_policy_allows_everything_that_the_driver_does(aws, owner):

@@ -630,6 +630,11 @@ async def test_call_is_refused_when_the_worker_has_no_identity(monkeypatch):
 NEEDED: dict[str, set[str]] = {
     "compute.projects.get": {"compute.projects.get"},
     "compute.zones.list": {"compute.zones.list"},
+    "compute.regions.get": {"compute.regions.get"},
+    "compute.networks.get": {"compute.networks.get"},
+    "compute.subnetworks.get": {"compute.subnetworks.get"},
+    "compute.firewalls.list": {"compute.firewalls.list"},
+    "compute.images.getFromFamily": set(),  # Debian's are everybody's
     "compute.machineTypes.list": {"compute.machineTypes.list"},
     "compute.machineTypes.aggregatedList": {"compute.machineTypes.list"},
     "compute.instances.insert": {
@@ -661,6 +666,9 @@ async def test_role_allows_exactly_what_the_driver_calls(gce, driver):
     await driver.whoami()
     await driver.offers()
     await driver.zones(SPEC.machine_type, SPEC.region)
+    await driver.preflight(SPEC.region, TAG)
+    subnetwork = "regions/europe-west4/subnetworks/bench"
+    await _driver(gce, network=subnetwork).preflight(SPEC.region, TAG)
     made = await driver.launch(SPEC, TOKEN)
     await driver.console_fingerprint(made)
     await driver.terminate(made)

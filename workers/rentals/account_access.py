@@ -3,20 +3,25 @@
 import asyncio
 import logging
 import traceback
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from backend.accounts.models import CloudAccount
 from backend.common.crypto import SealBroken
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
-from backend.providers.machines import Access
+from backend.providers.machines import Access, Preflight, Readiness
 from backend.providers.registry import provider
 from backend.rentals.services.account_access import (
     account_mark_checked,
+    account_mark_looked_over,
     account_mark_used,
     account_secret,
 )
 from workers.remote.registry import cloud
 
+PREFLIGHT_S = 45
+LATER = "Check the account again; the provider may be out of order."
 log = logging.getLogger(__name__)
 
 
@@ -34,10 +39,12 @@ def access_of(account: CloudAccount) -> Access:
 
 
 def check(account_id: str) -> None:
-    """Ask the provider who we are and record its answer, or why there is none."""
+    """Ask the provider who we are and record its answer, or why there is none; then look over the
+    regions where machines are rented."""
     account = CloudAccount.objects.get(pk=account_id)
     identity, error = "", ""
     secret: dict[str, str] = {}
+    access: Access | None = None
     try:
         access = access_of(account)
         secret = dict(access.secret)
@@ -54,3 +61,28 @@ def check(account_id: str) -> None:
         identity=redacted(identity, secret),
         error=redacted(error, secret),
     )
+    if access is not None and identity and not error:
+        lines = asyncio.run(_looked_over(account, access))
+        account_mark_looked_over(
+            account_id=account_id,
+            lines=[
+                {name: redacted(str(text), secret) for name, text in asdict(line).items()}
+                for line in lines
+            ],
+        )
+
+
+async def _looked_over(account: CloudAccount, access: Access) -> list[Preflight]:
+    """The lines of every region, all asked at once; one that fails is a line itself."""
+    machine, tag = cloud(account.provider, access), str(account.workspace_id)
+
+    async def region_lines(region: str) -> Sequence[Preflight]:
+        try:
+            async with asyncio.timeout(PREFLIGHT_S):
+                return await machine.preflight(region, tag)
+        except (DriverError, TimeoutError) as error:
+            detail = str(error) or f"no answer within {PREFLIGHT_S} s"
+            return [Preflight(region, "region", Readiness.NOT_READY, detail, LATER)]
+
+    every = await asyncio.gather(*map(region_lines, access.settings["regions"]))
+    return [line for lines in every for line in lines]

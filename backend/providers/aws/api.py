@@ -79,6 +79,9 @@ class Login:
         client: PricingClient = self._client("pricing", region)
         return client
 
+    def quotas(self, region: str) -> Any:
+        return self._client("service-quotas", region)
+
     def ssm(self, region: str) -> "SSMClient":
         client: SSMClient = self._client("ssm", region)
         return client

@@ -21,6 +21,7 @@ from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
 from backend.providers.aws.launching import prepared, ssh_port
 from backend.providers.aws.listings import instances, offers, pages, zones
+from backend.providers.aws.preflight import looked_over
 from backend.providers.aws.request import (
     EXPIRES_AT,
     MADE_BY,
@@ -35,6 +36,7 @@ from backend.providers.machines import (
     Inventory,
     LaunchSpec,
     MachineListing,
+    Preflight,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -109,6 +111,9 @@ class AwsDriver:
         if self._access.in_region("subnet_id", region):  # it lies in one zone
             return ()
         return await self._do(partial(zones, machine_type=machine_type, region=region))
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        return await self._do(partial(looked_over, access=self._access, region=region, tag=tag))
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._do(partial(self._launched, spec=spec, token=token))

@@ -37,11 +37,13 @@ from backend.providers.gcp.documents import (
     operation_text,
     words,
 )
+from backend.providers.gcp.preflight import looked_over
 from backend.providers.machines import (
     Access,
     Inventory,
     LaunchSpec,
     MachineListing,
+    Preflight,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -77,6 +79,9 @@ class GcpDriver:
 
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
         return await _visit(self._project.zones, machine_type, region)
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        return await _visit(self._project.looked_over, region)
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Request id and machine name follow from the token: Google answers a repeated call with
@@ -200,6 +205,9 @@ class _Project:
             return zones
         detail = f"{region} does not sell {machine_type}"
         raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
+    def looked_over(self, region: str) -> list[Preflight]:
+        return looked_over(self._ask, self._access, region)
 
     # --- machines and disks -------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ from backend.providers.machines import (
     Inventory,
     LaunchSpec,
     MachineListing,
+    Overview,
+    Preflight,
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
@@ -104,6 +106,17 @@ class HetznerDriver:
 
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
         return ()
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        """Hetzner tells neither limits nor whether it would let a launch pass."""
+        overview = Overview(region)
+        is_there = any(one.region == region for one in await self.offers())
+        if is_there:
+            overview.ready("region", "it sells machines")
+        else:
+            overview.not_ready("region", "it sells no machines", "See the locations of Hetzner.")
+        overview.unknown("launch", "Hetzner tells limits only when they are reached")
+        return overview.lines
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""

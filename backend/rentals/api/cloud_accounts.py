@@ -22,6 +22,7 @@ from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
+from backend.providers.machines import Readiness
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
 from backend.rentals.selectors.spending import account_month, month_budget
 from backend.rentals.services.cloud_accounts import (
@@ -100,6 +101,16 @@ class MonthUsed(serializers.Serializer[Any]):
     )
 
 
+class PreflightLine(serializers.Serializer[Any]):
+    """One thing that a launch needs in a region."""
+
+    region = serializers.CharField()
+    topic = serializers.CharField()
+    state = serializers.ChoiceField([state.value for state in Readiness])
+    detail = serializers.CharField()
+    advice = serializers.CharField(help_text="what to do; empty where nothing is")
+
+
 class AccountDetail(serializers.Serializer[Any]):
     """An account without its secret."""
 
@@ -122,6 +133,8 @@ class AccountDetail(serializers.Serializer[Any]):
     max_machines = serializers.IntegerField()
     budget = BudgetDocument(allow_null=True)
     month_used = MonthUsed()
+    preflight = PreflightLine(many=True)
+    preflight_at = serializers.DateTimeField(allow_null=True)
     reaped_at = serializers.DateTimeField(allow_null=True)
     reap_error = serializers.CharField(allow_null=True)
 
@@ -184,6 +197,8 @@ def _detail(request: Request, account_id: UUID) -> Any:
             "currency": month.currency,
             "unknown": month.unknown,
         },
+        "preflight": account.preflight,
+        "preflight_at": account.preflight_at,
     }
     return AccountDetail(shown).data
 
@@ -291,7 +306,8 @@ class CloudAccountCheckView(View):
 
     @extend_schema(request=NoDocument, responses={200: Identity, 502: Problem, 504: Problem})
     def post(self, request: Request, account_id: UUID) -> Response:
-        """Waits up to 10 seconds for a worker: 504 after that, 502 when the provider refuses us."""
+        """Waits up to 10 seconds for a worker: 504 after that, 502 when the provider refuses us.
+        The regions are looked over after that; `preflight_at` of the account says when."""
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         account = _account(request, account_id)
         account_check(account=account, actor=actor(request))

@@ -21,6 +21,14 @@ def secret_age_days(account: CloudAccount) -> int | None:
     return (clock.now() - account.secret_set_at).days if account.secret_set_at else None
 
 
+def preflight_by_region(account: CloudAccount) -> dict[str, list[dict[str, str]]]:
+    """The lines of the last look at the account's regions."""
+    regions: dict[str, list[dict[str, str]]] = {}
+    for line in account.preflight:
+        regions.setdefault(line["region"], []).append(line)
+    return regions
+
+
 def checks_due(*, since_s: float) -> list[str]:
     """Ids of accounts whose check was asked for at least so many seconds ago, the first ones first."""
     due = CloudAccount.objects.filter(check_requested_at__lte=Now() - dt.timedelta(seconds=since_s))

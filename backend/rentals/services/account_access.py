@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -53,6 +54,13 @@ def account_mark_checked(*, account_id: UUID | str, identity: str, error: str) -
     if not error:
         account.identity = identity[:300]
     account.save(update_fields=["check_requested_at", "checked_at", "check_error", "identity"])
+
+
+def account_mark_looked_over(*, account_id: UUID | str, lines: Sequence[Mapping[str, str]]) -> None:
+    """Keep what each region lacks or has; `lines` hold no secret."""
+    CloudAccount.objects.filter(pk=account_id).update(
+        preflight=[dict(line) for line in lines], preflight_at=clock.now()
+    )
 
 
 # The clock is read once, so that both columns hold the same instant; where it was set back, the

@@ -1,5 +1,6 @@
 """Accounts at clouds: their list, making one, and one with its limits, login and machines."""
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,9 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import AccessKind, CloudAccount, Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.selectors.costs import Cost
+from backend.common import clock
 from backend.providers.accounts import account_providers, is_static_key
 from backend.providers.registry import provider as provider_record
-from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
+from backend.rentals.selectors.cloud_accounts import (
+    accounts_visible,
+    preflight_by_region,
+    secret_age_days,
+)
 from backend.rentals.selectors.spending import account_month, machines_rented, month_budget
 from backend.rentals.services.cloud_accounts import (
     account_check,
@@ -32,6 +38,8 @@ from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
 MACHINES_SHOWN = 100
+LOOK_OVER = dt.timedelta(minutes=1)
+"""A look at the regions that takes longer is given up."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +137,17 @@ def _state_context(account: CloudAccount) -> dict[str, Any]:
     return {
         "account": account,
         "line": _line(account),
-        "is_checking": account.check_requested_at is not None,
+        "is_checking": account.check_requested_at is not None or _is_looked_over(account),
+        "regions": preflight_by_region(account),
     }
+
+
+def _is_looked_over(account: CloudAccount) -> bool:
+    """Whether a worker, having asked who we are, still looks at the regions."""
+    asked, seen = account.checked_at, account.preflight_at
+    is_left = asked is not None and (seen is None or seen < asked) and not account.check_error
+    is_rented = provider_record(account.provider).rents_machines
+    return bool(is_left and is_rented and asked and clock.now() - asked < LOOK_OVER)
 
 
 def _limits_form(account: CloudAccount, data: Any = None) -> LimitsForm:

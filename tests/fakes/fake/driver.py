@@ -15,6 +15,8 @@ from backend.providers.machines import (
     Inventory,
     LaunchSpec,
     MachineListing,
+    Overview,
+    Preflight,
     ProviderResource,
     ProviderResourceState,
 )
@@ -42,6 +44,14 @@ class FakeDriver:
 
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
         return await self._call("zones", lambda _: self._sold_in)
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        overview = Overview(region)
+        if region in self._closed:
+            overview.not_ready("region", f"{region} is not opted into", f"Enable {region}.")
+        else:
+            overview.ready("region", "it answers")
+        return overview.lines
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)

@@ -1,0 +1,158 @@
+"""Whether a launch in a region of AWS would be let pass, line by line, before anything is paid for.
+
+The last line is AWS's own answer: a key pair and a group are made as for a launch, RunInstances is
+asked for with DryRun, which makes nothing, and both are deleted.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from backend.domain.errors import DriverError, Reason
+from backend.providers.aws.api import ERRORS, Login, code, failure
+from backend.providers.aws.launching import image_of, prepared
+from backend.providers.aws.listings import instances
+from backend.providers.aws.request import filters, name_of
+from backend.providers.machines import Access, LaunchSpec, Overview, Preflight
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+
+TRIALS = {"x86_64": "t3.micro", "arm64": "t4g.micro"}
+"""The smallest types; nothing of them is started."""
+STANDARD = ("ec2", "L-1216C47A")
+"""Quota of vCPUs of running on-demand standard instances (docs.aws.amazon.com/ec2/latest/
+instancetypes/ec2-instance-quotas.html)."""
+FEW_ADDRESSES = 8
+POLICY_ADVICE = "Compare the rights of the identity with docs/policies/aws-launch.json."
+
+
+def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Preflight]:
+    """The lines of a region; those after one that hinders all others are left out."""
+    overview = Overview(region)
+
+    def look(topic: str, work: Callable[[], str], advice: str) -> None:
+        def answered() -> str:
+            try:
+                return work()
+            except ERRORS as error:
+                raise failure(error, access) from None
+
+        overview.look(topic, answered, advice)
+
+    ec2 = at.ec2(region)
+    look("region", lambda: _opted_in(ec2), f"Enable {region} under Account settings, AWS Regions.")
+    if not overview.is_ready():
+        return overview.lines
+    look(
+        "network",
+        lambda: _network(ec2, access, region),
+        f"Make one (aws ec2 create-default-vpc --region {region}) or name a subnet of the region.",
+    )
+    for arch in TRIALS:
+        spec = _trial(region, arch, tag)
+        look(
+            f"image {arch}",
+            partial(_image, at, access, spec),
+            "Allow ssm:GetParameter and ec2:DescribeImages, or name an image of the region.",
+        )
+    _look_at_quota(overview, at, access, region)
+    if overview.is_ready():
+        look("launch", lambda: _tried(at, access, _trial(region, "x86_64", tag)), POLICY_ADVICE)
+    else:
+        overview.unknown("launch", "not tried, as something before it is not ready")
+    return overview.lines
+
+
+def _opted_in(ec2: "EC2Client") -> str:
+    ec2.describe_subnets(MaxResults=5)
+    return "it answers"
+
+
+def _network(ec2: "EC2Client", access: Access, region: str) -> str:
+    if subnet := access.in_region("subnet_id", region):
+        (shown,) = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
+        free = shown["AvailableIpAddressCount"]
+        if free < FEW_ADDRESSES:
+            detail = f"{subnet} has {free} free addresses left"
+            raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+        return f"{subnet} in {shown['AvailabilityZone']}, {free} free addresses"
+    subnets = ec2.describe_subnets(Filters=filters(**{"default-for-az": "true"}))["Subnets"]
+    if not subnets:
+        raise DriverError(Reason.UNSUPPORTED, "no default network", retryable=False)
+    return f"default subnets in {', '.join(sorted(one['AvailabilityZone'] for one in subnets))}"
+
+
+def _image(at: Login, access: Access, spec: LaunchSpec) -> str:
+    return image_of(at, access, spec)[0]
+
+
+def _look_at_quota(overview: Overview, at: Login, access: Access, region: str) -> None:
+    """vCPUs that are left; without the right to ask it is unknown, which hinders nothing."""
+    service, name = STANDARD
+    try:
+        answer = at.quotas(region).get_service_quota(ServiceCode=service, QuotaCode=name)
+        limit = int(answer["Quota"]["Value"])
+        used = _used_vcpus(at.ec2(region))
+    except ERRORS as error:
+        advice = "Allow servicequotas:GetServiceQuota to see it here."
+        overview.unknown("quota", failure(error, access).detail, advice)
+        return
+    detail = f"{limit - used} of {limit} vCPUs of standard types are free"
+    if limit > used:
+        overview.ready("quota", detail)
+    else:
+        overview.not_ready("quota", detail, f"Ask for more: Service Quotas, {name} in {region}.")
+
+
+def _used_vcpus(ec2: "EC2Client") -> int:
+    living = filters(**{"instance-state-name": "running"})
+    options = [instance.get("CpuOptions", {}) for instance in instances(ec2, Filters=living)]
+    return sum(one.get("CoreCount", 0) * one.get("ThreadsPerCore", 1) for one in options)
+
+
+def _trial(region: str, arch: str, tag: str) -> LaunchSpec:
+    key = ed25519.Ed25519PrivateKey.generate().public_key()
+    public = key.public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    ).decode()
+    return LaunchSpec(
+        machine_type=TRIALS[arch],
+        region=region,
+        arch=arch,
+        lifetime_s=600,
+        expires_at=dt.datetime.now(dt.UTC) + dt.timedelta(minutes=10),
+        public_key=public,
+        tag=tag,
+        labels={"owner": "preflight"},
+    )
+
+
+def _tried(at: Login, access: Access, spec: LaunchSpec) -> str:
+    """AWS's answer to a launch that is only tried."""
+    ec2, token = at.ec2(spec.region), str(uuid.uuid4())
+    try:
+        ec2.run_instances(DryRun=True, **prepared(at, access, spec, token))
+    except ClientError as error:
+        if code(error) != "DryRunOperation":
+            raise
+    finally:
+        _removed(ec2, token)
+    return f"{spec.machine_type} would be launched"
+
+
+def _removed(ec2: "EC2Client", token: str) -> None:
+    """What cannot be deleted is left to the reaper."""
+    with suppress(ClientError, BotoCoreError):
+        ec2.delete_key_pair(KeyName=name_of(token))
+    with suppress(*ERRORS):
+        named = filters(**{"group-name": name_of(token)})
+        for group in ec2.describe_security_groups(Filters=named)["SecurityGroups"]:
+            ec2.delete_security_group(GroupId=group["GroupId"])

@@ -1,0 +1,122 @@
+"""Looking a region over before anything is paid for: ready lines, and each thing that may lack."""
+
+import json
+
+import pytest
+
+from backend.providers.aws.driver import AwsDriver
+from backend.providers.machines import Readiness
+from tests.fakes.aws import REGION
+from tests.fakes.policy import POLICIES, Policy
+from tests.workers.aws_account import TAG, aws, driver
+from tests.workers.test_gcp import _driver, clock, gce
+
+__all__ = ["aws", "clock", "driver", "gce"]
+READY, NOT_READY, UNKNOWN = Readiness.READY, Readiness.NOT_READY, Readiness.UNKNOWN
+
+
+async def overview(of, region=REGION):
+    """By topic, the worst state, and all that is said."""
+    lines = await of.preflight(region, TAG)
+    assert all(line.region == region for line in lines)
+    assert all(line.advice for line in lines if line.state == NOT_READY)
+    states = {}
+    for line in sorted(lines, key=lambda line: line.state == NOT_READY):
+        states[line.topic] = line.state
+    return states, " | ".join(f"{line.detail} {line.advice}" for line in lines)
+
+
+# --- AWS ------------------------------------------------------------------------------------------
+
+
+async def test_region_of_aws_is_ready_with_the_shipped_policy_and_nothing_stays(aws, driver):
+    states, said = await overview(driver)
+    assert states == dict.fromkeys(
+        ("region", "network", "image x86_64", "image arm64", "quota", "launch"), READY
+    )
+    assert "t3.micro would be launched" in said
+    assert "32 of 32 vCPUs" in said
+    assert (aws.rented, aws.parts()) == ([], [])
+
+
+async def test_closed_region_of_aws_is_one_line_that_says_where_to_open_it(aws, driver):
+    aws.closed_regions = {REGION}
+    states, said = await overview(driver)
+    assert states == {"region": NOT_READY}
+    assert "AuthFailure" in said
+    assert f"Enable {REGION}" in said
+
+
+async def test_region_of_aws_without_a_network_is_not_tried(aws, driver):
+    aws.regions.remove_network(REGION)
+    states, said = await overview(driver)
+    assert (states["network"], states["launch"]) == (NOT_READY, UNKNOWN)
+    assert f"create-default-vpc --region {REGION}" in said
+    assert not aws.did("RunInstances")
+    lost = AwsDriver(aws.access(subnet_id="subnet-0a1b2c3d"))
+    assert (await overview(lost))[0]["network"] == NOT_READY
+
+
+async def test_quota_of_aws_that_is_used_up_is_not_ready(aws, driver):
+    aws.regions.vcpu_quota = 0
+    states, said = await overview(driver)
+    assert (states["quota"], states["launch"]) == (NOT_READY, UNKNOWN)
+    assert "L-1216C47A" in said
+    document = json.loads((POLICIES / "aws-launch.json").read_text())
+    document["Statement"][0]["Action"].remove("servicequotas:GetServiceQuota")
+    aws.policy = Policy(document)
+    states, said = await overview(driver)
+    assert (states["quota"], states["launch"]) == (UNKNOWN, READY)
+
+
+async def test_policy_of_the_organisation_shows_when_the_launch_is_tried(aws, driver):
+    denied = {"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+    allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    aws.organisation = Policy({"Version": "2012-10-17", "Statement": [denied, allowed]})
+    states, said = await overview(driver)
+    assert states["launch"] == NOT_READY
+    assert "explicit deny in a service control policy" in said
+    assert (aws.rented, aws.parts()) == ([], [])
+
+
+# --- Google Cloud ---------------------------------------------------------------------------------
+
+EUROPE = "europe-west4"
+
+
+async def test_region_of_google_is_ready_but_for_what_it_does_not_say(gce):
+    states, said = await overview(_driver(gce), EUROPE)
+    topics = ("region", "network", "SSH", "image x86_64", "image arm64", "quota")
+    assert states == {**dict.fromkeys(topics, READY), "launch": UNKNOWN}
+    assert "24 of 24 CPUS" in said
+    assert "compute.requireOsLogin" in said
+    assert gce.record == []
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "topic", "words"),
+    [
+        ({"networks": set()}, {}, "network", "was not found"),
+        ({"networks": {"regions/x-y1/subnetworks/b"}}, {"network": "own"}, "network", "has no sub"),
+        ({"firewalls": []}, {}, "SSH", "firewall-rules create"),
+        ({}, {"ssh_port": 2222}, "SSH", "no firewall rule lets TCP port 2222 in"),
+        ({"quotas": {"CPUS": (24.0, 23.0)}}, {}, "quota", "1 of 24 CPUS are free"),
+        ({"quotas": {"IN_USE_ADDRESSES": (8.0, 8.0)}}, {}, "quota", "IN_USE_ADDRESSES"),
+    ],
+)
+async def test_what_a_region_of_google_lacks_is_named(gce, change, settings, topic, words):
+    for name, value in change.items():
+        setattr(gce, name, value)
+    states, said = await overview(_driver(gce, **settings), EUROPE)
+    assert states[topic] == NOT_READY
+    assert words in said
+
+
+async def test_private_machines_of_google_need_no_addresses(gce):
+    ours = f"regions/{EUROPE}/subnetworks/bench"
+    gce.networks, gce.quotas = {ours}, {"IN_USE_ADDRESSES": (8.0, 8.0), "CPUS": (24.0, 0.0)}
+    settings = {"network": {EUROPE: ours}, "address": "private"}
+    states, said = await overview(_driver(gce, **settings), EUROPE)
+    assert NOT_READY not in states.values()
+    assert "subnetwork bench, 10.164.0.0/20" in said
+    assert (await overview(_driver(gce, network="own"), EUROPE))[0]["network"] == NOT_READY
