@@ -54,7 +54,26 @@ def test_plain_keeps_every_digit():
     ],
 )
 def test_scale_fits_the_middle_value(unit, values, factor, shown):
-    assert figures.scale(unit, values) == figures.UnitScale(factor, shown)
+    scale = figures.scale(unit, values)
+    assert (scale.factor, scale.unit) == (factor, shown)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([817, 203, 49, 1427], ["817.0", "203.0", "49.0", "1,427.0"]),
+        ([2238.4, 203.1], ["2,238", "203"]),
+        ([0.0274, 3.2, 1.9], ["0.0274", "3.2000", "1.9000"]),
+        # The least is far below the others and keeps its own digits.
+        ([5000, 6000, 0.004], ["5,000", "6,000", "0.0040"]),
+        ([1000.5], ["1,000"]),
+        ([], []),
+    ],
+)
+def test_figures_of_a_column_have_one_number_of_decimals(values, shown):
+    scale = figures.scale("it/s", values)
+    assert [scale.text(value) for value in values] == shown
+    assert scale.text(None) == ""
 
 
 def test_value_scale_follows_the_direction_of_the_metric():

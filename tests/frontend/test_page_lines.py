@@ -37,7 +37,7 @@ def sample(value: float, repeat: int, metric="memory_bandwidth_bytes_per_s", **g
 def test_samples_of_a_metric_share_the_unit_of_the_middle_one():
     made = lines.sample_lines([sample(9e8, 0), sample(2e9, 1), sample(3e10, 2)])
     assert [(line.shown, line.unit) for line in made] == [
-        ("0.9000", "GB/s"), ("2.000", "GB/s"), ("30.00", "GB/s"),
+        ("0.900", "GB/s"), ("2.000", "GB/s"), ("30.000", "GB/s"),
     ]  # fmt: skip
     assert made[1].evidence_url == f"/runs/{UUID(int=1)}/evidence/1/"
 
@@ -62,7 +62,7 @@ def test_result_is_the_median_of_the_repeats_that_count():
     assert (line.median, line.low, line.high) == (20.0, "10.00", "30.00")
     assert line.flags == ["unstable"]  # of those that count
     assert line.excluded_count == 2
-    assert [piece.shown for piece in line.pieces] == ["10.00", "30.00", "20.00", "99.00", "1.000"]
+    assert [piece.shown for piece in line.pieces] == ["10.00", "30.00", "20.00", "99.00", "1.00"]
 
 
 def test_result_that_a_person_left_out_whole_still_has_a_line():

@@ -237,7 +237,7 @@ def test_figures_open_what_they_rest_on(client, measured):
     assert text.count('popovertarget="w0"') == 2
     for said in (
         "<b>Price</b> 0.1 USD/hour",
-        "Monthly, 730 h/month, holds the machine alone",
+        "Monthly, 730 h/month, includes the machine alone",
         "Observed 2026-11-01",
         "<br>test",  # the source of the observation
         "<b>Score</b> 1000 CMIPS",

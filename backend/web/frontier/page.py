@@ -204,5 +204,5 @@ def _summary(
         f"Scatter chart of {len(frontier.within)} offers, price in {cost} against "
         f"{frontier.metric.label} in {scale.unit}, both axes logarithmic. {len(line)} of them are on "
         f"the line that nothing beats, from {point_words(first)} to {point_words(last)} {scale.unit}. "
-        "The table below holds the same figures."
+        "The table below has the same figures."
     )

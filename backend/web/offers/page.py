@@ -82,13 +82,14 @@ def _similar(
     slug: str, rows: Sequence[RankingRow], query: RankingQuery, basis: state.Params
 ) -> list[SimilarLine]:
     scale = _scale(rows, query)
-    value = figures.value_scale(scale, query.ranked_metric.better, state.cost(basis))
+    values = (row.value_per_cost for row in rows)
+    value = figures.value_scale(scale, query.ranked_metric.better, state.cost(basis), values)
     return [
         SimilarLine(
             row=row,
             label=charts.row_label(row),
-            score=figures.figure(scale.shown(row.score)) or "not measured",
-            value=figures.figure(value.shown(row.value_per_cost)) or "unknown",
+            score=scale.text(row.score) or "not measured",
+            value=value.text(row.value_per_cost) or "unknown",
             price=figures.money(row.price, row.period) or "no price",
             compare_url=_compare(basis, [slug, row.offer_id]),
         )

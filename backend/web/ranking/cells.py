@@ -51,7 +51,9 @@ class Cells:
         self.indices = {row.offer_id: n for n, row in enumerate(rows)}
         self.scale = scale
         self.cost = state.cost(params)
-        self.value_scale = figures.value_scale(scale, ranking.metric.better, self.cost)
+        self.value_scale = figures.value_scale(
+            scale, ranking.metric.better, self.cost, (row.value_per_cost for row in rows)
+        )
         self.term = state.value(params, "term")
         self.basis = ranking.basis
         self.score_unit = ranking.metric.unit
@@ -83,7 +85,7 @@ class Cells:
 
     def _shown(self, column: RankingColumn) -> Callable[[Any], Any]:
         if scale := self._scale(column):
-            return lambda value: figures.figure(scale.shown(value))
+            return scale.text
         if column.name in words.OF_VALUES:
             return lambda value: ", ".join(words.category(column.name, v) for v in value.split())
         readers: dict[ColumnType, Callable[[Any], Any]] = {
@@ -143,7 +145,7 @@ class Cells:
             )
         low, high = row.score_ci95_low, row.score_ci95_high
         spread = self._spread(self.scale, low, high)
-        shown = figures.figure(self.scale.shown(row.score))
+        shown = self.scale.text(row.score)
         if LOWER_BOUND in row.flags.split():
             # An interval around a bound would say that the true figure may be smaller.
             shown, spread = f"> {shown}", "a bound"
@@ -168,7 +170,7 @@ class Cells:
             text = "unknown" if row.price is None else "not ranked"
             return format_html('<span class="unknown">{}</span>', text)
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
-        shown = figures.figure(self.value_scale.shown(value))
+        shown = self.value_scale.text(value)
         return format_html(
             "<b>{}</b><small>{}</small>", shown, self._spread(self.value_scale, low, high)
         )
@@ -221,7 +223,7 @@ class Cells:
         hours = f", {_hours(row)} h/month" if row.period != "once" else ""
         said: list[Any] = [
             format_html("<b>Price</b> {} {}", figures.plain(row.price), per),
-            f"{words.term(row.price_term or '')}{hours}, holds {words.holds(row.price_basis or '')}",
+            f"{words.term(row.price_term or '')}{hours}, includes {words.holds(row.price_basis or '')}",
         ]
         zone = f" in {row.price_zone}" if row.price_zone else ""
         said.append(f"Observed {row.price_observed_on}{zone}")

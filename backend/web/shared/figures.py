@@ -1,6 +1,6 @@
 """Numbers as people read them; the full value always stands in the element's title."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, log10
@@ -9,6 +9,11 @@ Number = Decimal | float | int
 
 # Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+HUGE = 1e12
+"""From here on figures have an exponent."""
+FAR_BELOW = 100
+"""A figure that much smaller than the middle one gets no decimals of its own in all others."""
+MOST_DIGITS = 7
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
@@ -18,10 +23,21 @@ class UnitScale:
 
     factor: float
     unit: str
+    digits: int | None = None
+    """Decimals of all figures, so that a column is aligned on its point; None: those of each."""
 
     def shown(self, value: Number | None) -> float | None:
         """The value in this scale's unit; None stays None."""
         return None if value is None else float(value) / self.factor
+
+    def text(self, value: Number | None) -> str:
+        """The value in this scale's unit as people read it; empty for None."""
+        shown = self.shown(value)
+        if shown is None or self.digits is None:
+            return figure(shown)
+        # What is far below the others would read as nothing.
+        is_lost = shown != 0 and abs(shown) < 10.0**-self.digits
+        return figure(shown) if is_lost or abs(shown) >= HUGE else f"{shown:,.{self.digits}f}"
 
 
 def scale(unit: str, values: Iterable[Number]) -> UnitScale:
@@ -29,26 +45,48 @@ def scale(unit: str, values: Iterable[Number]) -> UnitScale:
     known = sorted(float(value) for value in values)
     # Not the largest: a single extreme would turn all other figures into thousandths.
     middle = known[len(known) // 2] if known else 0.0
+    factor, shown = _prefixed(unit, middle)
+    return UnitScale(factor, shown, _digits([value / factor for value in known]))
+
+
+def _prefixed(unit: str, middle: float) -> tuple[float, str]:
+    """Factor and name of the unit in which the middle reads as 1 to 999."""
     if unit in {"bytes/s", "bits/s"}:
         short = unit.replace("bytes", "B").replace("bits", "bit")
         for factor, prefix in _PREFIXES:
             if middle >= factor:
-                return UnitScale(factor, prefix + short)
-        return UnitScale(1, short)
+                return factor, prefix + short
+        return 1, short
     if unit == "ns":
         for factor, name in _TIMES:
             if middle >= factor:
-                return UnitScale(factor, name)
-    return UnitScale(1, unit)
+                return factor, name
+    return 1, unit
 
 
-def value_scale(score: UnitScale, better: str, cost: str) -> UnitScale:
-    """Scale of value per cost where scores are shown in `score`, `better` higher or lower, and
-    costs in `cost`."""
-    if better == "higher":
-        return UnitScale(score.factor, f"{score.unit} per {cost}")
-    # The score stands below the line, so its factor multiplies.
-    return UnitScale(1 / score.factor, f"1 / ({score.unit} × {cost})")
+def _digits(known: Sequence[float]) -> int | None:
+    """Decimals for values in rising order: four digits of the middle one, and three of the least
+    that is not far below it."""
+    sizes = [abs(value) for value in known if value]
+    if not sizes:
+        return None
+    middle = sizes[len(sizes) // 2]
+    least = min(size for size in sizes if size >= middle / FAR_BELOW)
+    digits = max(_decimals(middle), 2 - floor(log10(least)))
+    return digits if digits <= MOST_DIGITS else None
+
+
+def value_scale(
+    score: UnitScale, better: str, cost: str, values: Iterable[Number | None] = ()
+) -> UnitScale:
+    """Scale of the `values` per cost where scores are shown in `score`, `better` higher or lower,
+    and costs in `cost`."""
+    # A lower score stands below the line, so its factor multiplies.
+    is_high = better == "higher"
+    factor = score.factor if is_high else 1 / score.factor
+    unit = f"{score.unit} per {cost}" if is_high else f"1 / ({score.unit} × {cost})"
+    known = sorted(float(value) / factor for value in values if value is not None)
+    return UnitScale(factor, unit, _digits(known))
 
 
 def figure(value: Number | None) -> str:
@@ -56,19 +94,21 @@ def figure(value: Number | None) -> str:
     if value is None:
         return ""
     size = abs(float(value))
-    if size >= 1e12 or 0 < size < 1e-4:
+    if size >= HUGE or 0 < size < 1e-4:
         return f"{float(value):.3e}"
-    digits = next((d for limit, d in ((1000, 0), (100, 1), (10, 2), (1, 3)) if size >= limit), 4)
-    return f"{value:,.{digits}f}"
+    return f"{value:,.{_decimals(size)}f}"
+
+
+def _decimals(size: float) -> int:
+    """Decimals that give a size about four digits."""
+    return next((d for limit, d in ((1000, 0), (100, 1), (10, 2), (1, 3)) if size >= limit), 4)
 
 
 def money(amount: Decimal | None, period: str) -> str:
     """An amount with the decimals customary for its period: four an hour, two otherwise."""
     if amount is None:
         return ""
-    if period == "hour":
-        return f"{amount:,.4f}" if amount < 100 else f"{amount:,.2f}"
-    return f"{amount:,.2f}"
+    return f"{amount:,.{4 if period == 'hour' else 2}f}"
 
 
 def unit_cost(value: Decimal) -> str:
@@ -90,11 +130,18 @@ def percent(ratio: float, digits: int = 1) -> str:
     return f"{ratio:.{digits}%}".replace("%", " %")
 
 
+def signed_percent(ratio: Decimal | None) -> str:
+    """A difference in percent with its sign; empty for None."""
+    if not ratio:
+        return "" if ratio is None else "±0 %"
+    return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
+
+
 def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
     """An interval in the scale's unit; empty where an end is not known."""
     if low is None or high is None:
         return ""
-    return f"{figure(scale.shown(low))} – {figure(scale.shown(high))}"
+    return f"{scale.text(low)} – {scale.text(high)}"
 
 
 def quantity(value: Number | None) -> str:

@@ -73,7 +73,7 @@ def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
         SampleLine(
             sample=sample,
             label=_label(sample.metric),
-            shown=figures.figure(scales[sample.metric].shown(sample.value)),
+            shown=scales[sample.metric].text(sample.value),
             unit=scales[sample.metric].unit,
             evidence_n=sample.evidence.n if sample.evidence else None,
             evidence_url=evidence_url(sample.evidence) if sample.evidence else None,
@@ -168,9 +168,9 @@ def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> Resul
         variant=variant_of(first.sample),
         median=float(median(values)),
         plain_unit=first.sample.unit,
-        shown=figures.figure(scale.shown(float(median(values)))),
-        low="" if is_single else figures.figure(scale.shown(min(values))),
-        high="" if is_single else figures.figure(scale.shown(max(values))),
+        shown=scale.text(float(median(values))),
+        low="" if is_single else scale.text(min(values)),
+        high="" if is_single else scale.text(max(values)),
         unit=scale.unit,
         flags=sorted({flag for sample in summarised for flag in sample.flags}),
         excluded_count=len(samples) - len(counted),
@@ -178,7 +178,7 @@ def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> Resul
             Piece(
                 line.evidence_n,
                 line.sample.repeat,
-                figures.figure(scale.shown(line.sample.value)),
+                scale.text(line.sample.value),
                 line.evidence_url,
             )
             for line in group

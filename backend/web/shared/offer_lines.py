@@ -1,6 +1,6 @@
 """Offers with price, score and value as the tables beside a chart of both list them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend.domain.metrics import Metric
@@ -23,18 +23,19 @@ class OfferLine:
 
 
 def offer_lines(
-    rows: Iterable[RankingRow], metric: Metric, scale: figures.UnitScale, cost: str
+    rows: Sequence[RankingRow], metric: Metric, scale: figures.UnitScale, cost: str
 ) -> list[OfferLine]:
     """The rows with scores in the unit of `scale`, and value in that unit per `cost`."""
-    value = figures.value_scale(scale, metric.better, cost)
+    values = (row.value_per_cost for row in rows)
+    value = figures.value_scale(scale, metric.better, cost, values)
     return [
         OfferLine(
             row=row,
             label=charts.row_label(row),
             price=figures.money(row.price, row.period),
-            score=figures.figure(scale.shown(row.score)),
+            score=scale.text(row.score),
             interval=figures.ends(scale, row.score_ci95_low, row.score_ci95_high),
-            value=figures.figure(value.shown(row.value_per_cost)),
+            value=value.text(row.value_per_cost),
             value_interval=figures.ends(
                 value, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
             ),
