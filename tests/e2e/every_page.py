@@ -244,7 +244,7 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         params={"provider": ["aws"], "sort": ["price"]},
         actor=admin.username,
     )
-    feed_key_create(view=view, name="sheet", actor=admin.username)
+    key, _ = feed_key_create(view=view, name="sheet", actor=admin.username)
     client.post("/accounts/tokens/", {"name": "sheet", "scope": "read", "expires_days": 7})
     client.post("/reports/new/", {"title": "Web 2027", "note": "We take it."})
     client.post("/hardware/new/", HARDWARE)
@@ -253,6 +253,7 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         "view": ["/views/ours/"],
         "view-new": ["/views/new/?provider=aws"],
         "view-delete": ["/views/ours/delete/"],
+        "feed-key-revoke": [f"/views/ours/keys/{key.pk}/revoke/"],
         "token-revoke": [f"/accounts/tokens/{ApiToken.objects.get(name='sheet').pk}/revoke/"],
         "report-remove": [f"/reports/{Report.objects.get().slug}/delete/"],
         "data": ["/data/", "/data/?view=ours", "/data/?provider=aws&vcpu__gte=2"],

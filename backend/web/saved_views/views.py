@@ -17,7 +17,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_work
 from backend.common import clock
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
-from backend.rankings.models import SavedView
+from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.ranking import query_from
 from backend.rankings.selectors.views import (
     is_owner,
@@ -236,14 +236,29 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
     return _page(request, view, key_form=form)
 
 
-@readable
-@require_POST
-def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
-    """Ends a key at once."""
+def _feed_key(request: HttpRequest, slug: str, key_id: UUID) -> FeedKey:
     demand(request, Scope.WRITE)
     reader = request.user.get_username()
     keys = feed_keys_visible(DEFAULT_WORKSPACE, reader, is_admin=may(request, Scope.ADMIN))
-    key = get_object_or_404(keys, pk=key_id, view__slug=slug)
-    feed_key_revoke(key=key, actor=reader)
+    return get_object_or_404(keys, pk=key_id, view__slug=slug)
+
+
+def _feed_key_question(request: HttpRequest, slug: str, key_id: UUID) -> Question:
+    key = _feed_key(request, slug, key_id)
+    last = f"It was last used on {key.last_used_at:%Y-%m-%d %H:%M} UTC." if key.last_used_at else ""
+    return Question(
+        f"Revoke the key {key.name}?",
+        "Revoke key",
+        reverse("view", args=[slug]),
+        ("Spreadsheets that read this view by it get no more figures.", *filter(None, (last,))),
+    )
+
+
+@readable
+@confirmed(_feed_key_question)
+def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
+    """Ends a key at once."""
+    key = _feed_key(request, slug, key_id)
+    feed_key_revoke(key=key, actor=request.user.get_username())
     messages.success(request, f"The key {key.name} is revoked.")
     return HttpResponseRedirect(reverse("view", args=[slug]))
