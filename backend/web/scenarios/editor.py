@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from backend.domain.scenarios.ready_options import READY_OPTIONS
 from backend.domain.scenarios.shapes import SHAPES, LoadShape, outline, reshaped, shape_of
 from backend.rankings.selectors.coverage import metrics_scored
-from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import ranking
+from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.services.current_data import current_stamp
 from backend.web.scenarios.edits import calculated
 from backend.web.scenarios.form_shown import ShownForm
@@ -16,9 +16,6 @@ from backend.web.scenarios.outlines import Outline, outlined
 from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import Preview, preview
 from backend.web.shared import figures, words
-
-RANKED_METRICS = ("coremark_score", "cmips_score")
-"""By which the best offer is looked for, the first that any offer has."""
 
 
 class ShapeCard(NamedTuple):
@@ -65,13 +62,17 @@ def _shape_cards(document: Mapping[str, Any], chosen: LoadShape | None) -> list[
 
 
 def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
-    """The offer with the most score for the money on demand; None where none is ranked."""
-    stated = str((document.get("capacity") or {}).get("metric") or "")
+    """The offer with the most score for the money on demand, by the metric of the capacity, else by
+    that of the ranking's page; None where none is ranked."""
     scored = metrics_scored()
-    metric = next((key for key in (stated, *RANKED_METRICS) if key in scored), None)
-    if metric is None:
+    if not scored:
         return None
-    ranked = ranking(RankingQuery(metric=metric), stamp=current_stamp())
+    stamp = current_stamp()
+    stated = str((document.get("capacity") or {}).get("metric") or "")
+    metric = stated if stated in scored else default_metric(stamp)
+    # What can still be bought, as on the ranking itself.
+    query, _ = query_from({"metric": [metric], "available": ["TRUE"]})
+    ranked = ranking(query, stamp=stamp)
     row = next((row for row in ranked.rows if row.rank is not None), None)
     if row is None:
         return None
