@@ -1,4 +1,4 @@
-"""What people keep of a ranking: saved views, the keys of their feeds, and frozen reports."""
+"""What people keep: saved views of a ranking, the keys of their feeds, and frozen reports."""
 
 from django.db import models
 
@@ -58,18 +58,30 @@ class FeedKey(Identified):
         return f"{self.name} of {self.view_id}"
 
 
+class ReportKind(models.TextChoices):
+    """What a report froze."""
+
+    RANKING = "ranking", "ranking"
+    COMPARISON = "comparison", "comparison"
+    SCENARIO = "scenario", "scenario"
+    HARDWARE = "hardware", "own hardware"
+
+
 class Report(Identified):
-    """A decision as it looked on its day: rows, basis and words, frozen."""
+    """A decision as it looked on its day: figures, what they rest on and words, frozen."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="reports")
+    kind = models.CharField(max_length=10, choices=ReportKind, default=ReportKind.RANKING)
     slug = models.SlugField(max_length=80)
     title = models.CharField(max_length=150)
     note = models.TextField(blank=True)
     params = models.JSONField()
-    """Parameters of the ranking that was frozen, so that it can be asked for again."""
+    """Parameters of what was frozen, so that it can be asked for again: those of the ranking or
+    comparison; `scenario`, its slug; `model`, the id of a cost model."""
     document = models.JSONField()
-    """What is shown: `columns`, `rows` (decimal strings as in the API), `basis`, `count`; `top`,
-    how many rows come first."""
+    """What is shown. Of a ranking or comparison: `columns`, `rows` (decimal strings as in the API),
+    `basis`, `count`; `top`, how many rows come first. Of the others a sheet: `conclusion`, `chart`,
+    `columns`, `rows` and `facts` in words."""
     data_version = models.BigIntegerField()
     created_by = models.CharField(max_length=150)
 

@@ -20,6 +20,7 @@ from backend.web.offers import score_page
 from backend.web.offers import views as offers
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
+from backend.web.reports import freezing
 from backend.web.reports import views as reports
 from backend.web.requirements import views as requirements
 from backend.web.runs import evidence_views, list_views, sample_views
@@ -118,7 +119,18 @@ urlpatterns = [
     path("import/run/", imports.archive_page, name="import-run"),
     path("import/offers/", imports.offer_names, name="offer-names"),
     path("reports/", reports.reports_page, name="reports"),
-    path("reports/new/", reports.report_new, name="report-new"),
+    path("reports/new/", freezing.report_new, name="report-new"),
+    path("reports/new/comparison/", freezing.report_new_comparison, name="report-new-comparison"),
+    path(
+        "reports/new/scenario/<slug:slug>/",
+        freezing.report_new_scenario,
+        name="report-new-scenario",
+    ),
+    path(
+        "reports/new/hardware/<uuid:model_id>/",
+        freezing.report_new_hardware,
+        name="report-new-hardware",
+    ),
     path("reports/<slug:slug>/", reports.report_page, name="report"),
     path("reports/<slug:slug>.pdf", reports.report_pdf, name="report-pdf"),
     path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),
@@ -132,7 +144,6 @@ urlpatterns = [
     path("scenarios/<slug:slug>/curves/", scenarios.scenario_curves, name="scenario-curves"),
     path("scenarios/<slug:slug>/edit/", editor_views.scenario_edit, name="scenario-edit"),
     path("scenarios/<slug:slug>/copy/", scenarios.scenario_copy_form, name="scenario-copy"),
-    path("scenarios/<slug:slug>/freeze/", scenarios.scenario_freeze_form, name="scenario-freeze"),
     path("scenarios/<slug:slug>/delete/", scenarios.scenario_delete_form, name="scenario-delete"),
     path("requirements/", requirements.requirements_page, name="requirements"),
     path("storage/", storage.storage_page, name="storage"),

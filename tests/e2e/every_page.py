@@ -248,6 +248,8 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
     client.post("/accounts/tokens/", {"name": "sheet", "scope": "read", "expires_days": 7})
     client.post("/reports/new/", {"title": "Web 2027", "note": "We take it."})
     client.post("/hardware/new/", HARDWARE)
+    client.post("/reports/new/comparison/?o=aws-0,own-rack", {"title": "Two"})
+    client.post(f"/reports/new/hardware/{HardwareModel.objects.get().pk}/", {"title": "Rack"})
     return {
         "views": ["/views/"],
         "view": ["/views/ours/"],
@@ -255,12 +257,14 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         "view-delete": ["/views/ours/delete/"],
         "feed-key-revoke": [f"/views/ours/keys/{key.pk}/revoke/"],
         "token-revoke": [f"/accounts/tokens/{ApiToken.objects.get(name='sheet').pk}/revoke/"],
-        "report-remove": [f"/reports/{Report.objects.get().slug}/delete/"],
+        "report-remove": ["/reports/web-2027/delete/"],
         "data": ["/data/", "/data/?view=ours", "/data/?provider=aws&vcpu__gte=2"],
         "tokens": ["/accounts/tokens/"],
         "reports": ["/reports/"],
-        "report": [f"/reports/{Report.objects.get().slug}/"],
+        "report": [f"/reports/{one.slug}/" for one in Report.objects.all()],
         "report-new": ["/reports/new/?provider=aws"],
+        "report-new-comparison": ["/reports/new/comparison/?o=aws-0,own-rack&base=own-rack"],
+        "report-new-hardware": [f"/reports/new/hardware/{HardwareModel.objects.get().pk}/"],
         "hardware": ["/hardware/"],
         "hardware-delete": [f"/hardware/{HardwareModel.objects.get().pk}/delete/"],
         "hardware-new": ["/hardware/new/"],
@@ -285,6 +289,7 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
         "scenarios": ["/scenarios/"],
         "scenario": [f"/scenarios/{kept}/", f"/scenarios/{frozen}/"],
         "scenario-delete": [f"/scenarios/{kept}/delete/", f"/scenarios/{frozen}/delete/"],
+        "report-new-scenario": [f"/reports/new/scenario/{one}/" for one in (kept, frozen)],
         "scenario-map": [f"/scenarios/{kept}/map/"],
         "scenario-curves": [f"/scenarios/{kept}/curves/"],
         "scenario-trace": ["/scenarios/trace/"],

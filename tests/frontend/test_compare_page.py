@@ -62,7 +62,7 @@ def test_page_shows_figures_and_differences_from_the_baseline(client, pair):
 
 def test_figures_too_close_to_call_are_not_distinguishable(client, pair):
     _, second = row_of(html(client, "/compare/?o=a,c"), "CPU, all threads")
-    assert "+1.0 % not distinguishable" in second
+    assert "+1.0 % too close to call" in second
 
 
 def test_figures_with_the_stated_spread_are_compared_like_others(client, pair):
@@ -72,7 +72,7 @@ def test_figures_with_the_stated_spread_are_compared_like_others(client, pair):
     assert "+100.0 % better" in second
     published("e", 1120.0, "0.1")
     _, second = row_of(html(client, "/compare/?o=a,e"), "CPU, all threads")
-    assert "+12.0 % not distinguishable" in second
+    assert "+12.0 % too close to call" in second
 
 
 def test_baseline_is_chosen_by_the_address(client, pair):

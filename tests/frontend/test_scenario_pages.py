@@ -338,7 +338,9 @@ def test_result_lists_what_was_assumed_and_what_was_stated(client: Client) -> No
 
 def test_result_of_a_frozen_scenario_stays_as_it_was(analyst: Client) -> None:
     stored()
-    analyst.post(f"/scenarios/{STARTUP}/freeze/", {"note": "We take the hybrid."})
+    analyst.post(
+        f"/reports/new/scenario/{STARTUP}/", {"title": "Hybrid", "note": "We take the hybrid."}
+    )
     Scenario.objects.update(document={**TEMPLATES["events"].document})
     text = text_of(analyst, f"/scenarios/{STARTUP}/")
     assert "We take the hybrid." in text
@@ -444,14 +446,7 @@ def test_scenario_is_deleted_by_who_may(client: Client) -> None:
     assert Scenario.objects.count() == 1
 
 
-def test_freezing_twice_is_an_error_and_changes_nothing(analyst: Client) -> None:
-    stored()
-    for _ in range(2):
-        answer = analyst.post(f"/scenarios/{STARTUP}/freeze/", {"note": ""}, follow=True)
-    assert "It was not frozen" in unescape(answer.content.decode())
-
-
-@pytest.mark.parametrize("action", ["copy", "freeze", "delete"])
+@pytest.mark.parametrize("action", ["copy", "delete"])
 def test_readers_change_nothing(client: Client, action: str) -> None:
     stored()
     client.force_login(factories.user(role="read"))

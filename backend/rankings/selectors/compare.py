@@ -199,7 +199,7 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]
 
     yield item("price", "Price", price_unit, "lower", [_number(row.price) for row in rows])
     yield texts("price_term", "Price term")
-    yield texts("price_basis", "Price holds")
+    yield texts("price_basis", "Price includes")
     yield texts("price_observed_on", "Price observed on")
     value_unit = (
         f"{metric.unit} per {price_unit}"

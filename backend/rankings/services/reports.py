@@ -1,6 +1,7 @@
-"""Reports: a ranking frozen on a day, with the words of whoever decided by it."""
+"""Reports: what was decided by, frozen on a day with the words of whoever decided."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -12,13 +13,15 @@ from backend.common.rest.table import json_rows
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import Report
 from backend.rankings.selectors.columns import COLUMNS
-from backend.rankings.selectors.ranking import Ranking
+from backend.rankings.selectors.rows import RankingRow
 
 MOST_ROWS = 2000
 MOST_TITLE = 150
 MOST_NOTE = 20_000
 TOP = 10
 """Rows that a report shows first where no other number was chosen."""
+RESERVED = frozenset({"new"})
+"""Slugs that are pages of their own."""
 
 
 def reports_visible(workspace: Workspace) -> QuerySet[Report]:
@@ -26,47 +29,57 @@ def reports_visible(workspace: Workspace) -> QuerySet[Report]:
     return Report.objects.filter(workspace=workspace).defer("document")
 
 
+def ranked_document(
+    basis: Mapping[str, Any], rows: Sequence[RankingRow], top: int = TOP
+) -> dict[str, Any]:
+    """What a report freezes of ranked rows; it shows the first `top` of them before the others.
+
+    Raises InvalidValue for nothing to freeze, or too many rows.
+    """
+    if not 0 < len(rows) <= MOST_ROWS:
+        raise InvalidValue("/params", f"{len(rows)} rows; 1 to {MOST_ROWS} can be frozen")
+    return {
+        "basis": dict(basis),
+        "count": len(rows),
+        "top": top,
+        "columns": [column.name for column in COLUMNS],
+        "rows": json_rows(COLUMNS, map(vars, rows)),
+    }
+
+
 @transaction.atomic
 def report_create(
     *,
     workspace: Workspace,
+    kind: str,
     title: str,
     note: str,
     params: Mapping[str, Sequence[str]],
-    listed: Ranking,
+    document: Mapping[str, Any],
+    data_version: int,
     actor: str,
-    top: int = TOP,
 ) -> Report:
-    """Freeze the rows of a ranking as they are now, under the parameters that gave them.
+    """Freeze a document as it is now, under the parameters that gave it.
 
-    The report shows the first `top` of them before the others.
-
-    Raises InvalidValue for a title without a letter or digit or one in use, words too long,
-    nothing to freeze, or too many rows.
+    Raises InvalidValue for a title without a letter or digit or one in use, or words too long.
     """
     slug = slugify(title)[:80]
     if not slug or len(title) > MOST_TITLE:
         raise InvalidValue("/title", f"1 to {MOST_TITLE} characters are needed, a letter or digit")
     if len(note) > MOST_NOTE:
         raise InvalidValue("/note", f"more than {MOST_NOTE} characters")
-    if Report.objects.filter(workspace=workspace, slug=slug).exists():
+    is_taken = Report.objects.filter(workspace=workspace, slug=slug).exists()
+    if is_taken or slug in RESERVED:
         raise InvalidValue("/title", f"a report {slug!r} exists; reports are never overwritten")
-    if not 0 < listed.count <= MOST_ROWS:
-        raise InvalidValue("/params", f"{listed.count} rows; 1 to {MOST_ROWS} can be frozen")
     report = Report.objects.create(
         workspace=workspace,
+        kind=kind,
         slug=slug,
         title=title,
         note=note,
         params={name: list(values) for name, values in params.items()},
-        document={
-            "basis": dict(listed.basis),
-            "count": listed.count,
-            "top": top,
-            "columns": [column.name for column in COLUMNS],
-            "rows": json_rows(COLUMNS, map(vars, listed.rows)),
-        },
-        data_version=listed.data_version,
+        document=document,
+        data_version=data_version,
         created_by=actor,
     )
     audit_record(
@@ -74,7 +87,7 @@ def report_create(
         actor=actor,
         action="report_create",
         target=report,
-        detail={"title": title, "rows": listed.count, "data_version": listed.data_version},
+        detail={"title": title, "kind": kind, "data_version": data_version},
     )
     return report
 

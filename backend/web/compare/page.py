@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from backend.domain.conclusions import Conclusion, best_value
@@ -33,6 +32,8 @@ WORDS: Mapping[str, Callable[[str], str]] = {
 class ShownCell:
     """One cell: text, the full figure for its title, and the difference from the baseline."""
 
+    offer: str
+    """Label of its column, which a narrow screen has no head for."""
     text: str
     unknown: str = ""
     """Words in place of the text where nothing is known."""
@@ -40,7 +41,7 @@ class ShownCell:
     interval: str = ""
     delta: str = ""
     outcome: str = ""
-    """better or worse; `not distinguishable` where errors could explain the difference."""
+    """better or worse; `too close to call` where errors could explain the difference."""
     tone: str = ""
     origin: str = ""
     url: str | None = None
@@ -105,16 +106,18 @@ def columns(comparison: Comparison, params: state.Params, path: str) -> list[Off
     ]
 
 
-def groups(items: Sequence[ComparedItem]) -> list[tuple[str, list[ComparedLine]]]:
-    """The lines under the words of their group."""
+def groups(
+    items: Sequence[ComparedItem], labels: Sequence[str]
+) -> list[tuple[str, list[ComparedLine]]]:
+    """The lines under the words of their group; `labels` are those of the columns."""
     lines_by_group = [
-        (words_of, [_line(item) for item in items if item.group == group])
+        (words_of, [_line(item, labels) for item in items if item.group == group])
         for group, words_of in GROUPS.items()
     ]
     return [(words_of, shown) for words_of, shown in lines_by_group if shown]
 
 
-def _line(item: ComparedItem) -> ComparedLine:
+def _line(item: ComparedItem, labels: Sequence[str]) -> ComparedLine:
     known = [cell.value for cell in item.cells if cell.value is not None]
     scale = figures.scale(item.unit, known)
     return ComparedLine(
@@ -122,21 +125,26 @@ def _line(item: ComparedItem) -> ComparedLine:
         label=item.label,
         unit=scale.unit,
         is_metric=item.group == METRIC,
-        cells=[_shown(cell, item, scale) for cell in item.cells],
+        cells=[
+            _shown(label, cell, item, scale) for label, cell in zip(labels, item.cells, strict=True)
+        ],
     )
 
 
-def _shown(cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale) -> ShownCell:
+def _shown(
+    label: str, cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale
+) -> ShownCell:
     if cell.value is None:
         unknown = "" if cell.text is not None else UNKNOWN[item.group]
-        return ShownCell(WORDS.get(item.key, str)(cell.text or ""), unknown)
-    figure = figures.figure if item.is_estimate or item.key == "price" else figures.quantity
+        return ShownCell(label, WORDS.get(item.key, str)(cell.text or ""), unknown)
+    is_measure = item.is_estimate or item.key == "price"
     outcome, tone = _outcome(cell, item)
     return ShownCell(
-        text=figure(scale.shown(cell.value)),
+        offer=label,
+        text=scale.text(cell.value) if is_measure else figures.quantity(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
         interval=figures.ends(scale, cell.ci95_low, cell.ci95_high),
-        delta=_percent(cell.delta_ratio),
+        delta=figures.signed_percent(cell.delta_ratio),
         outcome=outcome,
         tone=tone,
         origin=_origin(cell),
@@ -145,18 +153,12 @@ def _shown(cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale) -> 
     )
 
 
-def _percent(ratio: Decimal | None) -> str:
-    if not ratio:
-        return "" if ratio is None else "±0 %"
-    return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
-
-
 def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
     """The difference in a word, and the tone of its mark."""
     if cell.delta_ratio is None or not item.better:
         return "", ""
     if not cell.is_distinguishable:
-        return ("not distinguishable", "") if item.is_estimate else ("", "")
+        return ("too close to call", "") if item.is_estimate else ("", "")
     is_better = (cell.delta_ratio > 0) == (item.better == "higher")
     return ("better", "good") if is_better else ("worse", "bad")
 

@@ -1,12 +1,14 @@
 """Offers side by side: two to six of them against one, each state of the page a URL."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from backend.accounts.models import Scope
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
@@ -19,7 +21,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.compare import page as shown
 from backend.web.ranking.views import RankingRequest, ranking_request
 from backend.web.shared import charts, state
-from backend.web.shared.access import readable
+from backend.web.shared.access import may, readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
 
@@ -28,10 +30,18 @@ MATCHES_SHOWN = 12
 MOST_READ = 50
 
 
-@readable
-@require_safe
-def compare_page(request: HttpRequest) -> HttpResponse:
-    """The offers in `o` against `base`; `add` looks for one more."""
+class ComparedRequest(NamedTuple):
+    """What an address asks to compare; `notes` are sentences about what cannot be."""
+
+    requested: RankingRequest
+    slugs: list[str]
+    base: str
+    params: state.Params
+    notes: list[str]
+
+
+def compared_request(request: HttpRequest) -> ComparedRequest:
+    """The offers in `o`, the baseline among them, and the basis of their prices."""
     given = dict(request.GET.lists())
     basis = {name: values for name, values in given.items() if name not in OWN}
     requested = ranking_request(request, basis)
@@ -41,7 +51,15 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     if base and base not in slugs:
         notes.append(f"The baseline {base[:80]!r} is not among the offers compared.")
         base = ""
-    params = _params(requested, slugs, base)
+    return ComparedRequest(requested, slugs, base, _params(requested, slugs, base), notes)
+
+
+@readable
+@require_safe
+def compare_page(request: HttpRequest) -> HttpResponse:
+    """The offers in `o` against `base`; `add` looks for one more."""
+    requested, slugs, base, params, notes = compared_request(request)
+    freeze_url = reverse("report-new-comparison") + state.query(params)
     if request.GET.get("differences") == "1":
         params["differences"] = ["1"]
     words = request.GET.get("add", "").strip()
@@ -61,6 +79,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "is_full": len(slugs) >= MOST_OFFERS,
         "own": state.pairs(params, params),
         "warnings": requested.warnings,
+        "freeze_url": freeze_url if slugs and may(request, Scope.WRITE) else "",
     }
     if slugs:
         compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
@@ -128,7 +147,7 @@ def _comparison(
         "comparison": compared,
         "conclusion": shown.conclusion(compared),
         "columns": heads,
-        "groups": shown.groups(items),
+        "groups": shown.groups(items, [column.label for column in heads]),
         "small_charts": {"charts": shown.small_charts(compared, items), "picture": captions},
         "basis": basis,
         "metric": compared.metric,

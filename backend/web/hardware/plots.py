@@ -62,9 +62,13 @@ def hardware_plot(
 
 def conclusion(cost: Mapping[str, Any]) -> Conclusion:
     """What one server of a cost document comes to, and which of the bands make it up."""
+    return server_cost(band_costs(cost), cost["currency"])
+
+
+def band_costs(cost: Mapping[str, Any]) -> list[tuple[str, Decimal]]:
+    """What each band of one server costs a month."""
     amounts = {part: Decimal(amount) for part, amount in cost["breakdown"].items()}
-    bands = [(name, sum((amounts[part] for part in parts), Decimal(0))) for name, parts in BANDS]
-    return server_cost(bands, cost["currency"])
+    return [(name, sum((amounts[part] for part in parts), Decimal(0))) for name, parts in BANDS]
 
 
 def _in_one_currency(

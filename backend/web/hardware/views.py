@@ -1,6 +1,5 @@
 """Own hardware: what it costs a month by its parts, under which assumptions."""
 
-from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
@@ -18,11 +17,12 @@ from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
-from backend.domain.hardware import CostBreakdown, HardwareCost
+from backend.domain.hardware import HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 from backend.domain.hardware_document import cost_document, stated_document
 from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
+from backend.web.hardware.shown import assumed, shown_cost
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 
@@ -53,9 +53,9 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
     labels = [f"version {version.version}" for version in versions]
     context = {
         "model": model,
-        "cost": _shown(model.cost),
+        "cost": shown_cost(model.cost),
         "conclusion": conclusion(model.cost),
-        "assumptions": _assumed(model),
+        "assumptions": assumed(model),
         "versions": versions,
         "plot": hardware_plot(versions[::-1], labels[::-1], rate_table()),
         "may_write": may(request, Scope.WRITE),
@@ -84,7 +84,7 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
             form = HardwareForm(document=document)  # with empty lines again
         except (InvalidDocument, InvalidValue) as error:
             form.report(error)
-    context = {"form": form, "cost": None if cost is None else _shown(cost_document(cost))}
+    context = {"form": form, "cost": None if cost is None else shown_cost(cost_document(cost))}
     return render(request, "hardware/new.html", context)
 
 
@@ -97,23 +97,6 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
     except ValueError:
         return None
     return stated_document(model.document) if model else None
-
-
-def _shown(cost: dict[str, Any]) -> dict[str, Any]:
-    """The stored cost with its parts as rows: name, of one server, of the set."""
-    one, whole = cost["breakdown"], cost["set_breakdown"]
-    # In the order of a stack, which the database does not keep.
-    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(CostBreakdown)]
-    return {**cost, "parts": parts}
-
-
-def _assumed(model: HardwareModel) -> list[tuple[str, str, bool, Any]]:
-    """(label, value, whether it is the default, the assumption) of each assumption."""
-    return [
-        (LABELS[name], value, str(one.default) == str(value), one)
-        for name, one in ASSUMPTIONS.items()
-        if (value := model.document.get(name)) is not None
-    ]
 
 
 def _delete_question(request: HttpRequest, model_id: UUID) -> Question:

@@ -1,4 +1,4 @@
-"""The form that freezes a ranking as a report."""
+"""The forms that freeze a report."""
 
 from django import forms
 
@@ -16,6 +16,11 @@ class ReportForm(WriteForm):
         max_length=MOST_NOTE,
         widget=forms.Textarea(attrs={"rows": 6}),
     )
+
+
+class RankingReportForm(ReportForm):
+    """As a ranking is long, how many rows of it come first."""
+
     top = forms.TypedChoiceField(
         label="Offers on the first page",
         required=False,

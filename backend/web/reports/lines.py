@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.domain.attributions import Attribution, attributions
+from backend.domain.comparison import delta_ratio
 from backend.domain.conclusions import Conclusion, Contender, best_value
 from backend.rankings.services.reports import TOP
 from backend.web.shared import charts, figures, lines
@@ -22,6 +23,9 @@ class ReportLine:
     price: str
     value: str
     value_interval: str
+    price_delta: str
+    value_delta: str
+    """Against the baseline of a comparison; empty in a ranking and for the baseline itself."""
     evidence_url: str | None
 
 
@@ -29,7 +33,20 @@ def report_lines(document: Mapping[str, Any]) -> list[ReportLine]:
     """The rows of a report in their order."""
     rows: Sequence[Mapping[str, Any]] = document["rows"]
     scale, value_scale = _scale(document), _value_scale(document)
-    return [_line(row, scale, value_scale) for row in rows]
+    base = _base(document)
+    return [_line(row, scale, value_scale, base) for row in rows]
+
+
+def _base(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row that a comparison is against; without a cell in a ranking."""
+    rows = (row for row in document["rows"] if row["offer_id"] == document["basis"].get("base"))
+    return next(rows, {})
+
+
+def base_label(document: Mapping[str, Any]) -> str:
+    """Name of the baseline of a comparison; empty in a ranking."""
+    base = _base(document)
+    return _label(base) if base else ""
 
 
 def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
@@ -45,11 +62,19 @@ def _cost(basis: Mapping[str, Any]) -> str:
 
 def _value_scale(document: Mapping[str, Any]) -> figures.UnitScale:
     basis = document["basis"]
-    return figures.value_scale(_scale(document), basis["better"], _cost(basis))
+    return figures.value_scale(
+        _scale(document),
+        basis["better"],
+        _cost(basis),
+        (row["value_per_cost"] for row in document["rows"]),
+    )
 
 
 def _line(
-    row: Mapping[str, Any], scale: figures.UnitScale, value_scale: figures.UnitScale
+    row: Mapping[str, Any],
+    scale: figures.UnitScale,
+    value_scale: figures.UnitScale,
+    base: Mapping[str, Any],
 ) -> ReportLine:
     rank = "" if row["rank"] is None else str(row["rank"])
     if row["rank_low"] != row["rank_high"]:
@@ -57,13 +82,22 @@ def _line(
     return ReportLine(
         cells=row,
         rank=rank,
-        score=figures.figure(scale.shown(row["score"])),
+        score=scale.text(row["score"]),
         score_interval=figures.ends(scale, *_interval(row, "score")[1:]),
         price=figures.money(_decimal(row["price"]), row["period"]),
-        value=figures.figure(value_scale.shown(row["value_per_cost"])),
+        value=value_scale.text(row["value_per_cost"]),
         value_interval=figures.ends(value_scale, *_interval(row, "value_per_cost")[1:]),
+        price_delta=_delta(row, base, "price"),
+        value_delta=_delta(row, base, "value_per_cost"),
         evidence_url=lines.own_path(row["result_url"]),
     )
+
+
+def _delta(row: Mapping[str, Any], base: Mapping[str, Any], column: str) -> str:
+    value, of_base = _decimal(row[column]), _decimal(base.get(column))
+    if row is base or value is None or of_base is None:
+        return ""
+    return figures.signed_percent(delta_ratio(value, of_base))
 
 
 def _decimal(cell: str | None) -> Decimal | None:

@@ -16,9 +16,12 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.platypus import Flowable, KeepInFrame, Paragraph, SimpleDocTemplate, Spacer
 from reportlab.platypus import Table as PdfTable
 
+from backend.web.reports.sheet import Sheet
+
 PAPERS: Mapping[str, tuple[float, float]] = {"a4": A4, "letter": LETTER}
 MARGIN = 15 * mm
 LABEL_WIDTH = 150
+MOST_NOTE_SHOWN = 900
 INK, MUTED, LINE, BAR = map(HexColor, ("#16202b", "#566270", "#a9b3bd", "#0b5c8e"))
 FONT, BOLD = "Helvetica", "Helvetica-Bold"
 TEXT = ParagraphStyle("text", fontName=FONT, fontSize=9, leading=12, textColor=INK)
@@ -31,40 +34,25 @@ FIGURE = ParagraphStyle("figure", CELL, alignment=TA_RIGHT)
 
 
 @dataclass(frozen=True)
-class SheetColumn:
-    """A column of the sheet's table; `share` is its part of the width."""
-
-    head: str
-    share: float
-    is_number: bool = False
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """What stands on the paper, in words."""
+class Frame:
+    """What stands around a sheet on the paper: title and author above, the address below."""
 
     title: str
     author: str
     lede: str
-    sentence: str
     note: str
-    chart: Mapping[str, Any] | None
-    """`title`, `unit` and `bars` (label, value, low, high) as the page's chart has them."""
-    columns: Sequence[SheetColumn]
-    rows: Sequence[Sequence[str]]
-    facts: Sequence[tuple[str, str]]
     footer: str
 
 
-def sheet_pdf(sheet: Sheet, paper: str) -> bytes:
+def sheet_pdf(cover: Frame, sheet: Sheet, paper: str) -> bytes:
     """One page of A4 or Letter; what would not fit is set smaller."""
     stream = BytesIO()
     document = SimpleDocTemplate(
         stream,
         pagesize=PAPERS[paper],
-        title=sheet.title,
-        author=sheet.author,
-        subject=sheet.sentence,
+        title=cover.title,
+        author=cover.author,
+        subject=sheet.conclusion.sentence,
         creator="Rackrate",
         lang="en",
         leftMargin=MARGIN,
@@ -75,18 +63,20 @@ def sheet_pdf(sheet: Sheet, paper: str) -> bytes:
     )
     # A frame has six points of its own on each side.
     width, height = document.width - 12, document.height - 12
-    document.build([KeepInFrame(width, height, list(_parts(sheet, width)), mode="shrink")])
+    document.build([KeepInFrame(width, height, list(_parts(cover, sheet, width)), mode="shrink")])
     return stream.getvalue()
 
 
-def _parts(sheet: Sheet, width: float) -> Iterator[Flowable]:
-    yield _text(sheet.title, TITLE)
-    yield _text(sheet.lede, SMALL)
+def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
+    yield _text(cover.title, TITLE)
+    yield _text(cover.lede, SMALL)
     yield Spacer(0, 6)
-    yield _text(sheet.sentence, SENTENCE)
-    if sheet.note:
+    yield _text(sheet.conclusion.sentence, SENTENCE)
+    if sheet.conclusion.detail:
+        yield _text(sheet.conclusion.detail, SMALL)
+    if cover.note:
         yield Spacer(0, 4)
-        yield _text(sheet.note, TEXT)
+        yield _text(_shortened(cover.note), TEXT)
     if sheet.chart:
         yield _text(f"{sheet.chart['title']}, {sheet.chart['unit']}", HEAD)
         yield _bars(sheet.chart["bars"], width)
@@ -96,7 +86,13 @@ def _parts(sheet: Sheet, width: float) -> Iterator[Flowable]:
     for name, words in sheet.facts:
         yield Paragraph(f"<b>{escape(name)}:</b> {escape(words)}", SMALL)
     yield Spacer(0, 6)
-    yield _text(sheet.footer, SMALL)
+    yield _text(cover.footer, SMALL)
+
+
+def _shortened(note: str) -> str:
+    if len(note) <= MOST_NOTE_SHOWN:
+        return note
+    return f"{note[:MOST_NOTE_SHOWN].rstrip()} … (the rest is at the address below)"
 
 
 def _text(words: str, style: ParagraphStyle) -> Paragraph:
@@ -133,7 +129,8 @@ def _bars(bars: Sequence[Mapping[str, Any]], width: float) -> Drawing:
     """Bars from zero with their intervals; the figures are in the table below."""
     step = 12
     drawing = Drawing(width, step * len(bars) + 4)
-    longest = max(bar["high"] or bar["value"] for bar in bars)
+    # All may cost nothing; a bar of none has no length at any scale.
+    longest = max(bar["high"] or bar["value"] for bar in bars) or 1
     scale = (width - LABEL_WIDTH - 8) / longest
     for number, bar in enumerate(bars):
         y = step * (len(bars) - number) - 9

@@ -1,4 +1,4 @@
-"""Reports: rankings frozen with the words of a decision, dated and fit for paper."""
+"""Reports: what was frozen with the words of a decision, dated and fit for paper."""
 
 from typing import Any
 
@@ -6,16 +6,15 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.rankings.models import Report
-from backend.rankings.selectors.ranking import ranking
-from backend.rankings.services.reports import report_create, report_delete, reports_visible
-from backend.web.ranking.views import ranking_request
-from backend.web.reports.forms import ReportForm
+from backend.rankings.services.reports import report_delete
+from backend.web.reports.kinds import frozen, is_ranked, source
 from backend.web.reports.lines import (
+    base_label,
     report_attributions,
     report_chart,
     report_conclusion,
@@ -23,6 +22,8 @@ from backend.web.reports.lines import (
     report_units,
     top_count,
 )
+from backend.web.reports.ranked import ranked_sheet
+from backend.web.reports.sheet import Sheet, sheet_of
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
@@ -31,25 +32,38 @@ from backend.web.shared.confirming import Question, confirmed
 @readable
 @require_safe
 def reports_page(request: HttpRequest) -> HttpResponse:
-    """All reports, newest first."""
-    context = {"reports": reports_visible(default_workspace())}
-    return render(request, "reports/list.html", context)
+    """All that was frozen, newest first."""
+    return render(request, "reports/list.html", {"reports": frozen(default_workspace())})
 
 
 @readable
 @require_safe
 def report_page(request: HttpRequest, slug: str) -> HttpResponse:
     """One report as it was frozen."""
-    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
-    params: state.Params = report.params
-    document = report.document
-    lines, shown = report_lines(document), top_count(document)
-    is_whole = request.GET.get("rows") == "all" or len(lines) <= shown
+    report = _report(slug)
     context = {
         "report": report,
         "address": request.build_absolute_uri(request.path),
+        "source": source(report),
+        "is_ranked": is_ranked(report),
+    }
+    if is_ranked(report):
+        context |= _ranked(report, is_whole=request.GET.get("rows") == "all")
+    else:
+        sheet = sheet_of(report.document)
+        context |= {"sheet": sheet, "conclusion": sheet.conclusion, "chart": sheet.chart}
+    return render(request, "reports/page.html", context)
+
+
+def _ranked(report: Report, *, is_whole: bool) -> dict[str, Any]:
+    """Ranked rows, all of them or the first."""
+    document, params = report.document, report.params
+    lines, shown = report_lines(document), top_count(document)
+    is_whole = is_whole or len(lines) <= shown
+    return {
         "conclusion": report_conclusion(document),
         "basis": document["basis"],
+        "base": base_label(document),
         "metric": words.metric(document["basis"]["metric"]),
         "chips": state.chips(params, ""),
         "lines": lines if is_whole else lines[:shown],
@@ -57,9 +71,7 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
         "units": report_units(document),
         "chart": report_chart(document),
         "attributions": report_attributions(document),
-        "today_url": reverse("offers") + state.query(params),
     }
-    return render(request, "reports/page.html", context)
 
 
 @readable
@@ -67,57 +79,41 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
 def report_pdf(request: HttpRequest, slug: str) -> HttpResponse:
     """The report on one page of A4, or of Letter with `?paper=letter`."""
     # Its library is loaded only for who asks for a PDF.
-    from backend.web.reports.pdf import PAPERS, sheet_pdf
-    from backend.web.reports.sheet import report_sheet
+    from backend.web.reports.pdf import PAPERS, Frame, sheet_pdf
 
-    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    report = _report(slug)
     paper = request.GET.get("paper", "a4").lower()
     if paper not in PAPERS:
         raise Http404(f"There is no paper {paper[:20]!r}, only {', '.join(PAPERS)}.")
     address = request.build_absolute_uri(reverse("report", args=[slug]))
+    cover = Frame(
+        title=report.title,
+        author=report.created_by,
+        lede=f"Frozen on {report.created_at:%Y-%m-%d %H:%M} UTC by {report.created_by}. "
+        "Nothing here has changed since.",
+        note=report.note,
+        footer=f"{address} · report {report.pk} · data version {report.data_version} · Rackrate",
+    )
     return HttpResponse(
-        sheet_pdf(report_sheet(report, address), paper),
+        sheet_pdf(cover, _sheet(report), paper),
         content_type="application/pdf",
         headers={"Content-Disposition": f'inline; filename="{report.slug}.pdf"'},
     )
 
 
-@readable
-@require_http_methods(["GET", "HEAD", "POST"])
-def report_new(request: HttpRequest) -> HttpResponse:
-    """Freezes the ranking that the address asks for; the form says what that is."""
-    demand(request, Scope.WRITE)
-    requested = ranking_request(request)
-    ranked = ranking(requested.query, stamp=requested.stamp)
-    form = ReportForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        with form.refusals():
-            report = report_create(
-                workspace=default_workspace(),
-                **form.cleaned_data,
-                params=_frozen(requested.params),
-                listed=ranked,
-                actor=request.user.get_username(),
-            )
-            return HttpResponseRedirect(reverse("report", args=[report.slug]))
-    context: dict[str, Any] = {
-        "form": form,
-        "ranking": ranked,
-        "chips": state.chips(requested.params, ""),
-        "errors": requested.errors,
-        "back": reverse("offers") + state.query(requested.params),
-    }
-    return render(request, "reports/new.html", context)
+def _sheet(report: Report) -> Sheet:
+    if is_ranked(report):
+        return ranked_sheet(report.document, report.params)
+    return sheet_of(report.document)
 
 
-def _frozen(params: state.Params) -> state.Params:
-    """All that decides rows and their order; a report has no pages."""
-    return {k: v for k, v in params.items() if k not in {"page", "per_page", "view"}}
+def _report(slug: str) -> Report:
+    return get_object_or_404(Report, workspace=default_workspace(), slug=slug)
 
 
 def _removable(request: HttpRequest, slug: str) -> Report:
     demand(request, Scope.ADMIN)
-    return get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    return _report(slug)
 
 
 def _removal_question(request: HttpRequest, slug: str) -> Question:

@@ -10,16 +10,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
-from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import scenario_by_slug, scenarios_visible
-from backend.scenarios.services.scenarios import (
-    ScenarioFrozen,
-    scenario_delete,
-    scenario_duplicate,
-    scenario_freeze,
-)
+from backend.scenarios.services.scenarios import scenario_delete, scenario_duplicate
 from backend.web.scenarios.curves import shown_curves
 from backend.web.scenarios.outlines import template_cards
 from backend.web.scenarios.page import (
@@ -115,24 +110,6 @@ def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
     copy = scenario_duplicate(scenario=scenario_or_404(slug), actor=request.user.get_username())
     messages.success(request, f"“{copy.name}” is a copy that may be changed.")
     return HttpResponseRedirect(reverse("scenario-edit", args=[copy.slug]))
-
-
-@readable
-@require_POST
-def scenario_freeze_form(request: HttpRequest, slug: str) -> HttpResponse:
-    """Keeps result, prices and scores as they are now."""
-    demand(request, Scope.WRITE)
-    try:
-        scenario_freeze(
-            scenario=scenario_or_404(slug),
-            note=request.POST.get("note", "").strip(),
-            actor=request.user.get_username(),
-        )
-    except (ScenarioFrozen, InvalidDocument, InvalidValue) as error:
-        messages.error(request, f"It was not frozen: {error}")
-    else:
-        messages.success(request, "Frozen: nothing on this page changes from now on.")
-    return HttpResponseRedirect(reverse("scenario", args=[slug]))
 
 
 def _deletable(request: HttpRequest, slug: str) -> Scenario:

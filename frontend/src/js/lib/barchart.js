@@ -61,13 +61,13 @@ function dataset(bars, context) {
   };
 }
 
-function tooltip(bars, unit) {
-  const interval = (bar) => (bar.low === null ? "no interval" : `${figure(bar.low)} to ${figure(bar.high)} (95 %)`);
+function tooltip(bars, { unit, range = "95 %" }) {
+  const interval = (bar) => (bar.low === null ? "" : `${figure(bar.low)} to ${figure(bar.high)} (${range})`);
   return {
     title: (items) => bars[items[0].dataIndex].label,
     label: (item) => {
       const bar = bars[item.dataIndex];
-      return [`${figure(bar.value)} ${unit}`, interval(bar), bar.providerName];
+      return [`${figure(bar.value)} ${unit}`, interval(bar), bar.providerName].filter(Boolean);
     },
   };
 }
@@ -100,7 +100,7 @@ function options(mode, bars) {
       },
     },
     plugins: {
-      tooltip: { callbacks: tooltip(bars, mode.unit) },
+      tooltip: { callbacks: tooltip(bars, mode) },
       // The label of the line stands above the area of the bars.
       annotation: { clip: false, annotations: lines },
     },

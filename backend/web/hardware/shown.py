@@ -1,0 +1,26 @@
+"""A cost model as its page and its report show it."""
+
+from dataclasses import fields
+from typing import Any
+
+from backend.catalog.models import HardwareModel
+from backend.domain.hardware import CostBreakdown
+from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
+from backend.web.hardware.forms import LABELS
+
+
+def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
+    """The stored cost with its parts as rows: name, of one server, of the set."""
+    one, whole = cost["breakdown"], cost["set_breakdown"]
+    # In the order of a stack, which the database does not keep.
+    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(CostBreakdown)]
+    return {**cost, "parts": parts}
+
+
+def assumed(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
+    """(label, value, whether it is the default, the assumption) of each assumption."""
+    return [
+        (LABELS[name], value, str(one.default) == str(value), one)
+        for name, one in ASSUMPTIONS.items()
+        if (value := model.document.get(name)) is not None
+    ]

@@ -1,0 +1,195 @@
+"""Freezing: a ranking, a comparison, a scenario or a cost model becomes a report."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from backend.accounts.models import Scope
+from backend.accounts.services.workspaces import default_workspace
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.selectors.hardware import hardware_visible
+from backend.domain.conclusions import listed
+from backend.domain.errors import InvalidDocument
+from backend.rankings.models import Report, ReportKind
+from backend.rankings.selectors.compare import comparison
+from backend.rankings.selectors.ranking import ranking
+from backend.rankings.services.reports import MOST_TITLE, ranked_document, report_create
+from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
+from backend.web.compare.views import compared_request
+from backend.web.ranking.views import ranking_request
+from backend.web.reports.forms import RankingReportForm, ReportForm
+from backend.web.reports.hardware import hardware_sheet
+from backend.web.reports.scenario import scenario_sheet
+from backend.web.scenarios.page import scenario_outcome
+from backend.web.scenarios.views import scenario_or_404
+from backend.web.shared import charts, state
+from backend.web.shared.access import demand, readable
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new(request: HttpRequest) -> HttpResponse:
+    """Freezes the ranking that the address asks for; the form says what that is."""
+    demand(request, Scope.WRITE)
+    requested = ranking_request(request)
+    ranked = ranking(requested.query, stamp=requested.stamp)
+    form = RankingReportForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with form.refusals():
+            return _leads_to(
+                _stored(
+                    request,
+                    form,
+                    kind=ReportKind.RANKING,
+                    params=_lasting(requested.params),
+                    document=ranked_document(ranked.basis, ranked.rows, form.cleaned_data["top"]),
+                    data_version=ranked.data_version,
+                )
+            )
+    offers = "1 offer" if ranked.count == 1 else f"{ranked.count} offers"
+    context = {
+        "what": "this ranking",
+        "lede": f"{offers} by {ranked.metric.label}, data version {ranked.data_version}.",
+        "chips": state.chips(requested.params, ""),
+        "errors": requested.errors,
+        "back": reverse("offers") + state.query(requested.params),
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new_comparison(request: HttpRequest) -> HttpResponse:
+    """Freezes the offers that the address compares."""
+    demand(request, Scope.WRITE)
+    requested, slugs, base, params, _ = compared_request(request)
+    if not slugs:
+        raise Http404("No offer is compared.")
+    compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
+    names = listed([charts.row_label(row) for row in compared.rows])
+    form = ReportForm(request.POST or None, initial={"title": names[:MOST_TITLE]})
+    if request.method == "POST" and form.is_valid():
+        unpriced = sum(row.price is None for row in compared.rows)
+        basis = {**compared.basis, "unpriced_count": unpriced, "without_score_count": 0}
+        with form.refusals():
+            return _leads_to(
+                _stored(
+                    request,
+                    form,
+                    kind=ReportKind.COMPARISON,
+                    params=params,
+                    document=ranked_document(basis, compared.rows),
+                    data_version=compared.data_version,
+                )
+            )
+    context = {
+        "what": "this comparison",
+        "lede": f"{names} by {compared.metric.label}, data version {compared.data_version}.",
+        "errors": requested.errors,
+        "back": reverse("compare") + state.query(params),
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
+    """Freezes a scenario, if that was not done before, and makes a report of its result."""
+    demand(request, Scope.WRITE)
+    scenario = scenario_or_404(slug)
+    back = reverse("scenario", args=[slug])
+    form = ReportForm(request.POST or None, initial={"title": scenario.name, "note": scenario.note})
+    if request.method == "POST" and form.is_valid():
+        actor, note = request.user.get_username(), form.cleaned_data["note"]
+        try:
+            # A report that is refused leaves the scenario open to changes.
+            with form.refusals(), transaction.atomic():
+                if scenario.frozen_at is None:
+                    scenario = scenario_freeze(scenario=scenario, note=note, actor=actor)
+                outcome = scenario_outcome(scenario)
+                return _leads_to(
+                    _stored(
+                        request,
+                        form,
+                        kind=ReportKind.SCENARIO,
+                        params={"scenario": [slug]},
+                        document=scenario_sheet(scenario, outcome).document(),
+                        data_version=outcome.data_version,
+                    )
+                )
+        except (ScenarioFrozen, InvalidDocument) as error:
+            messages.error(request, f"It was not frozen: {error}")
+            return HttpResponseRedirect(back)
+    context = {
+        "what": f"the scenario {scenario.name}",
+        "lede": "Keeps the result with the prices and scores of today. The scenario cannot be "
+        "changed any more; a copy of it can.",
+        "back": back,
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
+    """Freezes one version of a cost model."""
+    demand(request, Scope.WRITE)
+    every = hardware_visible(default_workspace(), is_newest_only=False)
+    model = get_object_or_404(every, pk=model_id)
+    form = ReportForm(request.POST or None, initial={"title": model.name})
+    if request.method == "POST" and form.is_valid():
+        with form.refusals():
+            return _leads_to(
+                _stored(
+                    request,
+                    form,
+                    kind=ReportKind.HARDWARE,
+                    params={"model": [str(model.pk)]},
+                    document=hardware_sheet(model).document(),
+                    data_version=data_version(),
+                )
+            )
+    context = {
+        "what": f"what {model.name} costs",
+        "lede": f"Version {model.version} of {model.created_at:%Y-%m-%d}, with its assumptions.",
+        "back": reverse("hardware-model", args=[model_id]),
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+def _stored(
+    request: HttpRequest,
+    form: ReportForm,
+    *,
+    kind: ReportKind,
+    params: state.Params,
+    document: Mapping[str, Any],
+    data_version: int,
+) -> Report:
+    """The report under the title and words of the form."""
+    return report_create(
+        workspace=default_workspace(),
+        kind=kind,
+        title=form.cleaned_data["title"],
+        note=form.cleaned_data["note"],
+        params=params,
+        document=document,
+        data_version=data_version,
+        actor=request.user.get_username(),
+    )
+
+
+def _leads_to(report: Report) -> HttpResponse:
+    return HttpResponseRedirect(reverse("report", args=[report.slug]))
+
+
+def _lasting(params: state.Params) -> state.Params:
+    """All that decides rows and their order; a report has no pages."""
+    return {k: v for k, v in params.items() if k not in {"page", "per_page", "view"}}

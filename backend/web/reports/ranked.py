@@ -1,0 +1,103 @@
+"""The sheet of a frozen ranking or comparison, from its stored cells."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backend.domain.conclusions import listed
+from backend.web.reports.lines import (
+    ReportLine,
+    base_label,
+    report_attributions,
+    report_chart,
+    report_conclusion,
+    report_lines,
+    report_units,
+    top_count,
+)
+from backend.web.reports.sheet import Sheet, SheetColumn
+from backend.web.shared import state, words
+
+MOST_SOURCES = 4
+INTERVALS = "Intervals are 95 %; ranks in brackets are those the data allow."
+
+
+def ranked_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
+    """The first rows; `params` are those of the page that was frozen."""
+    units = report_units(document)
+    lines = report_lines(document)[: top_count(document)]
+    return Sheet(
+        conclusion=report_conclusion(document),
+        chart=report_chart(document),
+        columns=[
+            SheetColumn("Rank", 0.9),
+            SheetColumn("Offer", 3.2),
+            SheetColumn(f"Score, {units['score']}", 1.9, is_number=True),
+            SheetColumn(f"Price, {units['price']}", 1.5, is_number=True),
+            SheetColumn(f"Value per cost, {units['value']}", 2.2, is_number=True),
+            SheetColumn("Source and notes", 1.9),
+        ],
+        rows=[_cells(line) for line in lines],
+        facts=list(_facts(document, params, lines, units)),
+    )
+
+
+def _cells(line: ReportLine) -> list[str]:
+    cells = line.cells
+    whose = (words.provider(cells["provider"]), cells["region"], words.kind(cells["kind"]))
+    notes = ", ".join(words.flag(code)[0] for code in cells["flags"].split())
+    measured = f"{cells['source'] or 'not stated'} {(cells['measured_at'] or '')[:10]}"
+    return [
+        line.rank or "unranked",
+        f"{cells['offer']}\n{', '.join(filter(None, whose))}",
+        f"{line.score}\n{line.score_interval or 'no interval'}",
+        _lines(line.price or "no price", line.price_delta, cells["price_observed_on"]),
+        _lines(line.value or "unknown", line.value_delta, line.value_interval),
+        _lines(measured.strip(), notes),
+    ]
+
+
+def _lines(*parts: str | None) -> str:
+    return "\n".join(filter(None, parts))
+
+
+def _facts(
+    document: Mapping[str, Any],
+    params: state.Params,
+    lines: Sequence[ReportLine],
+    units: Mapping[str, str],
+) -> Iterator[tuple[str, str]]:
+    basis = document["basis"]
+    first = lines[0].cells
+    yield (
+        "Metric",
+        f"{words.metric(basis['metric'])} in {basis['unit']}, {basis['better']} is better",
+    )
+    included = words.holds(first["price_basis"]) if first["price_basis"] else "not known"
+    as_of = f", as of {basis['as_of']}" if basis["as_of"] else ""
+    yield (
+        "Prices",
+        f"{words.term(basis['term'])}; included: {included}; in {units['price']}, "
+        f"{basis['hours_per_month']} hours a month{as_of}",
+    )
+    chips = state.chips(params, "")
+    yield "Filters", "; ".join(f"{chip.label}: {chip.value}" for chip in chips) or "none"
+    yield "Offers", f"{_counted(document, len(lines))} {INTERVALS}"
+    for label, column in (
+        ("Measured or published at", "result_url"),
+        ("Exchange rates", "fx_date"),
+    ):
+        known = sorted({str(line.cells[column]) for line in lines if line.cells[column]})
+        if known:
+            yield label, listed(known, MOST_SOURCES)
+    for one in report_attributions(document):
+        yield one.figures, one.text
+
+
+def _counted(document: Mapping[str, Any], shown: int) -> str:
+    basis = document["basis"]
+    if base := base_label(document):
+        return f"Differences in percent are against {base}; ranks are among all offers."
+    return (
+        f"{shown} of {document['count']} shown; {basis['without_score_count']} more had no figure "
+        "for the metric."
+    )

@@ -1,0 +1,130 @@
+"""The sheet of a scenario: its options, what was demanded, and what was assumed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backend.domain.attributions import attributions
+from backend.domain.scenarios.conclusion import concluded
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors.scenarios import Simulated
+from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
+from backend.web.scenarios.figures import (
+    cost,
+    currency_of,
+    horizon_words,
+    lost_cost,
+    marked,
+    share,
+    shown_value,
+)
+from backend.web.scenarios.page import assumed
+from backend.web.shared import figures
+
+MOST_OPTIONS = 10
+
+
+def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
+    """The options, those first that serve the demand, each time the cheapest first."""
+    result, currency = outcome.result, currency_of(outcome)
+    span = horizon_words(outcome.resolved)
+    options = marked(result["options"], lost_cost(outcome))
+    shown = sorted(options, key=lambda one: (one["is_short"], cost(one)))[:MOST_OPTIONS]
+    price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
+    return Sheet(
+        conclusion=concluded(result, currency, span, price_per_unserved),
+        chart=_chart(shown, currency, span),
+        columns=[
+            SheetColumn("Option", 2.6),
+            SheetColumn(f"Cost, {currency} in {span}", 1.9, is_number=True),
+            SheetColumn(f"Cost, {currency} a month", 1.4, is_number=True),
+            SheetColumn("Unmet demand", 1.2, is_number=True),
+            SheetColumn("Servers at most", 1.1, is_number=True),
+            SheetColumn("Use", 0.9, is_number=True),
+            SheetColumn("Notes", 2.2),
+        ],
+        rows=[_row(one) for one in shown],
+        facts=list(_facts(scenario, outcome, len(shown))),
+    )
+
+
+def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> dict[str, Any]:
+    bars = [bar(one["name"], cost(one), _spread(one)) for one in options]
+    said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
+    return {
+        "title": f"Cost in {span}",
+        "unit": currency,
+        "bars": bars,
+        "median": None,
+        "range": "nine of ten draws",
+        "summary": f"Bars of the cost of each option in {currency}, lower is better: {said}.",
+    }
+
+
+def _spread(option: Mapping[str, Any]) -> tuple[float, float] | None:
+    spread = option["interval"]
+    return (float(spread["p5"]), float(spread["p95"])) if spread else None
+
+
+def _row(option: Mapping[str, Any]) -> list[str]:
+    spread = _spread(option)
+    use = option["utilisation"]
+    contract = option.get("contract")
+    notes = [
+        f"expected cost {float(contract['expected_cost']):,.2f}" if contract else "",
+        "cheapest" if option["is_cheapest"] else "",
+        "serves too little" if option["is_short"] else "",
+        f"cheapest in {figures.percent(option['p_cheapest'])} of the draws"
+        if option["p_cheapest"] is not None
+        else "",
+    ]
+    return [
+        option["name"],
+        f"{cost(option):,.2f}" + (f"\n{spread[0]:,.0f} – {spread[1]:,.0f}" if spread else ""),
+        f"{float(option['cost_per_month']):,.2f}",
+        share(option["unserved_share"]),
+        figures.quantity(option["peak_servers"]),
+        "none" if use is None else figures.percent(use),
+        ", ".join(filter(None, notes)),
+    ]
+
+
+def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple[str, str]]:
+    result, demand = outcome.result, outcome.result["demand"]
+    mean, peak, hours = (figures.quantity(demand[key]) for key in ("mean", "peak", "unit_hours"))
+    yield (
+        "Demand",
+        f"{mean} in the mean, {peak} at the peak, {hours} unit-hours in "
+        f"{horizon_words(outcome.resolved)}",
+    )
+    if len(result["options"]) > shown:
+        yield "Options", f"{shown} of {len(result['options'])} shown"
+    rows = assumed(scenario, outcome)
+    sources = result["assumptions"]
+    prices = [one for one in rows if one["name"].startswith("price, ")]
+    known = {*(one["name"] for one in sources), "currency"}
+    others = [
+        one
+        for one in rows
+        # How long it is stands in the sentence.
+        if one not in prices and one["name"] not in known and not one["name"].startswith("horizon,")
+    ]
+    yield "Prices", some([_said(one) for one in prices])
+    if sources:
+        yield "Sources and limits", some([f"{_said(one)} ({one['source']})" for one in sources])
+    for one in attributions(one["source"] for one in sources):
+        yield one.figures, one.text
+    for words, is_stated in (("Stated", True), ("Assumed", False)):
+        said = [_said(one) for one in others if one["is_stated"] == is_stated]
+        if said:
+            yield words, some(said)
+    if any(one["interval"] for one in result["options"]):
+        yield "Ranges", "from the 5th to the 95th percentile of the draws of all uncertain inputs"
+    yield (
+        "Calculation",
+        f"input {result['input_sha256'][:12]}, engine {result['engine_version']}",
+    )
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    name = row["name"].removeprefix("price, ").replace("_", " ")
+    return " ".join(filter(None, (name, shown_value(row["value"]), row["unit"])))
