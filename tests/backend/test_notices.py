@@ -1,6 +1,7 @@
 """Subscriptions over the API, and which notices are queued for them."""
 
 import datetime as dt
+from uuid import uuid4
 
 import jsonschema
 import pytest
@@ -63,13 +64,27 @@ def subscription(**given) -> Subscription:
     return subscription_create(**{**defaults, **given})
 
 
-def queue(key="run_failed:1", kind=NoticeKind.RUN_FAILED):
+def queue(key="run_failed:1", kind=NoticeKind.RUN_FAILED, campaign=None):
     notice_queue(
         workspace=factories.workspace(),
         kind=kind,
         key=key,
         document={"title": "It failed", "detail": "why", "url": "http://x/"},
+        campaign=campaign,
     )
+
+
+def test_notice_of_a_campaign_goes_to_its_own_alerts_too():
+    one, other = uuid4(), uuid4()
+    everything, of_one, of_other = (
+        subscription(campaign=campaign) for campaign in (None, one, other)
+    )
+    queue("a", campaign=one)
+    queue("b")
+    keys = {
+        row.pk: {notice.key for notice in row.notices.all()} for row in Subscription.objects.all()
+    }
+    assert keys == {everything.pk: {"a", "b"}, of_one.pk: {"a"}, of_other.pk: set()}
 
 
 # --- subscriptions --------------------------------------------------------------------------------
@@ -137,7 +152,7 @@ def test_subscription_by_email_needs_a_mail_server(caller, settings):
 
 
 def test_form_of_a_recipient_shows_the_hints_of_every_channel():
-    form = SubscriptionForm()
+    form = SubscriptionForm(campaigns=[])
     assert form.fields["address"].help_text == "An e-mail address or an https URL."
     assert form.fields["secret"].help_text.endswith("Only for: webhook.")
     assert list(form.fields["channel"].choices) == [("email", "e-mail"), ("webhook", "webhook")]

@@ -11,7 +11,8 @@ from backend.notifications.models import Notice, Subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-AFTER = [("benchmarks", "0008_notifications_moved")]
+# To the newest of the app, whose models read the rows afterwards.
+AFTER = [("benchmarks", "0008_notifications_moved"), ("notifications", "0003_alerts_of_a_campaign")]
 BEFORE = [("benchmarks", "0007_evidence_file_hashes"), ("notifications", None)]
 
 

@@ -13,6 +13,7 @@ from backend.benchmarks.models import (
     Schedule,
 )
 from backend.notifications.models import Subscription
+from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine
@@ -391,6 +392,26 @@ def test_admins_add_and_remove_recipients(client, rows):
     assert "sixteen characters" not in text
     client.post(f"/subscriptions/{one.pk}/delete/")
     assert not Subscription.objects.exists()
+
+
+def test_alert_of_one_campaign_names_it_and_goes_with_it(client, rows):
+    client.force_login(factories.user(role="admin"))
+    campaign = rows.campaign
+    add = f"?campaign={campaign.pk}#notifications"
+    assert add in text_of(client.get("/schedules/"))
+    given = {
+        "channel": "webhook",
+        "address": "https://hooks.example.org/in",
+        "secret": "sixteen characters",
+        "kinds": ["run_failed"],
+    }
+    for about in ("", str(campaign.pk)):
+        client.post("/subscriptions/new/", {**given, "campaign": about})
+    text = text_of(client.get("/schedules/")).split('id="notifications"')[1]
+    assert "everything" in text
+    assert f'<a href="/campaigns/{campaign.pk}/">{campaign.name}</a>' in text
+    campaign_subscriptions_delete(campaign=campaign.pk, actor="tester")
+    assert Subscription.objects.get().campaign is None
 
 
 def test_others_neither_see_nor_change_the_recipients(operator, rows):

@@ -265,7 +265,7 @@ def test_wrong_value_of_a_host_has_one_error(field, text, word):
         (TokenForm({"name": "ci", "scope": "root", "expires_days": "1"}), "scope", "root is not"),
         (TokenForm({"name": "", "scope": "read", "expires_days": "1"}), "name", "required"),
         (ViewForm({"name": "x", "visibility": "nobody"}), "visibility", "nobody is not one"),
-        (SubscriptionForm({"channel": "pigeon", "address": "a", "kinds": ["run_failed"]}), "channel",
+        (SubscriptionForm({"channel": "pigeon", "address": "a", "kinds": ["run_failed"]}, campaigns=[]), "channel",
          "pigeon is not"),
         (ArchiveForm({"run_offer": "m5"}, {}), "archive", "required"),
     ],

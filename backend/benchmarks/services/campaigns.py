@@ -46,6 +46,7 @@ from backend.domain.profiles import (
     profile_named,
 )
 from backend.domain.rentals import Budget
+from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
 MAX_REPEATS = 50
 MAX_CONCURRENCY = 64
@@ -171,11 +172,15 @@ def campaign_cancel(*, campaign: Campaign, actor: str) -> Campaign:
 
 @transaction.atomic
 def campaign_delete(*, campaign: Campaign, actor: str) -> None:
-    """Delete a campaign with its schedules; its runs stay. Raises CampaignActive while one is left."""
+    """Delete a campaign with its schedules and alerts; its runs stay.
+
+    Raises CampaignActive while one is left.
+    """
     _locked(campaign)
     if _has_unfinished(campaign):
         raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
     _audit(campaign, "campaign_delete", actor, round=campaign.round)
+    campaign_subscriptions_delete(campaign=campaign.pk, actor=actor)
     campaign.delete()
 
 

@@ -67,6 +67,7 @@ def _compare(run: Run) -> None:
             workspace=run.workspace,
             kind=NoticeKind.REGRESSION,
             key=f"regression:{run.pk}",
+            campaign=run.campaign_id,
             document={
                 "title": f"{run.host.name}: {len(worse)} results worse than before",
                 "detail": "\n".join(worse),
@@ -80,6 +81,7 @@ def _notify_failure(run: Run) -> None:
         workspace=run.workspace,
         kind=NoticeKind.RUN_FAILED,
         key=f"run_failed:{run.pk}",
+        campaign=run.campaign_id,
         document={
             "title": f"{run.host.name}: the run {run.state} ({run.failure_reason})",
             "detail": run.failure_detail,
@@ -103,6 +105,7 @@ def _end_campaign(campaign: Campaign) -> None:
         kind=NoticeKind.CAMPAIGN_DONE,
         # A retry within the round adds runs, and its end is to be notified again.
         key=f"campaign_done:{campaign.pk}:{campaign.round}:{len(states)}",
+        campaign=campaign.pk,
         document={
             "title": f"Campaign {campaign.name}, round {campaign.round}, has ended",
             "detail": f"{len(states)} runs: {', '.join(counts)}",

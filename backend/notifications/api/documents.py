@@ -53,6 +53,9 @@ class SubscriptionDetail(serializers.Serializer[Any]):
     channel = serializers.CharField()
     address = serializers.CharField()
     kinds = serializers.ListField(child=serializers.CharField())
+    campaign = serializers.UUIDField(
+        allow_null=True, help_text="the only one it is notified of; null: of everything"
+    )
     enabled = serializers.BooleanField()
     has_secret = serializers.BooleanField()
     sent = serializers.IntegerField()

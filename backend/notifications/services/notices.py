@@ -8,9 +8,10 @@ identifier, which stays the same, lets the receiver see that.
 
 import datetime as dt
 from collections.abc import Mapping
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from backend.accounts.models import Workspace
@@ -27,14 +28,23 @@ LEASE = dt.timedelta(minutes=2)
 
 @transaction.atomic
 def notice_queue(
-    *, workspace: Workspace, kind: NoticeKind, key: str, document: Mapping[str, object]
+    *,
+    workspace: Workspace,
+    kind: NoticeKind,
+    key: str,
+    document: Mapping[str, object],
+    campaign: UUID | None = None,
 ) -> None:
     """Notify every subscription to the kind, each once for this key.
 
-    `document` holds title, detail and url; kind and time are added.
+    `document` holds title, detail and url; kind and time are added. Who is subscribed to one
+    `campaign` alone is notified only of that.
     """
     recipients = Subscription.objects.filter(
-        workspace=workspace, is_enabled=True, kinds__contains=[kind]
+        Q(campaign=None) | Q(campaign=campaign) if campaign else Q(campaign=None),
+        workspace=workspace,
+        is_enabled=True,
+        kinds__contains=[kind],
     )
     complete = {"kind": kind.value, "at": clock.now().isoformat(), **document}
     notices = [

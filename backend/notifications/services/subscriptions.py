@@ -1,6 +1,7 @@
 """Recipients: where notices go, of which kinds, and the secrets that sign them."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from django.db import transaction
 
@@ -26,8 +27,12 @@ def subscription_create(
     kinds: Sequence[str],
     is_enabled: bool,
     actor: str,
+    campaign: UUID | None = None,
 ) -> Subscription:
-    """Notify the address of the kinds from now on; raises InvalidValue with a JSON pointer."""
+    """Notify the address of the kinds from now on, of one campaign or of everything.
+
+    Raises InvalidValue with a JSON pointer.
+    """
     sender = channel_of(channel)
     sender.check_address(address)
     subscription = Subscription(
@@ -36,8 +41,11 @@ def subscription_create(
         address=address,
         kinds=_checked_kinds(kinds),
         is_enabled=is_enabled,
+        campaign=campaign,
     )
-    if Subscription.objects.filter(workspace=workspace, channel=channel, address=address).exists():
+    if Subscription.objects.filter(
+        workspace=workspace, channel=channel, address=address, campaign=campaign
+    ).exists():
         raise InvalidValue("/address", f"{address} is subscribed already")
     if sender.is_signed or secret is not None:
         _seal(subscription, secret)
@@ -83,6 +91,13 @@ def subscription_delete(*, subscription: Subscription, actor: str) -> None:
     subscription.delete()
 
 
+@transaction.atomic
+def campaign_subscriptions_delete(*, campaign: UUID, actor: str) -> None:
+    """End the alerts of a campaign that is deleted: they would stay silent for good."""
+    for subscription in Subscription.objects.filter(campaign=campaign):
+        subscription_delete(subscription=subscription, actor=actor)
+
+
 def subscription_secret(*, subscription: Subscription) -> bytes:
     """The key of the signatures in the clear, for the worker that signs; empty without one."""
     if subscription.sealed_secret is None:
@@ -121,6 +136,7 @@ def _audit(subscription: Subscription, action: str, actor: str) -> None:
             "channel": subscription.channel,
             "address": subscription.address,
             "kinds": subscription.kinds,
+            "campaign": str(subscription.campaign) if subscription.campaign else None,
             "is_enabled": subscription.is_enabled,
         },
     )

@@ -1,7 +1,12 @@
 """Who is notified of failures, ends of campaigns, regressions, leaks and implausible prices."""
 
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
 from django import forms
 
+from backend.benchmarks.models import Campaign
 from backend.notifications.channels import CHANNELS
 from backend.notifications.models import NoticeKind
 from backend.web.shared.forms import WriteForm
@@ -26,8 +31,9 @@ def _channels() -> list[tuple[str, str]]:
 
 
 class SubscriptionForm(WriteForm):
-    """Where notices go, and the key that signs them."""
+    """Where notices go, of what, and the key that signs them."""
 
+    campaign = forms.ChoiceField(label="About", required=False)
     channel = forms.ChoiceField(label="By", choices=_channels)
     address = forms.CharField(
         label="Address",
@@ -48,3 +54,16 @@ class SubscriptionForm(WriteForm):
         widget=forms.CheckboxSelectMultiple,
         initial=list(NoticeKind.values),
     )
+
+    def __init__(self, *args: Any, campaigns: Sequence[Campaign], **given: Any) -> None:
+        super().__init__(*args, **given)
+        named = [(str(one.pk), f"only the campaign {one.name}") for one in campaigns]
+        self.fields["campaign"].choices = [  # type: ignore[attr-defined]
+            ("", "everything"),
+            *named,
+        ]
+
+    def clean_campaign(self) -> UUID | None:
+        """The campaign chosen; None for everything."""
+        chosen = self.cleaned_data["campaign"]
+        return UUID(chosen) if chosen else None

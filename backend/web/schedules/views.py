@@ -1,6 +1,7 @@
 """Schedules of campaigns, and who is notified of what happens."""
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
 
-from backend.accounts.models import Scope
+from backend.accounts.models import Scope, Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
-from backend.benchmarks.models import Schedule
+from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.schedules import (
     preview,
@@ -45,11 +46,17 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
         "zones": time_zones(),
         "may_run": may(request, Scope.RUN),
         "is_admin": is_admin,
-        "subscriptions": list(subscriptions_visible(workspace)) if is_admin else [],
+        "subscriptions": _alerts(workspace, campaigns) if is_admin else [],
         "kind_words": dict(NoticeKind.choices),
-        "subscription_form": SubscriptionForm(),
+        "subscription_form": SubscriptionForm(campaigns=campaigns, initial=preset),
         **given,
     }
+
+
+def _alerts(workspace: Workspace, campaigns: Sequence[Campaign]) -> list[tuple[Subscription, str]]:
+    """Each alert with the name of the campaign that it is about; empty for everything."""
+    names = {campaign.pk: campaign.name for campaign in campaigns}
+    return [(one, names.get(one.campaign, "")) for one in subscriptions_visible(workspace)]
 
 
 @readable
@@ -151,7 +158,7 @@ def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 def subscription_new(request: HttpRequest) -> HttpResponse:
     """Notifies an address from now on; errors come back beside their fields."""
     demand(request, Scope.ADMIN)
-    form = SubscriptionForm(request.POST)
+    form = SubscriptionForm(request.POST, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
     if form.is_valid():
         data = form.cleaned_data
         with form.refusals():
@@ -161,6 +168,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
                 address=data["address"],
                 secret=data["secret"] or None,
                 kinds=data["kinds"],
+                campaign=data["campaign"],
                 is_enabled=True,
                 actor=request.user.get_username(),
             )
