@@ -265,7 +265,7 @@ class ScenarioDocument(Document):
     tolerated_unserved_share: Annotated[
         Fraction,
         Ratio(
-            "Of the demand, that an option may leave unserved and still be the cheapest",
+            "Of the demand, that an option may leave unmet and still be the cheapest",
             label="Tolerated share of unmet demand",
             source=f"{OWN}: three nines",
         ),

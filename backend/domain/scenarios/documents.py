@@ -153,7 +153,7 @@ def _of_price(
         yield Assumption(f"notice, {option}", price.notice, "", source)
     if price.billing == "spot":
         source = (
-            "each leaves the demand of one server unserved for warm-up and lag and pays the least "
+            "each leaves the demand of one server unmet for warm-up and lag and pays the least "
             "time once more; the worst step is that of a run without any"
             if price.interruptions_per_month
             else "none: a provider that takes servers back costs nothing here"

@@ -43,6 +43,9 @@ OBJECTS = {
 }
 """What the trail calls the objects whose models have names of several words."""
 
+NAMES = ("name", "title", "address", "offer", "slug")
+"""Details that name an object, the first that an entry has."""
+
 
 @dataclass(frozen=True)
 class ActivityLine:
@@ -51,6 +54,8 @@ class ActivityLine:
     entry: AuditEntry
     action: str
     about: str
+    name: str
+    """What people call the object; its identifier where the entry does not say."""
     url: str
     facts: list[tuple[str, str]]
 
@@ -121,11 +126,12 @@ def _value(value: Any) -> str:
 
 
 def _line(entry: AuditEntry) -> ActivityLine:
-    page = PAGES.get(entry.object_type)
+    page, detail = PAGES.get(entry.object_type), entry.detail
     return ActivityLine(
         entry=entry,
         action=_words(entry.action),
         about=OBJECTS.get(entry.object_type, entry.object_type),
+        name=next((str(detail[key]) for key in NAMES if detail.get(key)), entry.object_id),
         url=reverse(page, args=[entry.object_id]) if page else "",
-        facts=[(_words(name), _value(value)) for name, value in entry.detail.items()],
+        facts=[(_words(name), _value(value)) for name, value in detail.items()],
     )
