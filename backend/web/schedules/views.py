@@ -55,7 +55,7 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
 
 def _alerts(workspace: Workspace, campaigns: Sequence[Campaign]) -> list[tuple[Subscription, str]]:
     """Each alert with the name of the campaign that it is about; empty for everything."""
-    names = {campaign.pk: campaign.name for campaign in campaigns}
+    names: dict[UUID | None, str] = {one.pk: one.name for one in campaigns}
     return [(one, names.get(one.campaign, "")) for one in subscriptions_visible(workspace)]
 
 
