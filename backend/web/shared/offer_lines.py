@@ -1,6 +1,6 @@
 """Offers with price, score and value as the tables beside a chart of both list them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from backend.domain.metrics import Metric
@@ -23,9 +23,10 @@ class OfferLine:
 
 
 def offer_lines(
-    rows: Sequence[RankingRow], metric: Metric, scale: figures.UnitScale, cost: str
+    rows: Iterable[RankingRow], metric: Metric, scale: figures.UnitScale, cost: str
 ) -> list[OfferLine]:
     """The rows with scores in the unit of `scale`, and value in that unit per `cost`."""
+    rows = list(rows)
     values = (row.value_per_cost for row in rows)
     value = figures.value_scale(scale, metric.better, cost, values)
     return [
