@@ -54,7 +54,7 @@ def test_answer_names_the_best_what_ties_and_the_own_break_even(client):
     assert found["sentence"] == (
         "Best value today: best (here) at 73.00 USD/month (95 % interval of its value: from 42 % less "
         "to 71 % more). Too close to call: near (here). "
-        "Your machine mine is the best value below 36.50 USD/month."
+        "Of your own machines, mine is the best value below 36.50 USD/month."
     )
     assert found["warnings"] == []
 
@@ -78,3 +78,13 @@ def test_answer_refuses_a_bad_need_by_the_name_it_was_asked_by(client):
     assert found.status_code == 400
     assert b"'many' is not a number" in found.content
     assert b"vcpu__gte" not in found.content
+
+
+def test_own_machine_that_was_disturbed_is_said_to_be_so(client):
+    mine = Offer.objects.get(slug="mine")
+    mine.samples.all().delete()
+    factories.sample(mine, 400.0, flags=["disturbed"])
+    assert (
+        "mine is the best value below 29.20 USD/month, by repeats that other work disturbed."
+        in answer(client, "vcpu=8&region_group=europe")["sentence"]
+    )

@@ -75,7 +75,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
     # 1000 CMIPS at 0.1 USD/h x 730 h = 73 USD a month; 500 CMIPS are worth half of that.
     assert "Best value today: best (here) at 73.00 USD/month (95 % interval of its value:" in text
     assert "Too close to call: near (here)." in text
-    assert "Your machine mine is the best value below 36.50 USD/month." in text
+    assert "Of your own machines, mine is the best value below 36.50 USD/month." in text
     assert rows(text) == ["best", "near", *(f"more-{n:02}" for n in range(8)), "mine"]
     assert "best value below 36.50 USD/month" in text
     assert "14 offers ranked" in text  # within the budget
@@ -87,7 +87,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
 
 def test_own_machine_without_a_price_stands_at_its_break_even(client, market):
     (own,) = (one for one in chart(html(client, "/?vcpu=8&period=month"))["points"] if one["isOwn"])
-    assert (own["label"], own["x"], own["y"]) == ("mine at its break-even price", 36.5, 500.0)
+    assert (own["label"], own["x"], own["y"]) == ("mine · at its break-even price", 36.5, 500.0)
     assert not own["isFrontier"]
 
 

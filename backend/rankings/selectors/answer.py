@@ -9,6 +9,7 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.conclusions import MOST_NAMES, listed, percent
 from backend.domain.ranking import break_even_price
+from backend.domain.stats import DISTURBED
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -102,11 +103,16 @@ def _sentence(
     said = f"Best value today: {_named(best)} at {_cost(best.price, best)}{_interval(best)}."
     if ties:
         said += f" Too close to call: {listed([_named(row) for row in ties])}."
-    for one in own[:MOST_NAMES]:
-        limit = _cost(one.break_even_price, best)
-        said += f" Your machine {one.row.offer} is the best value below {limit}"
-        said += f"; at {_cost(one.row.price, best)} it takes rank {one.rank}." if one.rank else "."
+    if standings := [_standing_words(one, best) for one in own[:MOST_NAMES]]:
+        said += f" Of your own machines, {'; '.join(standings)}."
     return said
+
+
+def _standing_words(one: OwnStanding, best: RankingRow) -> str:
+    said = f"{one.row.offer} is the best value below {_cost(one.break_even_price, best)}"
+    if DISTURBED in one.row.flags.split():
+        said += ", by repeats that other work disturbed"
+    return f"{said}, at {_cost(one.row.price, best)} it takes rank {one.rank}" if one.rank else said
 
 
 def _interval(row: RankingRow) -> str:

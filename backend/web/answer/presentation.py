@@ -81,5 +81,4 @@ def _drawn(one: OwnStanding) -> RankingRow:
     row = replace(one.row, pareto=False)
     if row.price is not None:
         return row
-    name = f"{row.offer} at its break-even price"
-    return replace(row, price=one.break_even_price, offer=name)
+    return replace(row, price=one.break_even_price, region="at its break-even price")

@@ -226,7 +226,7 @@ const names = {
     for (const [{ label }, element] of found) {
       const text = shortened(label, chart.width);
       const free = (box) => !taken.some((other) => touches(box, other));
-      const box = placed(pen.measureText(text).width, element, chart.chartArea, free);
+      const box = placed(pen.measureText(text).width + 6, element, chart.chartArea, free);
       if (!box) continue;
       taken.push(box);
       pen.strokeText(text, box.x, box.y + 1);
