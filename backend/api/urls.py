@@ -14,7 +14,12 @@ from backend.benchmarks.api.campaigns import (
     CampaignsView,
     OneCampaignView,
 )
-from backend.benchmarks.api.hosts import HostApproveView, HostScanView, HostsView, HostView
+from backend.benchmarks.api.hosts import (
+    HostApproveView,
+    HostScanView,
+    HostsView,
+    HostView,
+)
 from backend.benchmarks.api.results import (
     ResultImportView,
     ResultTextView,

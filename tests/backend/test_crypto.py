@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Host
-from backend.benchmarks.services.login_keys import host_private_key
+from backend.benchmarks.services.login_keys import host_private_key, login_key_get
 from backend.common import crypto, sealing
 from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrapped, sealed
 from backend.config import environment
@@ -123,6 +123,7 @@ def test_sealed_columns_of_all_apps_are_listed():
     assert {str(column) for column in sealing.sealed_columns()} == {
         "accounts.CloudAccount.sealed_secret",
         "benchmarks.Host.sealed_private_key",
+        "benchmarks.LoginKey.sealed_private_key",
         "notifications.Subscription.sealed_secret",
     }
 
@@ -140,6 +141,7 @@ def rows(db) -> tuple[Host, CloudAccount, Subscription]:
     subscription = Subscription(workspace=factories.workspace(), channel="webhook", kinds=[])
     subscription.sealed_secret = sealed(SECRET, identity=f"subscription:{subscription.pk}")
     subscription.save()
+    login_key_get(workspace=factories.workspace())
     return host, account, subscription
 
 
@@ -187,7 +189,7 @@ def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monke
     with pytest.raises(KeyboardInterrupt):
         call_command("rotate_keys")
     monkeypatch.setattr(sealing, "rewrapped", real)
-    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1]
+    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1, 1]
 
 
 def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows, monkeypatch):
@@ -216,8 +218,8 @@ def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, cap
     with pytest.raises(CommandError, match="1 values open with none"):
         call_command("rotate_keys", "--json")
     captured = capsys.readouterr()
-    column = next(c for c in json.loads(captured.out)["columns"] if c["column"].startswith("bench"))
-    assert column["broken"] == [str(host.pk)]
+    columns = {column["column"]: column for column in json.loads(captured.out)["columns"]}
+    assert columns["benchmarks.Host.sealed_private_key"]["broken"] == [str(host.pk)]
     assert "benchmarks.Host.sealed_private_key: 0 wrapped again, 0 already, 1 not" in captured.err
     settings.CREDENTIAL_KEYS_PREVIOUS = [OTHER]
     assert host_private_key(host=Host.objects.get(pk=host.pk)) == SECRET

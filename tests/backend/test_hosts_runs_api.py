@@ -13,12 +13,15 @@ import jsonschema
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import SSHCertificateBuilder, SSHCertificateType
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.benchmarks.api import hosts as hosts_api
 from backend.benchmarks.models import Evidence, Host, HostState, Run
 from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import host_scan_record
 from backend.catalog.models import Offer
 from backend.common import clock
@@ -80,7 +83,9 @@ def test_posted_host_is_unverified_and_makes_its_offer(operator: Client) -> None
     response = post(operator, "hosts", host_document())
     assert response.status_code == 201
     made = response.json()
-    assert made == {"id": made["id"], "name": "Rack 7", "state": "unverified"}
+    assert made == {
+        "id": made["id"], "name": "Rack 7", "state": "unverified", "login_key": None,
+    }  # fmt: skip
     host = Host.objects.get(pk=made["id"])
     assert (host.offer.slug, host.offer.name) == ("own-rack-7", "Rack 7")
     assert (host.offer.kind, host.offer.provider.slug) == ("dedicated", "own")
@@ -98,6 +103,79 @@ def test_private_key_is_kept_sealed_and_never_shown(operator: Client) -> None:
     for path in ("hosts", f"hosts/{made['id']}", "hosts.csv"):
         assert secret not in operator.get(f"{API}/{path}").content.decode()
     assert secret not in str(list(AuditEntry.objects.values()))
+
+
+def test_host_without_a_key_lets_in_the_one_key_of_rackrate(operator: Client) -> None:
+    made = [
+        post(operator, "hosts", host_document(name=name, private_key="")).json()
+        for name in ("a", "b")
+    ]
+    assert made[0]["login_key"] == made[1]["login_key"]
+    assert made[0]["login_key"].startswith("ssh-ed25519 ")
+    shown = operator.get(f"{API}/hosts/{made[0]['id']}").json()
+    assert shown["login_key"] == made[0]["login_key"]
+    assert post(operator, "hosts", host_document()).json()["login_key"] is None
+    assert "login_key" not in Client().get(f"{API}/hosts/{made[0]['id']}").json()
+
+
+def certificate_of(public: Any, kind: SSHCertificateType = SSHCertificateType.USER) -> str:
+    builder = SSHCertificateBuilder().public_key(public).type(kind).serial(1).key_id(b"rackrate")
+    builder = builder.valid_principals([b"bench"]).valid_after(0).valid_before(2**40)
+    return builder.sign(Ed25519PrivateKey.generate()).public_bytes().decode()
+
+
+def test_certificate_has_to_be_one_for_the_key_that_logs_in(operator: Client) -> None:
+    document = host_document()
+    key: Any = serialization.load_ssh_private_key(document["private_key"].encode(), None)
+    other = Ed25519PrivateKey.generate().public_key()
+    for certificate in (
+        "words",
+        public_key(),
+        certificate_of(other),
+        certificate_of(key.public_key(), SSHCertificateType.HOST),
+    ):
+        response = post(operator, "hosts", document | {"certificate": certificate})
+        assert (response.status_code, fields(response)) == (400, ["/certificate"])
+    good = certificate_of(key.public_key())
+    made = post(operator, "hosts", document | {"certificate": f"{good} a comment"})
+    assert Host.objects.get(pk=made.json()["id"]).certificate == good
+
+
+def test_hosts_have_tags_and_those_in_production_only_careful_runs(operator: Client) -> None:
+    document = host_document(tags=["db", "berlin", "db"], is_in_production=True)
+    made = post(operator, "hosts", document).json()
+    path = f"{API}/hosts/{made['id']}"
+    shown = operator.get(path).json()
+    assert (shown["tags"], shown["is_in_production"]) == (["berlin", "db"], True)
+    Host.objects.update(state=HostState.TRUSTED)
+    run = {"host": made["id"], "profile": "full", "parameters": {"careful": False}}
+    assert post(operator, "runs", run).status_code == 202
+    assert Run.objects.get().parameters == {"careful": True}
+    refused = post(operator, "runs", run | {"parameters": {"install_tools": True}})
+    assert (refused.status_code, fields(refused)) == (400, ["/parameters/install_tools"])
+    change = {"tags": ["no blanks, please"]}
+    response = operator.patch(path, json.dumps(change), content_type="application/json")
+    assert (response.status_code, fields(response)) == (400, ["/tags/0"])
+
+
+def test_bastion_is_another_host_that_is_logged_in_to(operator: Client) -> None:
+    gate = post(operator, "hosts", host_document(name="gate")).json()["id"]
+    inside = post(operator, "hosts", host_document(name="inside", bastion=gate)).json()["id"]
+    assert operator.get(f"{API}/hosts/{inside}").json()["bastion"] == gate
+    unknown = post(operator, "hosts", host_document(name="c", bastion=str(uuid4())))
+    assert (unknown.status_code, fields(unknown)) == (400, ["/bastion"])
+    assert operator.delete(f"{API}/hosts/{gate}").status_code == 400
+    change = json.dumps({"bastion": None})
+    path = f"{API}/hosts/{inside}"
+    assert operator.patch(path, change, content_type="application/json").status_code == 200
+    assert operator.delete(f"{API}/hosts/{gate}").status_code == 204
+
+
+def test_strangers_learn_nothing_of_the_bastion_from_errors() -> None:
+    gate = factories.host(address="gate.example", username="ops-7", port=2222)
+    host = factories.host(address="inside.example", bastion=gate)
+    said = "ops-7@gate.example port 2222 refuses the key of ops-7"
+    assert redaction_for(AnonymousUser(), host).message(said) == "… refuses the key of …"
 
 
 def test_host_can_be_an_instance_of_an_offer(operator: Client) -> None:
@@ -145,7 +223,7 @@ def test_bad_field_of_a_host_is_named_by_its_pointer(
 
 def test_missing_and_unknown_fields_are_named_together(operator: Client) -> None:
     response = post(operator, "hosts", {"nmae": "x"})
-    assert set(fields(response)) >= {"/nmae", "/name", "/address", "/private_key"}
+    assert set(fields(response)) >= {"/nmae", "/name", "/address", "/username"}
 
 
 def test_published_schema_accepts_what_the_api_accepts(client: Client) -> None:

@@ -86,6 +86,7 @@ class FakeSshd:
         """Wait before authentication is answered."""
         self.port = port
         self._client_key = asyncssh.generate_private_key("ssh-ed25519")
+        self._authority = ""
         self._allowed = {_plain(self._client_key.export_public_key("openssh").decode())}
         self._host_keys = [
             _rsa_key() if one == "ssh-rsa" else asyncssh.generate_private_key(one)
@@ -143,6 +144,11 @@ class FakeSshd:
     def allow(self, public_key: str) -> None:
         """Let in whoever has the private one of this key, too."""
         self._allowed.add(_plain(public_key))
+
+    def trust(self, authority: asyncssh.SSHKey) -> None:
+        """Let in whose key the authority has signed (sshd_config(5), TrustedUserCAKeys), nobody else."""
+        self._authority = _plain(authority.export_public_key("openssh").decode())
+        self._allowed.clear()
 
     # --- faults -------------------------------------------------------------------------------
 
@@ -347,6 +353,9 @@ class _Server(asyncssh.SSHServer):
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         is_known = _plain(key.export_public_key("openssh").decode()) in self._sshd._allowed
         return is_known and not self._sshd.is_shutting_down
+
+    def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        return _plain(key.export_public_key("openssh").decode()) == self._sshd._authority
 
     def connection_requested(
         self, dest_host: str, dest_port: int, orig_host: str, orig_port: int

@@ -6,10 +6,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from backend.benchmarks.models import Host, HostState, RunState
 from backend.benchmarks.selectors.evidence import evidence_text
+from backend.benchmarks.selectors.hosts import login_key_line
 from backend.benchmarks.services.hosts import host_create, host_scan, host_update
 from backend.domain.errors import InvalidValue
 from tests import factories
@@ -58,14 +60,14 @@ def bastion_sshd(tmp_path):
     server.stop()
 
 
-def host_at(server, name, address="127.0.0.1", port=None, bastion=None):
+def host_at(server, name, address="127.0.0.1", *, port=None, bastion=None, private_key=None):
     host = host_create(
         workspace=factories.workspace(),
         name=name,
         address=address,
         port=port or server.port,
         username=server.username,
-        private_key=server.private_key,
+        private_key=server.private_key if private_key is None else private_key,
         offer=None,
         kind="dedicated",
         price=None,
@@ -145,16 +147,29 @@ def test_bastion_that_does_not_reach_the_host_is_named_with_it(host, bastion_ssh
 
 def test_bastions_do_not_go_in_circles(host, bastion):
     with pytest.raises(InvalidValue, match="Rack 7 is itself reached through Bastion") as refusal:
-        host_update(
-            host=bastion,
-            name=bastion.name,
-            address=bastion.address,
-            port=bastion.port,
-            username=bastion.username,
-            bastion=host,
-            actor="tester",
-        )
+        host_update(host=bastion, changes={"bastion": host}, actor="tester")
     assert refusal.value.field == "/bastion"
+
+
+def test_own_key_and_its_certificate_log_in(hardened, queued, settings):
+    """The host lets in whatever its authority has signed, and no single key."""
+    settings.SSH_ALLOW_PRIVATE = True
+    host = host_at(hardened, "Rack 8", private_key="")
+    assert driven(tiny_run(host, probes=["inventory"])).failure_reason == "auth"
+    hardened.allow(login_key_line(host))
+    assert driven(tiny_run(host, probes=["inventory"])).state == RunState.DONE
+
+    authority = asyncssh.generate_private_key("ssh-ed25519")
+    other = host_at(hardened, "Rack 9")
+    public = asyncssh.import_public_key(login_key_line(host))
+    certificate = authority.generate_user_certificate(public, "rackrate", principals=["bench"])
+    hardened.trust(authority)
+    line = certificate.export_certificate("openssh").decode()
+    host_update(host=host, changes={"certificate": line}, actor="tester")
+    host.refresh_from_db()
+    assert login_key_line(host) == ""
+    assert driven(tiny_run(host, probes=["inventory"])).state == RunState.DONE
+    assert driven(tiny_run(other, probes=["inventory"])).failure_reason == "auth"
 
 
 class _NoShell(FakeSshd):

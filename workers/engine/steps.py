@@ -78,6 +78,7 @@ def target_of(host: Host) -> Target:
         port=host.port,
         username=host.username,
         private_key=host_private_key(host=host),
+        certificate=host.certificate,
         host_key=host.host_key,
         is_private_allowed=settings.SSH_ALLOW_PRIVATE,
         via=target_of(host.bastion) if host.bastion else None,

@@ -25,6 +25,8 @@ class Target:
     port: int = 22
     username: str = ""
     private_key: bytes = field(default=b"", repr=False)
+    certificate: str = ""
+    """Of that key, in OpenSSH form, for hosts that trust an authority."""
     host_key: str = ""
     """The pinned public key in OpenSSH form."""
     is_private_allowed: bool = False

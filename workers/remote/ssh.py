@@ -10,6 +10,7 @@ import contextlib
 import shlex
 import socket
 from pathlib import PurePosixPath
+from typing import Any
 
 import asyncssh
 
@@ -141,7 +142,7 @@ async def _logged_in(
             target.port,
             tunnel=bastion.connection if bastion else (),
             username=target.username,
-            client_keys=[asyncssh.import_private_key(target.private_key)],
+            client_keys=[_login_key(target)],
             # Of host keys, only those of the pinned one's type are asked for.
             known_hosts=f"* {target.host_key}\n".encode(),
             client_factory=lambda: client,
@@ -171,6 +172,14 @@ async def _logged_in(
         raise _changed(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
         raise _connect_error(error, endpoint, client.banner) from error
+
+
+def _login_key(target: Target) -> asyncssh.SSHKey | tuple[asyncssh.SSHKey, Any]:
+    """The private key, with its certificate where it has one."""
+    key = asyncssh.import_private_key(target.private_key)
+    if not target.certificate:
+        return key
+    return key, asyncssh.import_certificate(target.certificate)
 
 
 def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.catalog.models import OfferKind
-from backend.common.rest.documents import AmountField, Strict, TextField
+from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.pricing.purchase import PriceUnit
 
 PROFILES = ("quick", "standard", "full")
@@ -23,13 +23,24 @@ class PriceDocument(Strict):
 
 
 class HostDocument(Strict):
-    """A host to log in to over SSH; the private key is kept encrypted and never shown."""
+    """A host to log in to over SSH; the private key is kept encrypted and never shown. Without one
+    the host has to let in Rackrate's own key, which the answer shows."""
 
     name = TextField(max_length=100)
     address = TextField(max_length=255)
     port = serializers.IntegerField(min_value=1, max_value=65535, default=22)
     username = TextField(max_length=64)
-    private_key = TextField(max_length=20_000, trim_whitespace=False, write_only=True)
+    private_key = TextField(
+        max_length=20_000,
+        trim_whitespace=False,
+        write_only=True,
+        allow_blank=True,
+        required=False,
+        default="",
+    )
+    certificate = TextField(max_length=20_000, allow_blank=True, required=False, default="")
+    is_in_production = FlagField(required=False, default=False)
+    tags = serializers.ListField(child=TextField(max_length=40), required=False, default=list)
     offer = TextField(max_length=120, allow_null=True, required=False, default=None)
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
     price = PriceDocument(allow_null=True, required=False, default=None)
@@ -44,6 +55,9 @@ class HostChange(Strict):
     port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
     username = TextField(max_length=64, required=False)
     bastion = serializers.UUIDField(allow_null=True, required=False)
+    certificate = TextField(max_length=20_000, allow_blank=True, required=False)
+    is_in_production = FlagField(required=False)
+    tags = serializers.ListField(child=TextField(max_length=40), required=False)
 
 
 class HostMade(serializers.Serializer[Any]):
@@ -52,6 +66,7 @@ class HostMade(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     state = serializers.CharField()
+    login_key = serializers.CharField(allow_null=True)
 
 
 class NoDocument(Strict):

@@ -14,7 +14,12 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.models import Host
-from backend.benchmarks.selectors.hosts import bastions_of, fingerprint, hosts_visible
+from backend.benchmarks.selectors.hosts import (
+    bastions_of,
+    fingerprint,
+    hosts_visible,
+    login_key_line,
+)
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import (
     HostBusy,
@@ -50,12 +55,15 @@ HOST_COLUMNS = (
     Column("scanned_at", ColumnType.TIME, "Time of the last scan"),
     Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
     Column("created_at", ColumnType.TIME, "When it was added"),
+    Column("is_in_production", ColumnType.BOOLEAN, "Whether all its runs are careful"),
+    Column("tags", ColumnType.WORDS, "Words that group hosts"),
 )
 # Where to log in is shown to callers who are known, never to the public.
 LOGIN_COLUMNS = (
     Column("address", ColumnType.TEXT, "Name or IP address"),
     Column("port", ColumnType.INTEGER, "SSH port"),
     Column("username", ColumnType.TEXT, "User to log in as"),
+    Column("login_key", ColumnType.TEXT, "Rackrate's own public key, for its authorized_keys"),
     Column("bastion", ColumnType.TEXT, "Identifier of the host that is logged in to first"),
 )
 HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
@@ -82,6 +90,9 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "port": host.port,
         "username": host.username or None,
         "bastion": host.bastion_id,
+        "login_key": login_key_line(host) or None,
+        "is_in_production": host.is_in_production,
+        "tags": host.tags,
     }
 
 
@@ -122,7 +133,8 @@ class HostsView(ListView):
             price=PriceInput(**price) if price else None,
             actor=actor(request),
         )
-        made = documents.HostMade({"id": host.pk, "name": host.name, "state": host.state})
+        seen = {"id": host.pk, "name": host.name, "state": host.state}
+        made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
         return Response(made.data, status=201)
 
 
@@ -161,16 +173,15 @@ class HostView(View):
         request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
     )
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Another name, address, port, user or bastion; what is left out stays. 409 with the runs under way."""
+        """Another name, login or tags, or in production; what is left out stays. 409 with the runs under way."""
         document = documents.HostChange(data=request.data)
         document.is_valid(raise_exception=True)
         host = _host(request, host_id)
-        names = ("name", "address", "port", "username", "bastion")
-        changes = {name: getattr(host, name) for name in names} | document.validated_data
-        if "bastion" in document.validated_data:
+        changes = document.validated_data
+        if "bastion" in changes:
             changes["bastion"] = _bastion(request, changes["bastion"])
         with _conflicts():
-            host_update(host=host, **changes, actor=actor(request))
+            host_update(host=host, changes=changes, actor=actor(request))
         return self.get(request, host_id)
 
     @extend_schema(responses={204: None, 409: Problem})

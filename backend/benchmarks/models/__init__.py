@@ -2,7 +2,7 @@
 (design: docs/architecture.md)."""
 
 from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
-from backend.benchmarks.models.hosts import Host, HostState, Worker
+from backend.benchmarks.models.hosts import Host, HostState, LoginKey, Worker
 from backend.benchmarks.models.resources import (
     LedgerEntry,
     Resource,
@@ -22,6 +22,7 @@ __all__ = [
     "Host",
     "HostState",
     "LedgerEntry",
+    "LoginKey",
     "NetworkPairs",
     "Resource",
     "ResourcePurchase",

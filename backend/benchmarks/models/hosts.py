@@ -30,6 +30,18 @@ class Worker(models.Model):
         return self.id
 
 
+class LoginKey(Identified):
+    """The key pair by which Rackrate logs in to those hosts of a workspace that were given none."""
+
+    workspace = models.OneToOneField(Workspace, on_delete=models.PROTECT, related_name="login_key")
+    public_key = models.TextField()
+    """The line for authorized_keys."""
+    sealed_private_key = models.BinaryField(editable=False)
+
+    def __str__(self) -> str:
+        return self.public_key
+
+
 class Host(Identified):
     """Something we can log in to: an instance of one offer."""
 
@@ -50,6 +62,13 @@ class Host(Identified):
     )
     """Another host that is logged in to first, and connects to this one (ssh's ProxyJump)."""
     sealed_private_key = models.BinaryField(null=True, editable=False)
+    """None: it is logged in to with the workspace's LoginKey."""
+    certificate = models.TextField(blank=True)
+    """A certificate of the key, where the host trusts an authority instead of keys."""
+    is_in_production = models.BooleanField(default=False)
+    """Others need it: all its runs are careful."""
+    tags = models.JSONField(default=list)
+    """Words that group hosts."""
     state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
     host_key = models.TextField(blank=True)
     """The pinned public key in OpenSSH form; empty until a person approves one."""

@@ -12,9 +12,21 @@ def fingerprint(key_line: str) -> str:
     return key_fingerprint(key_line) if key_line else ""
 
 
+def login_key_line(host: Host) -> str:
+    """The line that the host's authorized_keys needs; "" where it was given a key of its own, or
+    trusts an authority."""
+    is_own = host.sealed_private_key is None and host.address and not host.certificate
+    if host.is_rented or not is_own:
+        return ""
+    key = getattr(host.workspace, "login_key", None)
+    return key.public_key if key else ""
+
+
 def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
     """Hosts of the workspace that were not removed, with their offer, its provider and the bastion."""
-    hosts = Host.objects.filter(workspace=workspace).select_related("offer__provider", "bastion")
+    hosts = Host.objects.filter(workspace=workspace).select_related(
+        "offer__provider", "bastion", "workspace__login_key"
+    )
     return hosts.exclude(state=HostState.GONE, is_rented=False)
 
 

@@ -113,8 +113,8 @@ class Caller(Protocol):
 
 
 def hosts_redaction(hosts: Iterable[Host]) -> Redaction:
-    """Hides where the hosts are."""
-    known = list(hosts)
+    """Hides where the hosts are, and their bastions, which errors name too."""
+    known = [machine for host in hosts for machine in host.route]
     return Redaction(
         addresses=tuple(host.address for host in known),
         users=tuple(host.username for host in known),
@@ -134,5 +134,5 @@ def redaction_for(caller: Caller, of: Host | Run | Workspace) -> Redaction:
     if caller.is_authenticated:
         return NOTHING_HIDDEN
     if isinstance(of, Workspace):
-        return hosts_redaction(Host.objects.filter(workspace=of))
+        return hosts_redaction(Host.objects.filter(workspace=of).select_related("bastion"))
     return run_redaction(of) if isinstance(of, Run) else hosts_redaction([of])

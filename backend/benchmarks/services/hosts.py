@@ -1,7 +1,8 @@
 """Writes of hosts: where they are logged in to, and which host key they have."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -13,7 +14,13 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.benchmarks.services.login_keys import checked_private_key, host_key_seal
+from backend.benchmarks.services.login_keys import (
+    checked_certificate,
+    checked_private_key,
+    host_key_seal,
+    login_key_get,
+    public_line,
+)
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
 from backend.catalog.models import Offer, OfferKind
@@ -29,6 +36,9 @@ STATIC_DRIVER = "static"
 ARCHIVE_DRIVER = "archive"
 """Of a host that came with the archive of a run: there is nothing to log in to."""
 MOST_NAME = 100
+MOST_TAGS = 20
+LOGIN_FIELDS = {"address", "port", "username", "bastion", "certificate"}
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:=-]{0,39}", re.ASCII)
 _USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
@@ -70,10 +80,14 @@ def host_create(
     price: PriceInput | None,
     actor: str,
     bastion: Host | None = None,
+    certificate: str = "",
+    is_in_production: bool = False,
+    tags: Sequence[str] = (),
 ) -> Host:
     """A host to log in to over SSH, through its bastion if it has one; unverified until a person
     approves its key.
 
+    Without a private key it has to let in Rackrate's own one, with its certificate where it has one.
     Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
     Raises InvalidValue with the field as a JSON pointer.
     """
@@ -82,7 +96,6 @@ def host_create(
     if offer is not None and price is not None:
         raise InvalidValue("/price", "an offer that is given has its own prices")
     address = checked_address(address)
-    key = checked_private_key(private_key)
     host = Host(
         workspace=workspace,
         offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
@@ -92,8 +105,16 @@ def host_create(
         port=port,
         username=username,
         bastion=bastion,
+        is_in_production=is_in_production,
+        tags=_checked_tags(tags),
     )
-    host_key_seal(host=host, private_key=key)
+    if private_key.strip():
+        key = checked_private_key(private_key)
+        host_key_seal(host=host, private_key=key)
+        host.certificate = checked_certificate(certificate, public_line(key))
+    else:
+        own = login_key_get(workspace=workspace)
+        host.certificate = checked_certificate(certificate, own.public_key)
     host.save()
     audit_record(
         workspace=workspace,
@@ -120,51 +141,49 @@ def _check_login(port: int, username: str) -> None:
         raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
 
 
+def _checked_tags(tags: Sequence[str]) -> list[str]:
+    if len(tags) > MOST_TAGS:
+        raise InvalidValue("/tags", f"more than {MOST_TAGS} tags")
+    for index, tag in enumerate(tags):
+        if not _TAG.fullmatch(tag):
+            raise InvalidValue(
+                f"/tags/{index}", f"{tag[:50]!r}: up to 40 letters, digits, _ . : = - are allowed"
+            )
+    return sorted(set(tags))
+
+
 @transaction.atomic
-def host_update(
-    *,
-    host: Host,
-    name: str,
-    address: str,
-    port: int,
-    username: str,
-    bastion: Host | None,
-    actor: str,
-) -> Host:
-    """Change how a host is called and where it is logged in to; its pinned key stays.
+def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
+    """Change how a host is called, where and how it is logged in to, its tags, or whether it is in
+    production; what is not named stays, and so does its pinned key.
 
     Raises InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
     """
     host = _locked(host)
-    if name != host.name:
-        _check_name(host.workspace, name)
-    login = (address, port, username, bastion)
-    if login != (host.address, host.port, host.username, host.bastion):
+    changed = {name: value for name, value in changes.items() if value != getattr(host, name)}
+    if "name" in changed:
+        _check_name(host.workspace, changed["name"])
+    if LOGIN_FIELDS & set(changed):
         if host.driver != STATIC_DRIVER or host.is_rented:
             raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
-        _check_login(port, username)
-        address = checked_address(address)
-        if bastion is not None and host in bastion.route:
-            raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
         _check_idle(host)
-    changed = {
-        field: value
-        for field, value in {
-            "name": name,
-            "address": address,
-            "port": port,
-            "username": username,
-            "bastion": bastion,
-        }.items()
-        if value != getattr(host, field)
-    }
-    for field, value in changed.items():
-        setattr(host, field, value)
+    if "tags" in changed:
+        changed["tags"] = _checked_tags(changed["tags"])
+    bastion = changed.get("bastion")
+    if bastion is not None and host in bastion.route:
+        raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
+    for name, value in changed.items():
+        setattr(host, name, value)
+    if LOGIN_FIELDS & set(changed):
+        _check_login(host.port, host.username)
+        host.address = checked_address(host.address)
+        if "certificate" in changed:
+            own = None if host.sealed_private_key else login_key_get(workspace=host.workspace)
+            host.certificate = checked_certificate(host.certificate, own.public_key if own else "")
     host.save(update_fields=list(changed))
-    if "bastion" in changed:
-        changed["bastion"] = bastion and bastion.name
+    detail = {name: getattr(value, "name", value) for name, value in changed.items()}
     audit_record(
-        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=changed
+        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=detail
     )
     return host
 
@@ -198,6 +217,7 @@ def host_remove(*, host: Host, actor: str) -> None:
     host.sealed_private_key = None
     host.bastion = None
     host.address = host.username = host.host_key = host.scanned_key = host.scan_error = ""
+    host.certificate = ""
     host.save()
 
 

@@ -21,7 +21,8 @@ LOST_AFTER_LEASES = 5
 """A host or worker that is silent for this many leases (10 minutes by default) is lost."""
 RELATED = (
     "run__host__worker",
-    "run__host__bastion",
+    "run__host__bastion__workspace__login_key",
+    "run__host__workspace__login_key",
     "run__peer__worker",
     "run__offer",
     "run__price",

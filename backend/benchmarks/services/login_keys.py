@@ -1,17 +1,61 @@
 """The private keys by which hosts are logged in to."""
 
+from typing import Any
+
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from django.db import transaction
 
+from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.benchmarks.models import Host
+from backend.benchmarks.models import Host, LoginKey
+from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.common.crypto import opened, sealed
 from backend.domain.errors import InvalidValue
 
 MAX_KEY_BYTES = 20_000
 MIN_RSA_BITS = 2048
+
+
+def fresh_private_key() -> bytes:
+    """A new key in OpenSSH form."""
+    return ed25519.Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
+    )
+
+
+@transaction.atomic
+def login_key_get(*, workspace: Workspace) -> LoginKey:
+    """The key by which Rackrate logs in to hosts that were given none; made on first use."""
+    schedule_lock(workspace_id=workspace.pk)
+    known = LoginKey.objects.filter(workspace=workspace).first()
+    if known is not None:
+        return known
+    private_key = fresh_private_key()
+    made = LoginKey(workspace=workspace, public_key=f"{public_line(private_key)} rackrate")
+    made.sealed_private_key = sealed(private_key, identity=f"loginkey:{made.pk}")
+    made.save()
+    return made
+
+
+def public_line(private_key: bytes) -> str:
+    """The public half of a key that was just given or made."""
+    return _line(_loaded(private_key).public_key())
+
+
+def _line(public_key: Any) -> str:
+    form = (serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return str(public_key.public_bytes(*form), "ascii")
+
+
+def _loaded(content: bytes) -> Any:
+    """The key in either form; raises what the readers of both raise."""
+    is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
+    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
+    return load(content, password=None)
 
 
 def _identity(host: Host) -> str:
@@ -24,10 +68,36 @@ def host_key_seal(*, host: Host, private_key: bytes) -> None:
 
 
 def host_private_key(*, host: Host) -> bytes:
-    """The key in the clear, for the worker that logs in; empty for a host without one."""
-    if host.sealed_private_key is None:
+    """The key in the clear, for the worker that logs in: the host's own, else the workspace's;
+    empty where nobody logs in."""
+    if host.sealed_private_key is not None:
+        return opened(bytes(host.sealed_private_key), identity=_identity(host))
+    key = None if host.is_rented or not host.address else getattr(host.workspace, "login_key", None)
+    if key is None:
         return b""
-    return opened(bytes(host.sealed_private_key), identity=_identity(host))
+    return opened(bytes(key.sealed_private_key), identity=f"loginkey:{key.pk}")
+
+
+def checked_certificate(text: str, public_key: str) -> str:
+    """A user certificate in OpenSSH form for that key, without its comment; "" for none.
+
+    Without a public key it is taken as it is: a key that was sealed is opened by workers only.
+    """
+    line = " ".join(text.split()[:2])
+    if not line:
+        return ""
+    try:
+        certificate = serialization.load_ssh_public_identity(line.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        certificate = None
+    if (
+        not isinstance(certificate, serialization.SSHCertificate)
+        or certificate.type != serialization.SSHCertificateType.USER
+    ):
+        raise InvalidValue("/certificate", "not a user certificate in OpenSSH form")
+    if public_key and _line(certificate.public_key()) != " ".join(public_key.split()[:2]):
+        raise InvalidValue("/certificate", "it is for another key than the one that logs in")
+    return line
 
 
 @transaction.atomic
@@ -45,10 +115,8 @@ def checked_private_key(text: str) -> bytes:
     content = text.strip().encode() + b"\n"
     if len(content) > MAX_KEY_BYTES:
         raise InvalidValue("/private_key", "too long for a private key")
-    is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
-    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
     try:
-        key = load(content, password=None)
+        key = _loaded(content)
     except TypeError:
         raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
     except (ValueError, UnsupportedAlgorithm):

@@ -30,7 +30,7 @@ from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
-from backend.domain.profiles import checked_parameters, checked_probes
+from backend.domain.profiles import CAREFUL, checked_parameters, checked_probes
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,10 @@ def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], a
     if peer is not None and peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
     check_pair(request.host, peer)
+    parameters = dict(request.parameters)
+    if any(host is not None and host.is_in_production for host in (request.host, peer)):
+        parameters[CAREFUL] = True
+        parameters.pop("install_tools", None)  # meant for the campaign's other hosts
     run = Run(
         workspace_id=campaign.workspace_id,
         peer=peer,
@@ -96,7 +100,7 @@ def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], a
         round=campaign.round,
         profile=campaign.profile,
         probes=checked_probes(request.probes),
-        parameters=checked_parameters(request.parameters),
+        parameters=checked_parameters(parameters),
         requested_by=actor,
     )
     if request.rental is not None:

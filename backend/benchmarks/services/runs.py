@@ -20,6 +20,7 @@ from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
+    CAREFUL,
     RENTED_ONLY,
     Value,
     checked_parameters,
@@ -49,6 +50,8 @@ def run_create(
     """
     profile_named(profile)
     chosen = checked_probes(probes)
+    if host.is_in_production:
+        parameters = parameters | {CAREFUL: True}
     values = checked_parameters(parameters)
     for index, probe in enumerate(chosen or ()):
         if not may_measure(probe, values):
@@ -65,10 +68,13 @@ def run_create(
         raise InvalidValue("/host", f"{host.name} is rented for one run, and ends with it")
     if host.state != HostState.TRUSTED:
         raise HostNotTrusted(fingerprint(host.scanned_key) or None)
+    peer = run_peer(host.workspace, host, values, chosen)
+    if peer is not None and peer.is_in_production:
+        values = checked_parameters(values | {CAREFUL: True})
     run = Run.objects.create(
         workspace=host.workspace,
         host=host,
-        peer=run_peer(host.workspace, host, values, chosen),
+        peer=peer,
         campaign=campaign,
         round=round,
         offer=host.offer,

@@ -6,13 +6,11 @@ budgets are compared (services.budgets) comes last, so that nobody who holds it 
 
 import datetime as dt
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ed25519
 from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostState, LedgerEntry, Resource, ResourceState
-from backend.benchmarks.services.login_keys import host_key_seal
+from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
 from backend.common import clock
 from backend.domain.rentals import charges, stored
 from backend.providers.registry import provider as provider_record
@@ -23,12 +21,7 @@ def rented_key_create(*, host: Host) -> None:
     """A fresh key pair for a rented host, sealed; one that is there stays."""
     _lock_host(host)
     if host.sealed_private_key is None:
-        key = ed25519.Ed25519PrivateKey.generate().private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.OpenSSH,
-            serialization.NoEncryption(),
-        )
-        host_key_seal(host=host, private_key=key)
+        host_key_seal(host=host, private_key=fresh_private_key())
         host.save(update_fields=["sealed_private_key"])
 
 

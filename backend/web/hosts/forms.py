@@ -30,12 +30,27 @@ class HostLoginForm(WriteForm):
         help_text="A host that is logged in to first (ssh -J). Its key has to be approved, too.",
     )
 
+    certificate = text(
+        "Certificate of the key",
+        required=False,
+        spellcheck="false",
+        placeholder="ssh-ed25519-cert-v01@openssh.com AAAA…",
+        help_text="Where the host trusts an authority (TrustedUserCAKeys) instead of keys.",
+    )
+    tags = text("Tags", required=False, help_text="Words that group hosts, separated by blanks.")
+    is_in_production = forms.BooleanField(
+        label="The host is in production: all its runs give way to everybody else", required=False
+    )
+
     def __init__(self, *args: Any, bastions: Iterable[Host] = (), **given: Any) -> None:
         super().__init__(*args, **given)
         hosts = {str(host.pk): host for host in bastions}
         field: Any = self.fields["bastion"]
         field.choices = [("", "none"), *((key, host.name) for key, host in hosts.items())]
         field.coerce = hosts.get
+
+    def clean_tags(self) -> list[str]:
+        return str(self.cleaned_data["tags"]).split()
 
 
 class HostForm(HostLoginForm):
@@ -49,7 +64,9 @@ class HostForm(HostLoginForm):
     private_key = forms.CharField(
         label="Private key",
         strip=False,
-        help_text="OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again.",
+        required=False,
+        help_text="OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
+        " host has to let in Rackrate's own key, which its page shows.",
         widget=SecretText(
             attrs={
                 "rows": 4,

@@ -13,7 +13,12 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.selectors.history import host_variants
-from backend.benchmarks.selectors.hosts import bastions_of, fingerprint, hosts_visible
+from backend.benchmarks.selectors.hosts import (
+    bastions_of,
+    fingerprint,
+    hosts_visible,
+    login_key_line,
+)
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.hosts import (
@@ -92,6 +97,9 @@ def _created(form: HostForm, actor: str) -> Host:
         kind=data["kind"],
         price=form.price(),
         bastion=data["bastion"],
+        certificate=data["certificate"],
+        is_in_production=data["is_in_production"],
+        tags=data["tags"],
         actor=actor,
     )
     host_scan(host=host, actor=actor)
@@ -110,6 +118,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
         # What OpenSSH calls it in the name of its file.
         "scanned_name": scanned_type.removeprefix("ssh-").partition("-")[0],
         "pinned": fingerprint(host.host_key),
+        "login_key": login_key_line(host),
         "is_local": host.driver == "local",
         "is_archived": host.driver == ARCHIVE_DRIVER,
         "may_run": may(request, Scope.RUN),
@@ -147,12 +156,13 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
     demand(request, Scope.RUN)
     host = _host(host_id)
     bastions = bastions_of(host.workspace).exclude(pk=host.pk)
-    initial = vars(host) | {"bastion": host.bastion_id}
+    initial = vars(host) | {"bastion": host.bastion_id, "tags": " ".join(host.tags)}
     form = HostLoginForm(request.POST or None, initial=initial, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         try:
             with form.refusals():
-                host_update(host=host, **form.cleaned_data, actor=request.user.get_username())
+                changes = form.cleaned_data
+                host_update(host=host, changes=changes, actor=request.user.get_username())
                 messages.success(request, "The host is changed.")
                 return HttpResponseRedirect(reverse("host", args=[host_id]))
         except HostBusy as error:
