@@ -16,6 +16,7 @@ from backend.benchmarks.api.campaigns import (
 )
 from backend.benchmarks.api.hosts import (
     HostApproveView,
+    HostImportView,
     HostScanView,
     HostsView,
     HostView,
@@ -119,6 +120,7 @@ plain = [
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
     path("offers/<slug:slug>", OfferView.as_view(), name="offer"),
+    path("hosts/import", HostImportView.as_view(), name="hosts-import"),
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),
     path("hosts/<uuid:host_id>/scan", HostScanView.as_view(), name="host-scan"),
     path("hosts/<uuid:host_id>/approve", HostApproveView.as_view(), name="host-approve"),

@@ -53,6 +53,7 @@ urlpatterns = [
     path("metrics/", metrics.metrics_page, name="metrics"),
     path("metrics/<slug:key>/", metrics.metric_page, name="metric"),
     path("hosts/", hosts.hosts_page, name="hosts"),
+    path("hosts/import/", hosts.host_import, name="host-import"),
     path("hosts/new/", hosts.host_new, name="host-new"),
     path("hosts/<uuid:host_id>/", hosts.host_page, name="host"),
     path("hosts/<uuid:host_id>/change/", hosts.host_change, name="host-change"),

@@ -263,6 +263,7 @@ def _calls_to_measure(world: World, odd: Offer) -> dict[str, Call]:
         "POST /hosts": Call(
             {"name": "new", "address": "192.0.2.1", "username": "bench", "private_key": pem}
         ),
+        "POST /hosts/import": Call({"format": "csv", "text": "address\n192.0.2.77\n"}),
         "POST /hosts/{host_id}/approve": Call({"fingerprint_sha256": fingerprint(KEY)}),
         "DELETE /hosts/{host_id}": Call(ids={"host_id": world.ids["hosts"][1]}),
         "POST /runs": Call({"host": host, "profile": "quick"}),

@@ -157,6 +157,7 @@ def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:
         "evidence": [f"/runs/{full.pk}/evidence/{_with_series(full.evidence).n}/"],
         "hosts": ["/hosts/"],
         "host-new": ["/hosts/new/"],
+        "host-import": ["/hosts/import/"],
         "host": [f"/hosts/{full.host_id}/", f"/hosts/{untrusted.pk}/"],
         "host-change": [f"/hosts/{untrusted.pk}/change/"],
         "host-remove": [f"/hosts/{untrusted.pk}/remove/"],

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from backend.benchmarks.services.host_lists import LIST_FORMATS
 from backend.catalog.models import OfferKind
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.pricing.purchase import PriceUnit
@@ -67,6 +68,23 @@ class HostMade(serializers.Serializer[Any]):
     name = serializers.CharField()
     state = serializers.CharField()
     login_key = serializers.CharField(allow_null=True)
+
+
+class HostListDocument(Strict):
+    """A list of hosts; `username` and `kind` are those of hosts that state none."""
+
+    format = serializers.ChoiceField(choices=LIST_FORMATS)
+    text = TextField(max_length=2_000_000, trim_whitespace=False)
+    username = TextField(max_length=64, allow_blank=True, required=False, default="")
+    kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
+
+
+class HostListDone(serializers.Serializer[Any]):
+    """What became of a list of hosts."""
+
+    added = serializers.ListField(child=serializers.UUIDField())
+    approved = serializers.ListField(child=serializers.UUIDField())
+    unchanged = serializers.IntegerField()
 
 
 class NoDocument(Strict):

@@ -21,6 +21,7 @@ from backend.benchmarks.selectors.hosts import (
     login_key_line,
 )
 from backend.benchmarks.selectors.redaction import redaction_for
+from backend.benchmarks.services.host_lists import hosts_import
 from backend.benchmarks.services.hosts import (
     HostBusy,
     KeyMismatch,
@@ -198,6 +199,31 @@ def _conflicts() -> Iterator[None]:
         yield
     except HostBusy as error:
         raise Conflict(str(error), runs=error.runs) from error
+
+
+class HostImportView(View):
+    """Hosts from a list."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+
+    @extend_schema(
+        request=documents.HostListDocument, responses={200: documents.HostListDone, 400: Problem}
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """Add and approve what a CSV, an Ansible inventory, a known_hosts file or fingerprints name.
+        Nothing is done unless every line is right; errors are named by `/text/<line>`."""
+        document = documents.HostListDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        fields = document.validated_data
+        done = hosts_import(workspace=workspace_of(request), actor=actor(request), **fields)
+        made = documents.HostListDone(
+            {
+                "added": [host.pk for host in done.added],
+                "approved": [host.pk for host in done.approved],
+                "unchanged": done.unchanged,
+            }
+        )
+        return Response(made.data)
 
 
 class HostScanView(View):

@@ -9,10 +9,17 @@ from django import forms
 from backend.benchmarks.models import Host
 from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
+from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.purchase import PriceUnit
 from backend.web.shared import words
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
 
+LIST_WORDS = {
+    "csv": "CSV with the columns address, name, port, username, kind, tags, bastion, production",
+    "ansible": "Ansible inventory (INI)",
+    "known_hosts": "known_hosts: keys to approve, and hosts to add",
+    "fingerprints": "Fingerprints to approve, as ssh-keygen -l prints them",
+}
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
@@ -51,6 +58,32 @@ class HostLoginForm(WriteForm):
 
     def clean_tags(self) -> list[str]:
         return str(self.cleaned_data["tags"]).split()
+
+
+class HostListForm(WriteForm):
+    """Many hosts at once."""
+
+    format = forms.ChoiceField(label="Format", choices=list(LIST_WORDS.items()))
+    username = text(
+        "User where none is stated",
+        required=False,
+        placeholder="bench",
+        autocapitalize="none",
+        help_text="Empty: such hosts are not added, only their keys are approved.",
+    )
+    kind = forms.ChoiceField(
+        label="Kind where none is stated",
+        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
+        initial="dedicated",
+    )
+    text = forms.CharField(
+        label="List", strip=False, widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"})
+    )
+
+    def refuse_lines(self, error: InvalidDocument) -> None:
+        """What is wrong with which line, above the text."""
+        for pointer, detail in error.errors:
+            self.add_error("text", f"Line {pointer.rpartition('/')[2]}: {detail}")
 
 
 class HostForm(HostLoginForm):

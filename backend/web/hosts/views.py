@@ -21,6 +21,7 @@ from backend.benchmarks.selectors.hosts import (
 )
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.services.host_lists import hosts_import
 from backend.benchmarks.services.hosts import (
     ARCHIVE_DRIVER,
     HostBusy,
@@ -33,7 +34,8 @@ from backend.benchmarks.services.hosts import (
     host_update,
 )
 from backend.benchmarks.services.runs import run_create
-from backend.web.hosts.forms import HostForm, HostLoginForm
+from backend.domain.errors import InvalidDocument
+from backend.web.hosts.forms import HostForm, HostListForm, HostLoginForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
@@ -104,6 +106,31 @@ def _created(form: HostForm, actor: str) -> Host:
     )
     host_scan(host=host, actor=actor)
     return host
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def host_import(request: HttpRequest) -> HttpResponse:
+    """The form for a list of hosts; lines that are wrong are named and the text stays."""
+    demand(request, Scope.RUN)
+    form = HostListForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            done = hosts_import(
+                workspace=default_workspace(),
+                actor=request.user.get_username(),
+                **form.cleaned_data,
+            )
+        except InvalidDocument as error:
+            form.refuse_lines(error)
+        else:
+            messages.success(
+                request,
+                f"Hosts added: {len(done.added)}, keys approved: {len(done.approved)}, "
+                f"unchanged: {done.unchanged}.",
+            )
+            return HttpResponseRedirect(reverse("hosts"))
+    return render(request, "hosts/import.html", {"form": form})
 
 
 def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""Many hosts at once: added from a list, and approved by keys or fingerprints that a person has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.benchmarks.models import Host, HostState
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.services.hosts import host_approve, host_create, host_scan, host_update
+from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+from backend.domain.parsing.host_lists import FORMATS, ListedHost, read_fingerprints, read_hosts
+
+FINGERPRINTS = "fingerprints"
+LIST_FORMATS = (*FORMATS, FINGERPRINTS)
+
+
+@dataclass
+class ImportedHosts:
+    """What became of a list."""
+
+    added: list[Host] = field(default_factory=list)
+    approved: list[Host] = field(default_factory=list)
+    unchanged: int = 0
+    """Lines that say nothing new, or are about machines that are no hosts here."""
+
+
+@transaction.atomic
+def hosts_import(
+    *,
+    workspace: Workspace,
+    text: str,
+    format: str,  # noqa: A002
+    username: str,
+    kind: str,
+    actor: str,
+) -> ImportedHosts:
+    """Add the hosts of a list that are not known by their address yet, to log in to with Rackrate's
+    own key, and approve those whose key the list has.
+
+    `username` and `kind` are those of hosts that state none; a host without any user is not added.
+    Nothing is done unless every line is right; raises InvalidDocument with `/text/<line>`.
+    """
+    schedule_lock(workspace_id=workspace.pk)
+    if format == FINGERPRINTS:
+        return _approved_by(workspace, read_fingerprints(text), actor)
+    listed = read_hosts(text, format)
+    known = {(host.address, host.port): host for host in hosts_visible(workspace)}
+    done = ImportedHosts()
+    errors: list[tuple[str, str]] = []
+    for one in listed:
+        try:
+            host = known.get((one.address, one.port))
+            if host is None and (user := one.username or username):
+                host = _added(workspace, one, user, one.kind or kind, actor)
+                known[one.address, one.port] = host
+                done.added.append(host)
+            elif host is None or not one.keys:
+                done.unchanged += 1
+            if host is not None and one.keys and _pinned(host, one.keys, actor):
+                done.approved.append(host)
+        except InvalidValue as error:
+            errors.append((f"/text/{one.line}", f"{error.field.removeprefix('/')}: {error.detail}"))
+        except KeyDiffers as error:
+            errors.append((f"/text/{one.line}", str(error)))
+    errors += _behind_bastions(listed, done.added, known, actor)
+    if errors:
+        raise InvalidDocument(errors)
+    return done
+
+
+class KeyDiffers(DomainError):
+    """A host has, or shows, another key than a list says."""
+
+
+def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, actor: str) -> Host:
+    host = host_create(
+        workspace=workspace,
+        name=one.name,
+        address=one.address,
+        port=one.port,
+        username=username,
+        private_key="",
+        offer=None,
+        kind=kind,
+        price=None,
+        tags=one.tags,
+        is_in_production=one.is_in_production,
+        actor=actor,
+    )
+    if not one.keys and not one.bastion:
+        host_scan(host=host, actor=actor)
+    return host
+
+
+def _pinned(host: Host, keys: Sequence[str], actor: str) -> bool:
+    """Whether the host is trusted now and was not before, under one of the keys."""
+    shown = host.host_key or host.scanned_key
+    if shown and shown not in keys:
+        said = "is approved with" if host.host_key else "shows"
+        raise KeyDiffers(f"{host.name} {said} another key: {fingerprint(shown)}")
+    if host.state == HostState.TRUSTED:
+        return False
+    host.host_key = host.scanned_key = shown or keys[0]
+    host.state = HostState.TRUSTED
+    host.save(update_fields=["host_key", "scanned_key", "state"])
+    audit_record(
+        workspace=host.workspace,
+        actor=actor,
+        action="host_approve",
+        target=host,
+        detail={"fingerprint_sha256": fingerprint(host.host_key), "by": "known_hosts"},
+    )
+    return True
+
+
+def _behind_bastions(
+    listed: Sequence[ListedHost],
+    added: Sequence[Host],
+    known: dict[tuple[str, int], Host],
+    actor: str,
+) -> list[tuple[str, str]]:
+    """Put the added hosts behind the bastions that the list names; returns what cannot be."""
+    by_word = {host.address: host for host in known.values()}
+    by_word |= {host.name: host for host in known.values()}
+    named = {one.name: one for one in listed if one.bastion}
+    errors = []
+    for host in added:
+        if (one := named.get(host.name)) is None:
+            continue
+        try:
+            if one.bastion not in by_word:
+                raise InvalidValue("/bastion", f"no host is called {one.bastion!r}")
+            changes = {"bastion": by_word[one.bastion]}
+            host_scan(host=host_update(host=host, changes=changes, actor=actor), actor=actor)
+        except InvalidValue as error:
+            errors.append((f"/text/{one.line}", f"bastion: {error.detail}"))
+    return errors
+
+
+def _approved_by(workspace: Workspace, fingerprints: set[str], actor: str) -> ImportedHosts:
+    """Approve each host that showed a key with one of the fingerprints."""
+    done = ImportedHosts()
+    for host in hosts_visible(workspace).exclude(scanned_key="").filter(is_rented=False):
+        shown = fingerprint(host.scanned_key)
+        if shown in fingerprints and host.host_key != host.scanned_key:
+            done.approved.append(host_approve(host=host, fingerprint_sha256=shown, actor=actor))
+    done.unchanged = len(fingerprints) - len(done.approved)
+    return done

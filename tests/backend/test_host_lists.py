@@ -1,0 +1,100 @@
+"""Many hosts at once: added from lists, approved by keys and fingerprints, or refused by line."""
+
+import json
+
+import pytest
+
+from backend.benchmarks.models import Host, HostState
+from backend.benchmarks.selectors.hosts import fingerprint
+from tests import factories
+from tests.backend.conftest import API, fields
+
+pytestmark = pytest.mark.django_db
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"
+OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHa8SyDSe2fOqhqcv0cLRyFqSFN8Vy1xMIBpQ9YYvO0s"
+
+
+@pytest.fixture
+def operator(caller):
+    return caller("run")
+
+
+def imported(client, list_format, text, **given):
+    document = {"format": list_format, "text": text, **given}
+    return client.post(f"{API}/hosts/import", json.dumps(document), content_type="application/json")
+
+
+def test_list_adds_hosts_behind_their_bastion_and_a_second_time_nothing(operator, queued):
+    text = (
+        "address,name,username,tags,bastion,production\n"
+        "rack-1.internal,rack 1,,db,gate,yes\n"
+        "192.0.2.1,gate,ops,,,\n"
+    )
+    done = imported(operator, "csv", text, username="bench", kind="onprem").json()
+    assert (len(done["added"]), done["approved"], done["unchanged"]) == (2, [], 0)
+    rack, gate = Host.objects.get(name="rack 1"), Host.objects.get(name="gate")
+    assert (rack.bastion, rack.username, gate.username) == (gate, "bench", "ops")
+    assert (rack.tags, rack.is_in_production, rack.offer.kind) == (["db"], True, "onprem")
+    assert all(host.scan_requested_at for host in (rack, gate))
+    again = imported(operator, "csv", text, username="bench").json()
+    assert (again["added"], again["unchanged"]) == ([], 2)
+
+
+def test_wrong_line_is_named_and_nothing_is_added(operator):
+    text = (
+        "a ansible_user=bench\nb ansible_user=-x\nc ansible_user=x ansible_ssh_common_args=-Jnone\n"
+    )
+    answer = imported(operator, "ansible", text)
+    assert (answer.status_code, fields(answer)) == (400, ["/text/2", "/text/3"])
+    assert not Host.objects.exists()
+
+
+def test_known_hosts_approves_that_key_and_refuses_another(operator):
+    known = {
+        name: factories.host(name=name, address=f"{name}.example", **given)
+        for name, given in {
+            "new": {"state": HostState.UNVERIFIED},
+            "same": {"state": HostState.UNVERIFIED, "scanned_key": KEY},
+            "trusted": {"host_key": KEY},
+            "other": {"state": HostState.UNVERIFIED, "scanned_key": OTHER},
+            "changed": {"host_key": OTHER},
+        }.items()
+    }
+    lines = [f"{name}.example {KEY}\n" for name in ("new", "same", "trusted", "stranger")]
+    answer = imported(operator, "known_hosts", "".join(lines) + f"other.example {KEY}\n")
+    assert (answer.status_code, fields(answer)) == (400, ["/text/5"])
+    assert f"other shows another key: {fingerprint(OTHER)}" in answer.content.decode()
+    answer = imported(operator, "known_hosts", f"changed.example {KEY}\n")
+    assert "changed is approved with another key" in answer.content.decode()
+
+    done = imported(operator, "known_hosts", "".join(lines)).json()
+    assert set(done["approved"]) == {str(known[name].pk) for name in ("new", "same")}
+    assert (done["added"], done["unchanged"]) == ([], 1)
+    assert {known["new"].host_key, known["same"].host_key} == {""}
+    for name in ("new", "same"):
+        known[name].refresh_from_db()
+        assert (known[name].state, known[name].host_key) == (HostState.TRUSTED, KEY)
+    # With a user, machines that are no hosts yet are added, and trusted at once.
+    done = imported(operator, "known_hosts", "".join(lines), username="bench").json()
+    assert done["added"] == done["approved"] == [str(Host.objects.get(name="stranger.example").pk)]
+
+
+def test_fingerprints_approve_the_hosts_that_show_them(operator):
+    good = factories.host(state=HostState.UNVERIFIED, scanned_key=KEY)
+    bad = factories.host(state=HostState.KEY_CHANGED, scanned_key=OTHER, host_key=KEY)
+    text = f"256 {fingerprint(KEY)} root@rack (ED25519)\n"
+    done = imported(operator, "fingerprints", text).json()
+    assert (done["approved"], done["unchanged"]) == ([str(good.pk)], 0)
+    bad.refresh_from_db()
+    assert bad.state == HostState.KEY_CHANGED
+
+
+def test_page_names_the_line_beside_the_text_and_keeps_it(client):
+    client.force_login(factories.user(role="run"))
+    typed = {"format": "csv", "text": "address\nhttp://x\n", "username": "bench", "kind": "vps"}
+    page = client.post("/hosts/import/", typed).content.decode()
+    assert "Line 2: address: &#x27;http://x&#x27; is not a host name" in page
+    assert "http://x\n</textarea>" in page
+    added = client.post("/hosts/import/", typed | {"text": "address\n192.0.2.9\n"}, follow=True)
+    assert "Hosts added: 1, keys approved: 0, unchanged: 0." in added.content.decode()
+    assert Host.objects.get().offer.kind == "vps"

@@ -1,0 +1,138 @@
+"""Lists of hosts: what they say, and one clear error for each line that says nothing."""
+
+import pytest
+
+from backend.domain.errors import InvalidDocument
+from backend.domain.parsing.host_lists import MAX_HOSTS, read_fingerprints, read_hosts
+
+ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"
+ECDSA = (
+    "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBEmKSENjQEezOmxkZMy7opKg"
+    "wFB9nkt5YRrYMjNuG5N87uRgg6CLrbo5wAdT/y6v0mKV0U2w0WZ2YB/++Tpockg="
+)
+INVENTORY = """\
+# a comment
+bastion ansible_host=198.51.100.1
+
+[web]
+web[08:10].example.org ansible_port=2222
+db-a ansible_host=192.0.2.7 ansible_user="deploy" # the old one
+
+[db]
+db-[a:b] ansible_host=192.0.2.7
+
+[web:vars]
+ansible_user = bench
+[europe:children]
+web
+loop
+[loop:children]
+europe
+[europe:vars]
+ansible_user=root
+ansible_ssh_common_args='-o ProxyJump=ops@bastion'
+"""
+
+
+def wrong(text, kind):
+    with pytest.raises(InvalidDocument) as raised:
+        read_hosts(text, kind)
+    return {int(pointer.rpartition("/")[2]): detail for pointer, detail in raised.value.errors}
+
+
+def test_csv_names_its_columns_and_leaves_out_what_is_open():
+    text = (
+        "Address,name,port,username,kind,tags,bastion,production\n"
+        "192.0.2.1,rack 1,2222,bench,onprem,db berlin,gate,yes\n\n"
+        "gate.example.org,,,,,,,no\n"
+    )
+    first, second = read_hosts(text, "csv")
+    assert (first.line, first.name, first.address, first.port) == (2, "rack 1", "192.0.2.1", 2222)
+    assert (first.username, first.kind, first.tags) == ("bench", "onprem", ("db", "berlin"))
+    assert (first.bastion, first.is_in_production) == ("gate", True)
+    assert (second.name, second.port, second.tags) == ("gate.example.org", 22, ())
+    assert not second.is_in_production
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("name,colour\na,red\n", 1, "the first line names the columns"),
+        ("name\na\n", 1, "address among them"),
+        ("address,port\n192.0.2.1,0\n", 2, "port: '0' is not within"),
+        ("address,port\n192.0.2.1,x\n", 2, "port: 'x' is not within"),
+        ("address\n192.0.2.1\nhttp://a\n", 3, "address: 'http://a' is not a host name"),
+        ("address,production\n192.0.2.1,maybe\n", 2, "production: 'maybe' is neither yes nor no"),
+        ("address,port\n192.0.2.1\n", 2, "1 cells, not 2"),
+        ('address\n"192.0.2.1\n', 2, "unexpected end of data"),
+        ("address\n192.0.2.1\n192.0.2.1\n", 3, "line 2 names 192.0.2.1, too"),
+    ],
+)
+def test_csv_line_that_is_wrong_is_named(text, line, words):
+    assert words in wrong(text, "csv")[line]
+
+
+def test_csv_names_every_wrong_line_at_once_and_ends_somewhere():
+    assert set(wrong("address,port\na,0\nb,22\nc,x\n", "csv")) == {2, 4}
+    many = "address\n" + "".join(f"h{n}\n" for n in range(MAX_HOSTS + 1))
+    assert f"more than {MAX_HOSTS} hosts" in wrong(many, "csv")[MAX_HOSTS + 2]
+
+
+def test_inventory_gives_ranges_groups_variables_and_bastions():
+    hosts = {host.name: host for host in read_hosts(INVENTORY, "ansible")}
+    assert set(hosts) == {
+        "bastion", "db-a", "db-b", *(f"web{n}.example.org" for n in ("08", "09", "10")),
+    }  # fmt: skip
+    web = hosts["web09.example.org"]
+    assert (web.line, web.address, web.port, web.username) == (5, web.name, 2222, "bench")
+    assert (web.bastion, set(web.tags)) == ("bastion", {"web", "europe", "loop"})
+    assert (hosts["db-a"].username, hosts["db-b"].username) == ("deploy", "")
+    assert set(hosts["db-a"].tags) == {"web", "db", "europe", "loop"}
+    assert (hosts["bastion"].address, hosts["bastion"].bastion) == ("198.51.100.1", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[web\nweb1\n", 1, "not a section"),
+        ("all:\n  hosts:\n", 1, "YAML inventories are not read"),
+        ("web1 ansible_user\n", 1, "'ansible_user' is not name=value"),
+        ('web1 ansible_user="a\n', 1, "the quotes do not match"),
+        ("web[3:1]\n", 1, "is no range"),
+        ("web[a:10]\n", 1, "is no range"),
+        ("web1\nweb2 ansible_port=ssh\n", 2, "port: 'ssh'"),
+    ],
+)
+def test_inventory_line_that_is_wrong_is_named(text, line, words):
+    assert words in wrong(text, "ansible")[line]
+
+
+def test_known_hosts_gives_the_keys_of_each_the_preferred_first():
+    text = f"# ours\n\nrack,192.0.2.1 {ECDSA} me@here\n[192.0.2.1]:2222 {ED25519}\nrack {ED25519}\n"
+    hosts = {(host.address, host.port): host for host in read_hosts(text, "known_hosts")}
+    assert hosts["rack", 22].keys == (ED25519, ECDSA)
+    assert hosts["192.0.2.1", 22].keys == (ECDSA,)
+    assert (hosts["192.0.2.1", 2222].name, hosts["192.0.2.1", 2222].line) == ("192.0.2.1:2222", 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (f"@cert-authority *.example.org {ED25519}", "@cert-authority is not read"),
+        (f"|1|F1E1KeoE/eEWhi10WpGv4OdiO6Y=|3988QV0VE8wmZL7suNrYQLITLCg= {ED25519}", "is hashed"),
+        ("rack ssh-dss AAAAB3NzaC1kc3M=", "not a whole key of a type that we use"),
+        (f"rack {ED25519[:-9]}", "not a whole key"),
+        (f"*.example.org {ED25519}", "is not a host name"),
+    ],
+)
+def test_known_hosts_line_that_is_wrong_is_named(line, words):
+    assert words in wrong(f"good {ED25519}\n{line}\n", "known_hosts")[2]
+
+
+def test_fingerprints_are_read_as_ssh_keygen_prints_them():
+    first, second = f"SHA256:{'a' * 43}", f"SHA256:{'b/+' * 14}c"
+    text = f"# racks\n256 {first} root@rack-7 (ED25519)\n\n{second}\n"
+    assert read_fingerprints(text) == {first, second}
+    with pytest.raises(InvalidDocument, match="43 characters") as raised:
+        read_fingerprints(f"{first}\nMD5:00:11\n256 {first}x\n")
+    assert [pointer for pointer, _ in raised.value.errors] == ["/text/2", "/text/3"]
