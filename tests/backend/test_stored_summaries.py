@@ -223,7 +223,11 @@ def test_summaries_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPat
     assert not summaries.is_pending(data_stamp())
 
 
-SAID_BY_FORMULAS = {1: "47305f9b33439787", 2: "0adf04a85c6c5f8e"}
+SAID_BY_FORMULAS = {
+    1: "47305f9b33439787",
+    2: "0adf04a85c6c5f8e",
+    4: "0adf04a85c6c5f8e",
+}
 
 
 @pytest.mark.django_db
