@@ -78,7 +78,7 @@ class ScoreInterval:
     high: float
     terms: Mapping[str, float]
     """n machines · d depth, w way inwards to the next order statistic · mean and s (standard
-    deviation) of logarithms · t quantile · v variance of the mean · sigma · h half-width on the
+    deviation) of logarithms · t quantile · v variance of the median · sigma · h half-width on the
     logarithm · sd as a ratio."""
 
 
@@ -257,7 +257,7 @@ def _widened_interval(
     """Spread within one or two machines and between them, added as variances on logs.
 
     half-width = t · √(v + σ²/m), m machines, σ = √ln(1 + cv²), or the spread of the two log
-    medians where that is larger: a stated value may be too low. v is the variance of the mean over
+    medians where that is larger: a stated value may be too low. v is the variance of the median over
     repeats, or over the medians of runs where days differ by more than their repeats explain. σ is
     taken as known and v as estimated with d degrees, so t has d · (1 + σ²/(m·v))² of them
     (Satterthwaite, 1946), and is 1.96 where nothing was repeated.
@@ -265,8 +265,9 @@ def _widened_interval(
     logs = [
         [[math.log(value) for value in values] for values in runs.values()] for runs in machines
     ]
-    repeats = _variance_of_mean([[x for run in runs for x in run] for runs in logs])
-    within, degrees = max(repeats, _variance_of_mean([[median(run) for run in r] for r in logs]))
+    repeats = _variance_of_median([[x for run in runs for x in run] for runs in logs])
+    days = _variance_of_median([[median(run) for run in runs] for runs in logs])
+    within, degrees = max(repeats, days)
     centres = [math.log(value) for value in medians]
     sigma = stated_sigma(cv)
     if len(centres) > 1:
@@ -281,15 +282,19 @@ def _widened_interval(
     return _around(basis, fmean(centres), quantile * math.sqrt(variance), terms)
 
 
-def _variance_of_mean(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """Variance of the mean of all numbers, pooled within the groups, and its degrees of freedom;
-    both 0 where no group has two numbers."""
+def _variance_of_median(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """Variance of the median of all numbers, pooled within the groups, and its degrees of freedom;
+    both 0 where no group has two numbers.
+
+    It is that of their mean, up to π/2 times for more than two normal numbers.
+    """
     count = sum(map(len, groups))
     degrees = count - len(groups)
     if not degrees:
         return 0.0, 0
     squares = math.fsum((x - fmean(group)) ** 2 for group in groups for x in group)
-    return squares / degrees / count, degrees
+    of_mean = squares / degrees / count
+    return of_mean * (math.pi / 2 if max(map(len, groups)) > 2 else 1), degrees
 
 
 def stated_sigma(cv: float) -> float:

@@ -227,6 +227,7 @@ SAID_BY_FORMULAS = {
     1: "47305f9b33439787",
     2: "0adf04a85c6c5f8e",
     4: "0adf04a85c6c5f8e",
+    5: "1b0fff22d7ee6f94",
 }
 
 

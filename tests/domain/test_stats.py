@@ -154,10 +154,10 @@ def test_summary_of_one_machine_is_widened_by_the_stated_spread():
 def test_summary_of_one_machine_adds_the_variance_of_its_repeats():
     step = math.exp(0.02)
     found = summarise({"m": [100 / step, 100.0, 100 * step]})
-    # v = 0.02² / 3 = 1.33333e-4 with 2 degrees, σ² = ln 1.0025 = 2.496879e-3, sum 2.630212e-3:
-    # 2 · (2.630212 / 0.133333)² = 778 degrees, t = 1.963014, half-width 1.963014 · 0.0512856
-    assert math.log(found.ci95_high / 100) == pytest.approx(0.1006743, abs=2e-6)
-    assert math.log(100 / found.ci95_low) == pytest.approx(0.1006743, abs=2e-6)
+    # v = π/2 · 0.02² / 3 = 2.094395e-4 with 2 degrees, σ² = ln 1.0025 = 2.496879e-3, sum 2.706318e-3:
+    # 2 · (2.706318 / 0.2094395)² = 333 degrees, t = 1.967109, half-width 1.967109 · 0.0520223
+    assert math.log(found.ci95_high / 100) == pytest.approx(0.1023338, abs=2e-6)
+    assert math.log(100 / found.ci95_low) == pytest.approx(0.1023338, abs=2e-6)
     assert found.is_unstable is True  # about 5 % against a target of 3 %
 
 
@@ -167,10 +167,10 @@ def test_summary_of_runs_that_differ_by_their_days_is_wider():
     one_run = summarise({"m": [value for day in days for value in [day] * 3]})
     by_run = summarise({"m": {f"run {n}": [day] * 3 for n, day in enumerate(days)}})
     assert by_run.value == one_run.value
-    # logs of the medians: s² = 1.287e-3, v = s²/4 = 3.218e-4 against s²·9/11/12 of all repeats
+    # logs of the medians: s² = 1.287e-3, v = π/2 · s²/4 = 5.055e-4 against s²·9/11/12 of all repeats
     logs = [math.log(day) for day in days]
     centre = sum(logs) / 4
-    variance = sum((x - centre) ** 2 for x in logs) / 3 / 4
+    variance = math.pi / 2 * sum((x - centre) ** 2 for x in logs) / 3 / 4
     total = variance + math.log1p(0.05**2)
     quantile = t_quantile(0.975, int(3 * (total / variance) ** 2))
     spread = math.log(by_run.ci95_high / by_run.ci95_low) / 2
@@ -203,8 +203,8 @@ def test_summary_of_two_like_machines_uses_the_stated_spread():
 def test_summary_of_two_machines_pools_the_repeats_within_each():
     up = math.exp(0.02)
     found = summarise({"a": [100 / up, 100.0, 100 * up], "b": [100 / up, 100.0, 100 * up]}, cv=0.0)
-    # s = √(4 × 0.02² / 4) = 0.02 with 6 − 2 = 4 degrees: 2.776445 × 0.02 / √6 = 0.0226696
-    assert math.log(found.ci95_high / 100) == pytest.approx(0.0226696, abs=1e-6)
+    # s = √(4 × 0.02² / 4) = 0.02 with 6 − 2 = 4 degrees: 2.776445 × 0.02 / √6 × √(π/2) = 0.0284121
+    assert math.log(found.ci95_high / 100) == pytest.approx(0.0284121, abs=1e-6)
 
 
 def test_summary_of_a_single_figure_has_the_stated_spread():

@@ -27,7 +27,7 @@ from backend.domain.credits import CREDIT_FLAGS
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
-FORMULAS = 4
+FORMULAS = 5
 """To be counted up with what a summary says of the same samples; older ones are made anew."""
 DERIVED = "derived"
 """Flag of a figure that is published for a part of the machine and not for the offer."""

@@ -38,7 +38,7 @@ SYMBOLS = {
     "w": "w, share of the way",
     "s": "s, of logarithms",
     "t": "t, quantile",
-    "v": "v, variance of the mean",
+    "v": "v, variance of the median",
     "sigma": "σ, of logarithms",
     "mean": "mean",
     "h": "h, half-width of logarithms",
