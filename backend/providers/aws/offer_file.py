@@ -15,7 +15,6 @@ from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.providers.aws.prices import (
     PROVIDER,
     PURCHASE_MODELS,
-    SOURCE,
     Product,
     Rate,
     chosen,
@@ -33,13 +32,13 @@ MOST_PREFACE_ROWS = 20
 NEEDED = ("sku", "termtype", "offertermcode", "ratecode", "unit", "priceperunit", "currency")
 
 
-def parse(pieces: Iterator[str], *, source: str = SOURCE) -> Iterator[Result]:
+def parse(pieces: Iterator[str]) -> Iterator[Result]:
     """Prices of an offer file in either form, from pieces of its text. Raises InvalidValue."""
     first = next(pieces, "")
     text = chain((first,), pieces)
     if first.lstrip().startswith("{"):
-        return from_json(text, source=source)
-    return from_csv(_lines(text), source=source)
+        return from_json(text)
+    return from_csv(_lines(text))
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:
@@ -53,7 +52,7 @@ def _lines(pieces: Iterable[str]) -> Iterator[str]:
         yield rest
 
 
-def from_json(stream: Stream, *, source: str = SOURCE) -> Iterator[Result]:
+def from_json(stream: Stream) -> Iterator[Result]:
     """Prices of a region's offer file as JSON, from a file or from pieces of its text.
 
     Raises InvalidValue, naming the character, for text that is no such file or ends too early.
@@ -73,7 +72,7 @@ def from_json(stream: Stream, *, source: str = SOURCE) -> Iterator[Result]:
             scanner.skip()
     if products is None:
         raise InvalidValue(f"{FILE} products", "is missing")
-    yield from priced(products, rates, source=source)
+    yield from priced(products, rates)
 
 
 def _products(scanner: Scanner, products: dict[str, Product]) -> Iterator[Skipped]:
@@ -110,7 +109,7 @@ class _Columns:
         return {name: row[index].strip() for name, index in self.indexes.items()}
 
 
-def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+def from_csv(lines: Iterable[str]) -> Iterator[Result]:
     """Prices of an offer file as CSV, from its lines (an open file with newline="").
 
     Raises InvalidValue, naming the line, for text that is no such file.
@@ -136,7 +135,7 @@ def from_csv(lines: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
                 rates.append(_rate(values))
     except csv.Error as error:
         raise InvalidValue(f"{FILE} line {rows.line_num}", str(error)) from error
-    yield from priced(products, rates, source=source)
+    yield from priced(products, rates)
 
 
 def _unreadable(sku: str, detail: str) -> Skipped:

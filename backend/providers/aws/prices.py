@@ -196,9 +196,7 @@ def _unusable(rate_code: str, reason: SkipReason, detail: str) -> Skipped:
     return Skipped(reason=reason, provider=PROVIDER, raw_id=rate_code, detail=detail)
 
 
-def priced(
-    products: Mapping[str, Product], rates: Iterable[Rate], *, source: str
-) -> Iterator[Result]:
+def priced(products: Mapping[str, Product], rates: Iterable[Rate]) -> Iterator[Result]:
     """The types and prices of the chosen products; each product without an on-demand price, or
     with a term that cannot be read, has its reason."""
     terms: dict[tuple[str, str, str], list[Rate]] = {}
@@ -213,7 +211,7 @@ def priced(
                 product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
             )
     for (sku, model, _), lines in terms.items():
-        yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines, source)
+        yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines)
 
 
 def _skipped(offer: str, region: str, model: PurchaseModel, raw_id: str, why: NoPrice) -> Skipped:
@@ -222,9 +220,7 @@ def _skipped(offer: str, region: str, model: PurchaseModel, raw_id: str, why: No
     )
 
 
-def _of_term(
-    machine: ParsedType, model: PurchaseModel, lines: list[Rate], source: str
-) -> ParsedPrice | Skipped:
+def _of_term(machine: ParsedType, model: PurchaseModel, lines: list[Rate]) -> ParsedPrice | Skipped:
     """The price that the lines of one term make together."""
     raw_id = "+".join(line.rate_code for line in lines)
     try:
@@ -235,7 +231,7 @@ def _of_term(
             region=machine.region,
             purchase_model=model,
             currency=answers.currency(lines[0].currency),
-            source=source,
+            source=SOURCE,
             raw_id=raw_id,
             effective_from=answers.day(lines[0].effective),
             **paid,
@@ -271,7 +267,7 @@ def _reserved(lines: list[Rate]) -> dict[str, Any]:
     return {"amount": hourly, "unit": PriceUnit.HOUR, "setup_amount": whole, **common}
 
 
-def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+def parse(pages: Iterable[str]) -> Iterator[Result]:
     """Prices from the pages of GetProducts, each the JSON text of one answer.
 
     Raises InvalidValue for an answer that is not of this form.
@@ -296,7 +292,7 @@ def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
                         yield rate
                     else:
                         rates.append(rate)
-    yield from priced(products, rates, source=source)
+    yield from priced(products, rates)
 
 
 def chosen_of_json(sku: str, product: Mapping[str, Any]) -> Product | Skipped:

@@ -32,9 +32,7 @@ class _Plan:
     rates: list[dict[str, Any]]
 
 
-def parse(
-    stream: Stream, on_demand: Mapping[str, ParsedPrice], *, source: str = SOURCE
-) -> Iterator[Result]:
+def parse(stream: Stream, on_demand: Mapping[str, ParsedPrice]) -> Iterator[Result]:
     """Rates of the SKUs in `on_demand` (see aws.skus), from a region's file or pieces of it.
 
     Rates of other SKUs (other systems, tenancies, services) are passed over in silence: they are
@@ -57,7 +55,7 @@ def parse(
         else:
             scanner.skip()
     for plan in plans:
-        yield from _prices(plan, products.get(plan.sku, {}), on_demand, source)
+        yield from _prices(plan, products.get(plan.sku, {}), on_demand)
 
 
 def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
@@ -82,7 +80,7 @@ def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
 
 
 def _prices(
-    plan: _Plan, product: dict[str, Any], on_demand: Mapping[str, ParsedPrice], source: str
+    plan: _Plan, product: dict[str, Any], on_demand: Mapping[str, ParsedPrice]
 ) -> Iterator[Result]:
     for rate in plan.rates:
         machine, raw_id = (
@@ -100,7 +98,7 @@ def _prices(
             region=machine.region,
             purchase_model=PurchaseModel.SAVINGS,
             unit=PriceUnit.HOUR,
-            source=source,
+            source=SOURCE,
             raw_id=raw_id,
             effective_from=answers.day(plan.effective),
             **paid,

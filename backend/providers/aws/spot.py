@@ -31,7 +31,6 @@ def parse(
     *,
     region: str,
     zone_ids: Mapping[str, str] | None = None,
-    source: str = SOURCE,
 ) -> Iterator[Result]:
     """The latest price of each type in each zone, from the texts of the answers.
 
@@ -43,7 +42,7 @@ def parse(
     for number, page in enumerate(pages):
         for item in _items(page, "SpotPriceHistory", "spotPriceHistorySet", f"page {number + 1}"):
             try:
-                quote = _quote(item, region, zone_ids, source)
+                quote = _quote(item, region, zone_ids)
             except NoPrice as why:
                 yield _skipped(item, region, why)
                 continue
@@ -103,9 +102,7 @@ def _raw_id(item: dict[str, Any]) -> str:
     return answers.shown("/".join(answers.word(item, name) for name in named))
 
 
-def _quote(
-    item: dict[str, Any], region: str, zone_ids: Mapping[str, str] | None, source: str
-) -> _Quote:
+def _quote(item: dict[str, Any], region: str, zone_ids: Mapping[str, str] | None) -> _Quote:
     name, at = answers.word(item, "InstanceType"), answers.word(item, "Timestamp")
     product = answers.word(item, "ProductDescription")
     if not name:
@@ -121,7 +118,7 @@ def _quote(
         amount=answers.amount(item.get("SpotPrice")),
         currency=CURRENCY,
         unit=PriceUnit.HOUR,
-        source=source,
+        source=SOURCE,
         raw_id=_raw_id(item),
         effective_from=answers.day(at),
     )

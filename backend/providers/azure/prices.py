@@ -20,7 +20,7 @@ TERMS: Mapping[str, str] = MappingProxyType({"1 Year": "1y", "3 Years": "3y", "5
 INDICATIVE = "indicative: the portal may show another spot price"
 
 
-def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+def parse(pages: Iterable[str]) -> Iterator[Result]:
     """Prices per hour, reservations for their whole term, savings plans and indicative spot prices,
     from the JSON texts of the answers (or of their lists of items).
 
@@ -31,12 +31,12 @@ def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
         answer = answers.document(page, where=where)
         items = answer.get("Items") if isinstance(answer, dict) else answer
         for item in answers.objects(items, where=f"{where} Items"):
-            yield from _priced(item, source)
+            yield from _priced(item)
 
 
-def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
+def _priced(item: dict[str, Any]) -> Iterator[Result]:
     try:
-        price = _price(item, source)
+        price = _price(item)
     except NoPrice as why:
         is_machine = why.reason is not SkipReason.NOT_A_MACHINE
         yield answers.skipped(
@@ -56,7 +56,7 @@ def _raw_id(item: dict[str, Any]) -> str:
     return f"{answers.word(item, 'skuId')}/{answers.word(item, 'meterId')}"
 
 
-def _price(item: dict[str, Any], source: str) -> ParsedPrice:
+def _price(item: dict[str, Any]) -> ParsedPrice:
     _check_machine(item)
     purchase = _purchase(item)
     if answers.word(item, "unitOfMeasure") != HOUR:
@@ -75,7 +75,7 @@ def _price(item: dict[str, Any], source: str) -> ParsedPrice:
         region=answers.word(item, "armRegionName"),
         amount=answers.amount(item.get("retailPrice")),
         currency=answers.currency(item.get("currencyCode")),
-        source=source,
+        source=SOURCE,
         raw_id=_raw_id(item),
         effective_from=answers.day(answers.word(item, "effectiveStartDate")),
         **purchase,

@@ -24,16 +24,16 @@ SHARED = ("s-",)
 DEDICATED = ("c-", "c2-", "g-", "gd-", "m-", "m3-", "m6-", "so-", "so1_5-")
 
 
-def parse(pages: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+def parse(pages: Iterable[str]) -> Iterator[Result]:
     """Hourly prices with their monthly caps, one a region, from the JSON texts of the answers.
 
     Raises InvalidValue for an answer that is not of this form.
     """
     for item in answers.items(pages, "sizes"):
-        yield from _priced(item, source)
+        yield from _priced(item)
 
 
-def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
+def _priced(item: dict[str, Any]) -> Iterator[Result]:
     name, regions = answers.word(item, "slug"), answers.words(item, "regions")
     try:
         if not name:
@@ -57,7 +57,7 @@ def _priced(item: dict[str, Any], source: str) -> Iterator[Result]:
             unit=PriceUnit.HOUR,
             monthly_cap=answers.above_zero(item.get("price_monthly")),
             included=_included(item),
-            source=source,
+            source=SOURCE,
             raw_id=name,
         )
 

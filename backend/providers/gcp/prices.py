@@ -149,9 +149,7 @@ def _billed_gib(description: str, listed: Decimal) -> Decimal:
     return size if 0 <= size - listed < gib(MIB) else listed
 
 
-def parse(
-    skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped], *, source: str = SOURCE
-) -> Iterator[Result]:
+def parse(skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped]) -> Iterator[Result]:
     """On-demand and spot prices of the machine types, from the JSON texts of the catalogue.
 
     A type whose component is not for sale in its region, is listed twice, or is in another currency
@@ -170,7 +168,7 @@ def parse(
         else:
             yield _type(shape)
             for model in (PurchaseModel.ON_DEMAND, PurchaseModel.SPOT):
-                yield _priced(shape, model, prices, source)
+                yield _priced(shape, model, prices)
 
 
 def _type(shape: MachineShape) -> ParsedType:
@@ -186,15 +184,13 @@ def _type(shape: MachineShape) -> ParsedType:
     )
 
 
-def _priced(
-    shape: MachineShape, model: PurchaseModel, prices: Prices, source: str
-) -> ParsedPrice | Skipped:
+def _priced(shape: MachineShape, model: PurchaseModel, prices: Prices) -> ParsedPrice | Skipped:
     try:
         used = [
             (_component(shape, family, part, model, prices), count)
             for family, part, count in shape.parts
         ]
-        return _sum(shape, model, used, source)
+        return _sum(shape, model, used)
     except NoPrice as why:
         return answers.skipped(
             why,
@@ -219,7 +215,7 @@ def _component(
 
 
 def _sum(
-    shape: MachineShape, model: PurchaseModel, used: list[tuple[Component, Decimal]], source: str
+    shape: MachineShape, model: PurchaseModel, used: list[tuple[Component, Decimal]]
 ) -> ParsedPrice:
     if shape.has_local_ssd:
         # Sold by the GiB-month: without it the machine would look cheaper than it is.
@@ -246,7 +242,7 @@ def _sum(
         unit=PriceUnit.HOUR,
         sustained_use=table,
         included={"accelerators": gpus} if gpus else {},
-        source=source,
+        source=SOURCE,
         raw_id="+".join(one.sku for one, _ in used),
         effective_from=max(
             filter(None, (answers.day(one.effective) for one, _ in used)), default=None

@@ -32,10 +32,9 @@ class _Basis:
 
     currency: object
     tax_rate: Decimal | None
-    source: str
 
 
-def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) -> Iterator[Result]:
+def parse(pricing: str, server_types: Iterable[str]) -> Iterator[Result]:
     """Net hourly prices with their monthly caps, and the addresses that cost extra.
 
     `pricing` is the JSON text of /v1/pricing: the prices of a server type carry no currency, and
@@ -47,7 +46,6 @@ def parse(pricing: str, server_types: Iterable[str], *, source: str = SOURCE) ->
     basis = _Basis(
         currency=common.get("currency"),
         tax_rate=None if percent is None else EXACT.divide(percent, PERCENT),
-        source=source,
     )
     yield from _addresses(common, basis)
     for item in answers.items(server_types, "server_types"):
@@ -66,7 +64,7 @@ def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
                     amount=answers.amount(_net(price, "price_hourly")),
                     currency=answers.currency(basis.currency),
                     unit=PriceUnit.HOUR,
-                    source=basis.source,
+                    source=SOURCE,
                     monthly_cap=answers.above_zero(_net(price, "price_monthly")),
                 )
 
@@ -118,7 +116,7 @@ def _price(
         monthly_cap=answers.above_zero(_net(price, "price_monthly")),
         tax_rate=basis.tax_rate,
         included=_included(item, price),
-        source=basis.source,
+        source=SOURCE,
         raw_id=f"{answers.word(item, 'id')}/{region}",
     )
 

@@ -23,9 +23,7 @@ MIB = 2**20
 KINDS = {"nanode": "shared", "standard": "shared", "dedicated": "dedicated", "premium": "dedicated"}
 
 
-def parse(
-    pages: Iterable[str], *, regions: Sequence[str] = (), source: str = SOURCE
-) -> Iterator[Result]:
+def parse(pages: Iterable[str], *, regions: Sequence[str] = ()) -> Iterator[Result]:
     """Hourly prices with their monthly caps, from the JSON texts of the answers.
 
     The answer has one price and those of the regions that differ. With `regions` each of them
@@ -39,12 +37,10 @@ def parse(
             if isinstance(entry, dict)
         }
         for region in regions or (EVERYWHERE, *own):
-            yield from _priced(item, region, own.get(region, answers.inner(item, "price")), source)
+            yield from _priced(item, region, own.get(region, answers.inner(item, "price")))
 
 
-def _priced(
-    item: dict[str, Any], region: str, price: dict[str, Any], source: str
-) -> Iterator[Result]:
+def _priced(item: dict[str, Any], region: str, price: dict[str, Any]) -> Iterator[Result]:
     name = answers.word(item, "id")
     try:
         if not name:
@@ -64,7 +60,7 @@ def _priced(
         unit=PriceUnit.HOUR,
         monthly_cap=answers.above_zero(price.get("monthly")),
         included=_included(item),
-        source=source,
+        source=SOURCE,
         raw_id=name,
     )
 
