@@ -16,7 +16,7 @@ from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
 from backend.domain.metrics import Metric
-from backend.domain.ranking import NOT_COMPARED, ranked, sorted_none_last
+from backend.domain.ranking import ranked, sorted_none_last
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.filters import has_words, is_kept
@@ -97,6 +97,7 @@ def ranking(
     """
     present = stamp or data_stamp()
     today = clock.now().date()
+    # Every page and every choice of columns shows the same list.
     shared = replace(query, page=1, per_page=1, cols=())
     key = ("ranking", shared, today, workspace_slug)
     return _lists.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
@@ -127,6 +128,7 @@ def _rows(
     else:
         offer_scores = _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
         lacking = {}
+    # Where no price at all is net, those of unknown tax are like each other and may be compared.
     is_beside_net = any(
         offer_id in prices and not prices[offer_id].is_tax_unknown for offer_id in offer_scores
     )
@@ -165,6 +167,8 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
 
 
 def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str) -> Ranking:
+    # Filters by rank, tie group or front choose among rows that were ranked with all others: to
+    # rank what is left would change the very figures that were asked for.
     by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
     others = tuple(one for one in query.filters if one not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
@@ -194,6 +198,7 @@ def _ranked(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
 ) -> tuple[list[RankingRow], list[RankingRow]]:
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
+    # Filters change nothing of a row, so all lists under a basis share its rows.
     basis = replace(query, filters=(), q="")
     everyone = _bases.get(
         stamp,
@@ -209,9 +214,7 @@ def _ranked(
     unscored: list[RankingRow] = []
     for row, standing in ranked(listed, query.ranked_metric):
         list_of = unscored if row.score is None else rows
-        # `replace` would take twice as long, and there are thousands.
-        is_new = standing is not NOT_COMPARED
-        list_of.append(RankingRow(**{**vars(row), **vars(standing)}) if is_new else row)
+        list_of.append(row.standing_at(standing))
     return rows, unscored
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -10,7 +11,7 @@ from uuid import UUID
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.current_prices import PriceChoice
 from backend.domain.credits import credit_flag
-from backend.domain.ranking import NOT_COMPARED, Worth, worth
+from backend.domain.ranking import NOT_COMPARED, Standing, Worth, worth
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.providers.registry import provider
@@ -95,6 +96,13 @@ class RankingRow:
     """What the columns from cup to value_per_cost_ci95_high say; None for what is not compared."""
     text: str = ""
     """What `q` searches, in lower case; no column."""
+
+    def standing_at(self, standing: Standing) -> "RankingRow":
+        """The same row with how it stands in a list."""
+        # Thousands of rows are made for each list, and `replace` would set sixty fields one by one.
+        made = copy(self)
+        vars(made).update(vars(standing))
+        return made
 
 
 def simple_number(value: Decimal | float) -> int | float:
