@@ -149,6 +149,7 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
         feed_given_back(claim=claim)
         raise
     except ClaimLost:
+        # Another worker has the feed: not even the failure is ours to write down.
         raise
     except (FetchError, DriverError, DomainError) as error:
         detail = redacted(str(error), secret)

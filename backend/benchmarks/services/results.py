@@ -41,6 +41,8 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
     )
     fresh = [(run, repeat) for run, repeat in pairs if (run.pk, repeat.raw.number) not in known]
     evidence = Evidence.objects.bulk_create([_evidence(*pair) for pair in fresh])
+    # A step may be done twice. Samples are unique by run, metric, variant and repeat, so what was
+    # stored the first time stays.
     Sample.objects.bulk_create(
         [
             _sample(run, stored, repeat, sample)

@@ -39,6 +39,7 @@ def is_pending(stamp: DataStamp) -> bool:
 
 def prices_refresh() -> None:
     """Make the current prices of the marked offers anew from their observations."""
+    # Without a savepoint: where this fails, the change that it follows must not stand either.
     with transaction.atomic(savepoint=False):
         marks = marks_taken(PRICES, FORMULAS)
         offers = [offer for offer, _ in marks if offer is not None]

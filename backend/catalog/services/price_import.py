@@ -142,6 +142,7 @@ def prices_record(
             own = answer if region is not None else _part(answer, feed, is_first=feed is feeds[0])
             at = _after_all_before(feed, observed_at)
             report.add(_List(feed, own, at, payload, is_shrinking_ok).record())
+        # One answer may hold the lists of many regions; it is kept once, with the first of them.
         if payload is not None:
             payload_keep(feed=feeds[0], payload=payload, fetched_at=observed_at)
         if report.is_changed:
@@ -262,6 +263,7 @@ class _List:
             "observed_at": self.at,
             "payload_sha256": self.payload.sha256 if self.payload else "",
         }
+        # A generator: of the rows of a long list only one batch is in memory.
         new = (
             observation(price, anomaly, offers[price.offer], stamp)
             for price, anomaly in changes.append

@@ -79,12 +79,14 @@ def price_cells(
     cells["included"] = _included(offer, choice)
     extras = _extras(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
+    # What is paid once for no stated term has no hours to be divided by.
     is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
     if is_purchase:
         cells["period"] = ONCE
     missing = _missing(extras, is_purchase=is_purchase)
     hourly: Mapping[str, Decimal | None] = {}
     if not (is_purchase or missing):
+        # The column in dollars stands beside any currency; CUP takes an hour in the reader's own.
         hourly = {
             currency: _amount(choice, extras, shared, currency, "hour")
             for currency in {"USD", query.currency}
@@ -170,6 +172,7 @@ def _amount(
         month = _month(extras, shared.rates, currency)
     except UnknownRate:
         return None
+    # A price of unknown tax may hold it already: adding the reader's rate could count it twice.
     if not choice.is_tax_unknown:
         price = _times(price, factor)
     if month == 0:
