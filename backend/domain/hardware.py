@@ -205,15 +205,10 @@ def _monthly_discount(rate_per_year: Decimal) -> Decimal:
     return 1 / (1 + rate_per_year / MONTHS_PER_YEAR)
 
 
-def spares_needed(
-    servers: int,
-    annual_failure_rate: Decimal,
-    repair_days: Decimal,
-    service_level: Decimal = SERVICE_LEVEL,
-) -> int:
-    """The fewest spares that cover the servers under repair with the probability asked for.
+def spares_needed(servers: int, annual_failure_rate: Decimal, repair_days: Decimal) -> int:
+    """The fewest spares that cover the servers under repair with the probability SERVICE_LEVEL.
 
-    Smallest s with P(X ≤ s) ≥ `service_level` (below 1) for X Poisson with the mean
+    Smallest s with P(X ≤ s) ≥ SERVICE_LEVEL (below 1) for X Poisson with the mean
     N · AFR · repair / year.
     """
     with localcontext(EXACT):
@@ -221,7 +216,7 @@ def spares_needed(
         # Each term of the Poisson sum follows from the one before, so no factorial grows large.
         term = (-under_repair).exp()
         covered, spares = term, 0
-        while covered < service_level:
+        while covered < SERVICE_LEVEL:
             spares += 1
             term *= under_repair / spares
             covered += term

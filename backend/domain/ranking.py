@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
 from backend.domain.cmips import cup
-from backend.domain.draws import SEED, common_draws, rank_bounds, spreads, tie_groups
+from backend.domain.draws import common_draws, rank_bounds, spreads, tie_groups
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
@@ -121,9 +121,7 @@ def _cup(score: float, price_per_hour: Decimal | None, metric: Metric) -> Decima
     return cup(price_per_hour, score)
 
 
-def ranked(
-    candidates: Sequence[Entry], metric: Metric, *, seed: int = SEED
-) -> list[tuple[Entry, Standing]]:
+def ranked(candidates: Sequence[Entry], metric: Metric) -> list[tuple[Entry, Standing]]:
     """The candidates in the order described above, each with its standing.
 
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
@@ -136,7 +134,7 @@ def ranked(
         seen.add(one.offer_id)
     others = [one for one in candidates if one.worth is None]
     return [
-        *_compared([(one, one.worth) for one in candidates if one.worth is not None], metric, seed),
+        *_compared([(one, one.worth) for one in candidates if one.worth is not None], metric),
         *((one, NOT_COMPARED) for one in _by_score(others, metric)),
     ]
 
@@ -158,16 +156,14 @@ def _in_order(
     return sorted(ranks, key=lambda row: (row[0], row[1].offer_id))
 
 
-def _compared(
-    rows: Iterable[tuple[Entry, Worth]], metric: Metric, seed: int
-) -> list[tuple[Entry, Standing]]:
+def _compared(rows: Iterable[tuple[Entry, Worth]], metric: Metric) -> list[tuple[Entry, Standing]]:
     ordered = _in_order(rows, metric)
     of = spreads(
         [float(its.value_per_cost) for _, _, its in ordered],
         [float(its.low) for _, _, its in ordered],
         [float(its.high) for _, _, its in ordered],
     )
-    bounds = rank_bounds(common_draws(of, seed=seed), [rank for rank, _, _ in ordered])
+    bounds = rank_bounds(common_draws(of), [rank for rank, _, _ in ordered])
     groups = tie_groups(of)
     front = _pareto([one for _, one, _ in ordered], metric)
     return [

@@ -1,6 +1,5 @@
 """Writes of the catalog: the data version, own machines and their prices."""
 
-import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -46,7 +45,6 @@ def price_observation_create(
     price: PriceInput,
     source: str,
     note: str = "",
-    observed_at: dt.datetime | None = None,
     pointer: str = "/price",
 ) -> PriceObservation:
     """Append a price of an offer.
@@ -65,7 +63,7 @@ def price_observation_create(
         setup_amount=price.setup,
         source=source,
         note=note,
-        observed_at=observed_at or clock.now(),
+        observed_at=clock.now(),
     )
     data_version_bump()
     return observation

@@ -46,7 +46,7 @@ def rates_noted(*, feed: PriceFeed, report: RatesReport) -> None:
 
 
 @transaction.atomic
-def rates_record(*, rates: Iterable[Result], source: str = SOURCE) -> RatesReport:
+def rates_record(*, rates: Iterable[Result]) -> RatesReport:
     """Keep the rates, in batches; recording them again changes nothing."""
     skipped: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -55,7 +55,7 @@ def rates_record(*, rates: Iterable[Result], source: str = SOURCE) -> RatesRepor
     fitting = _fitting(rates, today, skipped)
     while batch := list(islice(fitting, BATCH)):
         days.update(rate.date for rate in batch)
-        counts.update(_recorded(batch, source))
+        counts.update(_recorded(batch))
     if counts["new"] or counts["changed"]:
         data_version_bump()
     return RatesReport(
@@ -80,7 +80,7 @@ def _fitting(
             yield rate
 
 
-def _recorded(batch: Sequence[ParsedRate], source: str) -> Counter[str]:
+def _recorded(batch: Sequence[ParsedRate]) -> Counter[str]:
     """Write what is new or differs; says how many of each there were."""
     stored = _stored(batch)
     counts: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def _recorded(batch: Sequence[ParsedRate], source: str) -> Counter[str]:
                 date=rate.date,
                 currency=rate.currency,
                 units_per_eur=rate.units_per_eur,
-                source=source,
+                source=SOURCE,
             )
         )
     ExchangeRate.objects.bulk_create(

@@ -48,20 +48,20 @@ def _all(name: str, price: Document, **given: Any) -> Document:
     return option if extras is None else {**option, "extras": extras}
 
 
-def _hybrid(name: str, base: Document, burst: Document, count: int | str = "optimal") -> Document:
+def _hybrid(name: str, base: Document, burst: Document) -> Document:
     parts = [
-        {"role": "base", "count": count, "price": base},
+        {"role": "base", "count": "optimal", "price": base},
         {"role": "burst", "price": burst},
     ]
     return {"name": name, "parts": parts}
 
 
-def _days(days: int, step_s: int = 60, start: str = START) -> Document:
-    return {"start": start, "days": days, "step_s": step_s}
+def _days(days: int, step_s: int = 60) -> Document:
+    return {"start": START, "days": days, "step_s": step_s}
 
 
-def _daily(base: float, *windows: Document, unit: str = "servers", zone: str = "UTC") -> Document:
-    demand = {"unit": unit, "kind": "daily", "time_zone": zone, "base": base}
+def _daily(base: float, *windows: Document, unit: str = "servers") -> Document:
+    demand = {"unit": unit, "kind": "daily", "time_zone": "UTC", "base": base}
     return {**demand, "windows": list(windows)}
 
 

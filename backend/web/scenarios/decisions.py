@@ -9,7 +9,7 @@ from backend.web.scenarios.plots import MOST_BARS
 from backend.web.shared.plots import Axis, Mark, Plot
 
 
-def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-pareto") -> Plot:
+def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
     """Cost against unmet demand, a sign for each option."""
     ordered = sorted(options, key=cost)
     front = undominated([(cost(one), one["unserved_share"]) for one in ordered])
@@ -24,7 +24,7 @@ def pareto_plot(options: Sequence[Option], currency: str, *, name: str = "plot-p
         for tone, one in enumerate(ordered)
     ]
     return Plot(
-        id=name,
+        id="plot-pareto",
         title="Cost against unmet demand",
         x_label=f"cost, {currency}",
         x_kind="linear",

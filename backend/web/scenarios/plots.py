@@ -24,7 +24,7 @@ Result = Mapping[str, Any]
 # --- demand over time ---------------------------------------------------------------------------
 
 
-def demand_plot(series: Series, *, title: str = "Demand and what the servers carry") -> Plot:
+def demand_plot(series: Series) -> Plot:
     """Demand, and what the servers of the first options carry, in the demand's unit."""
     unit = series["unit"]
     options = series["options"][:MOST_LINES]
@@ -33,7 +33,7 @@ def demand_plot(series: Series, *, title: str = "Demand and what the servers car
         Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=tone)
         for tone, one in enumerate(options)
     ]
-    return _over_time("plot-demand", title, series, marks)
+    return _over_time("plot-demand", "Demand and what the servers carry", series, marks)
 
 
 def served_plot(series: Series, index: int) -> Plot:
