@@ -41,6 +41,12 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
             "letters, digits, _ . - are allowed, a letter first",
             "Empty: the driver's own choice.",
         ),
+        "bastion": Setting(
+            "Bastion",
+            r"[^\x00-\x1f\x7f]{1,100}",
+            "the name of a host is needed",
+            "Name of an approved host through which workers log in, as to private addresses.",
+        ),
     }
 )
 """Settings that an account at every provider with machines may have."""

@@ -78,7 +78,9 @@ class FakeSshd:
         self.start_up_output = b""
         self.is_shutting_down = False
         self.inside: dict[str, int] = {}
-        """Names that only this machine can look up → the loopback port that they stand for."""
+        """Names that only this machine can look up, or addresses → their loopback port."""
+        self.led_to: list[str] = []
+        """Where it connected to for others."""
         self.temporary = directory / "target"
         self.temporary.mkdir(exist_ok=True)
         self.commands: list[str] = []
@@ -364,4 +366,6 @@ class _Server(asyncssh.SSHServer):
             raise asyncssh.ChannelOpenError(
                 asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, "open failed"
             )
-        return self._connection.forward_connection("127.0.0.1", self._sshd.inside[dest_host])
+        self._sshd.led_to.append(dest_host)
+        address = dest_host if dest_host.startswith("127.") else "127.0.0.1"
+        return self._connection.forward_connection(address, self._sshd.inside[dest_host])

@@ -192,6 +192,7 @@ def _logged_in(
                 machine.port,
                 is_private_allowed=settings.SSH_ALLOW_PRIVATE,
                 first_type=shown.type,
+                via=steps.target_of(host.bastion) if host.bastion else None,
             )
         )
         if (key := host_key(presented)) != shown:

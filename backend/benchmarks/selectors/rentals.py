@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend.accounts.models import CloudAccount, Workspace
-from backend.benchmarks.models import Host, Resource, ResourcePurchase, Run
+from backend.benchmarks.models import Host, HostState, Resource, ResourcePurchase, Run
 from backend.benchmarks.selectors.costs import RentalPrice, rental_life_s, rental_prices
 from backend.catalog.models import Offer
 from backend.catalog.selectors.rates import currencies
@@ -22,6 +22,8 @@ class Rental:
     account: CloudAccount
     price: RentalPrice
     is_spot: bool
+    bastion: Host | None
+    """Through which its machine is logged in to."""
 
 
 def rentals(
@@ -48,7 +50,7 @@ def rentals(
         price = prices.get(offer.pk)
         if price is None:
             raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
-        planned.append(Rental(offer, account, price, is_spot))
+        planned.append(Rental(offer, account, price, is_spot, _bastion(account, pointer)))
     return planned
 
 
@@ -61,15 +63,27 @@ def _rents(account: CloudAccount, offer: Offer) -> bool:
     )
 
 
+def _bastion(account: CloudAccount, pointer: str) -> Host | None:
+    """The host that leads to machines of the account; raises InvalidValue without an approved one."""
+    if not (name := account.settings.get("bastion")):
+        return None
+    hosts = Host.objects.filter(workspace_id=account.workspace_id, name=name, is_rented=False)
+    host = hosts.filter(state=HostState.TRUSTED).first()
+    if host is None:
+        raise InvalidValue(pointer, f"the account's bastion {name} is no approved host")
+    return host
+
+
 def check_currency(budget: Budget | None) -> None:
     """Raises InvalidValue("/budget/currency") for one that nothing can be compared with."""
     if budget is not None and budget.currency not in currencies():
         raise InvalidValue("/budget/currency", f"no exchange rate is known for {budget.currency}")
 
 
-def rented_host(run: Run) -> Host:
+def rented_host(run: Run, rental: Rental) -> Host:
     """The host, not saved, that the run's machine will be."""
     host = Host(workspace_id=run.workspace_id, offer=run.offer, driver="static", is_rented=True)
+    host.bastion = rental.bastion
     host.name = f"{run.offer.name[:90]} {str(run.pk)[:8]}"
     return host
 

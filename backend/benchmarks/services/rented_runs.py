@@ -59,7 +59,7 @@ def rented_run_create(
         parameters=values,
         requested_by=actor,
     )
-    run.host = rented_host(run)
+    run.host = rented_host(run, rental)
     run.host.save()
     run.save()
     rented_resource(run, rental, budget).save()

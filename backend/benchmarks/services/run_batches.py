@@ -106,7 +106,7 @@ def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], a
     if request.rental is not None:
         run.offer = request.rental.offer
         run.price_id = request.rental.price.observation_id
-        run.host = rented_host(run)
+        run.host = rented_host(run, request.rental)
     elif request.host is not None:
         run.offer_id = request.host.offer_id
         run.price_id = prices.get(request.host.offer_id)

@@ -127,7 +127,7 @@ def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> N
     resource.state = ResourceState.GONE
     resource.save()
     hosts = Host.objects.filter(runs__resource=resource, is_rented=True)
-    hosts.update(state=HostState.GONE, sealed_private_key=None)
+    hosts.update(state=HostState.GONE, sealed_private_key=None, bastion=None)
 
 
 def _audit(resource: Resource, action: str) -> None:

@@ -41,7 +41,7 @@ class _CloudForm(WriteForm):
     def add_setting(self, name: str, setting: Setting, only: str = "") -> None:
         """A line for a setting, or several lines; `only` says when it counts."""
         help_text = f"{only} {setting.hint} {FORM_HINTS[setting.form]}".strip()
-        if setting.form == SettingForm.TEXT:
+        if setting.form in {SettingForm.TEXT, SettingForm.LIST}:
             field = text(setting.label, required=False, help_text=help_text, spellcheck="false")
         else:
             field = _lines(setting.label, help_text)
