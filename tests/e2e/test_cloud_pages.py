@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Run
-from backend.rentals.services.account_access import account_mark_checked
+from backend.rentals.services.account_access import account_mark_checked, account_mark_looked_over
 from tests import factories
 from tests.e2e.browser import opened
 from tests.frontend import cloud_rows
@@ -45,7 +45,10 @@ def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser,
         made = CloudAccount.objects.get(name="New one")
         account_mark_checked(account_id=made.pk, identity="project 815", error="")
         expect(page.locator("#cloud-state")).to_contain_text("project 815", timeout=5_000)
+        account_mark_looked_over(account_id=made.pk, lines=cloud_rows.LINES)
+        expect(page.locator("#cloud-state")).to_contain_text("not ready")
         expect(page.locator("[hx-trigger]")).to_have_count(0)
+        page.get_by_role("link", name="Remove account").click()
         page.get_by_role("button", name="Remove account").click()
         expect(page.locator(".notice").first).to_contain_text("removed")
 
