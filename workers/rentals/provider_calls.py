@@ -4,8 +4,10 @@ what it says."""
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from dataclasses import replace
 from operator import methodcaller
+from threading import Thread
 from typing import Any, TypeVar
 
 from backend.accounts.models import CloudAccount
@@ -34,6 +36,25 @@ def of_ours(listed: Inventory) -> Inventory:
     """Without what another installation has made: this database may be a copy of its."""
     own = {"", *own_installations()}
     return Inventory((one for one in listed if one.installation in own), listed.unread)
+
+
+def _in_time(work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
+    """The answer, or TimeoutError. A call that blocks is left behind in a thread of its own: a loop
+    that ends waits for the threads that it has begun, however long they take."""
+    answer: Future[T] = Future()
+
+    async def bounded() -> T:
+        async with asyncio.timeout(seconds):
+            return await work()
+
+    def run() -> None:
+        try:
+            answer.set_result(asyncio.run(bounded()))
+        except BaseException as error:  # noqa: BLE001  (it is raised where the answer is awaited)
+            answer.set_exception(error)
+
+    Thread(target=run, name="provider call", daemon=True).start()
+    return answer.result(timeout=seconds)
 
 
 class NoCallLeft(Exception):
@@ -81,12 +102,8 @@ class ProviderCalls:
         self._has_taken = False
         machine = cloud(self._account.provider, self._access)
 
-        async def bounded() -> T:
-            async with asyncio.timeout(min(CALL_S, step_seconds())):
-                return await call(machine)
-
         try:
-            return asyncio.run(bounded())
+            return _in_time(lambda: call(machine), min(CALL_S, step_seconds()))
         except TimeoutError:
             detail = f"{self._account.provider} does not answer"
             raise DriverError(Reason.TIMEOUT, detail, retryable=True) from None

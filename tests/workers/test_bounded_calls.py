@@ -1,0 +1,37 @@
+"""A call of a provider ends when its time is over, also one that blocks its thread."""
+
+import asyncio
+import threading
+
+import pytest
+
+from backend.domain.errors import DriverError, Reason
+from tests.fakes.fake_provider import FakeProvider
+from tests.workers.clouds import account
+from workers.rentals import provider_calls
+
+CALL = "provider call"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_call_that_blocks_is_given_up_when_its_time_is_over(tmp_path, queued, monkeypatch):
+    monkeypatch.setattr(provider_calls, "CALL_S", 0.2)
+    released = threading.Event()
+    provider = provider_calls.ProviderCalls(account(FakeProvider(tmp_path)))
+    with pytest.raises(DriverError, match="does not answer") as caught:
+        provider.ask(lambda _: asyncio.to_thread(released.wait, 60))
+    left_behind = [one.name for one in threading.enumerate() if one.name == CALL]
+    released.set()
+    assert (caught.value.reason, caught.value.retryable) == (Reason.TIMEOUT, True)
+    assert left_behind == [CALL]  # nobody waited for it
+
+
+def test_refusal_of_a_call_is_the_callers(tmp_path, queued):
+    provider = provider_calls.ProviderCalls(account(FakeProvider(tmp_path)))
+
+    async def refused(_):
+        raise DriverError(Reason.QUOTA, "no more", retryable=False)
+
+    with pytest.raises(DriverError, match="no more") as caught:
+        provider.ask(refused)
+    assert caught.value.reason == Reason.QUOTA
