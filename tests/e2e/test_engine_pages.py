@@ -209,7 +209,7 @@ def test_result_is_pasted_looked_at_and_stored(browser, site, rows):
         expect(page.locator("#offer-names option")).to_have_count(1)
         page.get_by_label("Offer").first.fill("own-nas-cork")
         page.get_by_label("Output of the tool").fill(text)
-        page.get_by_role("button", name="Show what it says").click()
+        page.get_by_role("button", name="Preview").click()
         expect(page.locator("#read tbody tr")).to_have_count(1)
         page.get_by_role("button", name="Store for nas-cork").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("sysbench result for nas-cork")

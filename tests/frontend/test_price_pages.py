@@ -5,6 +5,7 @@ import gzip
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload, UnpricedType
 from backend.common import clock
@@ -188,6 +189,14 @@ def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
     assert not PriceObservation.objects.exists()
     assert "Stored: 1 price" in sent(store="1")
     assert PriceObservation.objects.count() == 1
+
+
+def test_example_of_quotes_is_one_that_can_be_imported(client):
+    writer = signed_in(client, "write")
+    example = text_of(writer.get("/prices/tables/")).split("<pre>")[1].split("</pre>")[0]
+    file = SimpleUploadedFile("quotes.csv", example.encode())
+    text = text_of(writer.post("/prices/tables/", {"kind": "quotes", "file": file}))
+    assert "Would be stored: 1 price, 1 new offer" in text
 
 
 def test_list_is_read_by_itself_once_an_admin_says_so(client, feed):

@@ -53,6 +53,13 @@ def test_recording_becomes_a_scenario_whose_gaps_are_listed(analyst: Client) -> 
     assert simulate(scenario.document)["demand"]["peak"] == 80
 
 
+def test_example_of_a_recording_is_one_that_can_be_imported(analyst: Client) -> None:
+    page = analyst.get("/scenarios/trace/").content.decode()
+    answer = sent(analyst, page.split("<pre>")[1].split("</pre>")[0], name="Example")
+    assert answer.status_code == 302
+    assert Scenario.objects.get().name == "Example"
+
+
 def test_series_of_an_export_is_chosen_by_its_label(analyst: Client) -> None:
     assert sent(analyst, PROMETHEUS, series='{job="api"}').status_code == 302
     values = [value for _, value in Scenario.objects.get().document["demand"]["points"]]

@@ -30,7 +30,7 @@ OWN = (
         label="CPU, all threads (CMIPS-compatible)",
         unit="CMIPS",
         better="higher",
-        definition="Kernel iterations per second of all threads together, over 1,024,000.",
+        definition="Kernel iterations per second of all threads together, divided by 1,024,000 as CMIPS does.",
         method="One thread on each usable CPU runs the pinned integer kernel for a fixed time.",
         limits="Integer latency within the first-level cache at the clock the host really runs; "
         "says nothing of memory, vectors or floating point.",
@@ -44,7 +44,7 @@ OWN = (
         label="CPU, one thread (CMIPS-compatible)",
         unit="CMIPS",
         better="higher",
-        definition="Kernel iterations per second of one thread, over 1,024,000.",
+        definition="Kernel iterations per second of one thread, divided by 1,024,000 as CMIPS does.",
         method="The pinned integer kernel on one thread, the other CPUs idle.",
         limits="Shows the highest clock, which a fully loaded machine may not hold.",
         canonical_variant="single",

@@ -33,11 +33,15 @@ ITEM_LABELS: Mapping[str, str] = {
     "watts": "Mean watts of one",
 }
 EMPTY_ROWS = 3
+NO_BOUND = 1_000_000
 
 
 def described(assumption: HardwareAssumption) -> str:
     """Unit and range of an assumption, in words."""
     low, high = (figures.quantity(end) for end in (assumption.low, assumption.high))
+    # The bound only keeps numbers from overflowing; nobody comes near it.
+    if assumption.high >= NO_BOUND:
+        return f"{assumption.unit}; {low} or more"
     return f"{assumption.unit}; {low} to {high}"
 
 

@@ -113,5 +113,5 @@ class FeedForm(WriteForm):
 class TableForm(WriteForm):
     """A CSV table of quotes or offers."""
 
-    kind = forms.ChoiceField(label="What it holds", choices=TABLES)
+    kind = forms.ChoiceField(label="What is in it", choices=TABLES)
     file = forms.FileField(label="CSV file", allow_empty_file=True)

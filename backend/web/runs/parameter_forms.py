@@ -89,6 +89,22 @@ def _counts(text: str) -> list[int]:
         raise forms.ValidationError("Enter whole numbers, separated by commas.") from None
 
 
+PROBE_WORDS = {
+    "cmips": "CPU: integer kernel (CMIPS)",
+    "stress_ng": "CPU: stress-ng div16",
+    "openssl": "CPU: SHA-256 by OpenSSL",
+    "sysbench": "CPU and memory: sysbench",
+    "memory": "Memory: bandwidth and latency",
+    "dd": "Disk: sequential, by dd",
+    "small_files": "Disk: small files and flushes",
+    "fio": "Disk: sequential and random, by fio",
+    "fio_matrix": "Disk: queue depths and jobs, by fio",
+    "sustained": "CPU: sustained load",
+    "network": "Network: to another host",
+}
+"""What a probe measures; one without words shows its name."""
+
+
 class ParameterForm(WriteForm):
     """Profile, probes and everything that PARAMETERS holds."""
 
@@ -96,7 +112,7 @@ class ParameterForm(WriteForm):
     probes = forms.MultipleChoiceField(
         label="Probes",
         required=False,
-        choices=[(name, name.replace("_", " ")) for name in CHOICES],
+        choices=[(name, PROBE_WORDS.get(name, name.replace("_", " "))) for name in CHOICES],
         widget=forms.CheckboxSelectMultiple,
         help_text="None ticked: all of the profile.",
     )
