@@ -25,8 +25,8 @@ from backend.rankings.services.views import view_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend import campaigns, clouds
-from tests.backend.conftest import DEMO
 from tests.backend.test_archive import finished_run, gone
+from tests.market import FEW_OFFERS
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
 RAW = b"CMIPS 1\n"
@@ -76,7 +76,7 @@ class Call:
 
 def build() -> World:
     """The demo tables and one object of each kind."""
-    DEMO.load()
+    FEW_OFFERS.load()
     workspace = factories.workspace()
     odd = factories.offer(ODD, name="=1+1", cpu_model="@x")
     prices = [

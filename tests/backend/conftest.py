@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.conf import LazySettings, settings
+from django.conf import LazySettings
 from django.test import Client
 
 from backend.accounts.services.tokens import token_create
-from backend.benchmarks.services.demo import demo_load
 from tests import factories
-from tests.database import Loaded
+from tests.market import FEW_OFFERS, WHOLE_MARKET
 
 API = "/api/v1"
 
@@ -25,13 +24,16 @@ def _roomy_throttles(settings: LazySettings) -> None:
     settings.WORK_RATE_TOKEN = settings.WORK_RATE_ANONYMOUS = f"{10**12}/min"
 
 
-DEMO = Loaded(lambda: demo_load(settings.FIXTURE_DIR))
+@pytest.fixture
+def demo(db: None) -> None:
+    """Some offers of each table that comes with the program: pages of all of them take a second."""
+    FEW_OFFERS.load()
 
 
 @pytest.fixture
-def demo(db: None) -> None:
-    """The fixture tables, loaded."""
-    DEMO.load()
+def market(db: None) -> None:
+    """All of them."""
+    WHOLE_MARKET.load()
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def amounts(client: Client, query: str) -> dict[str, Decimal]:
     return {found["offer_id"]: Decimal(found["price"]) for found in results(client, query)}
 
 
-def test_demo_ranks_with_disk_address_and_traffic(client: Client, demo: None) -> None:
+def test_demo_ranks_with_disk_address_and_traffic(client: Client, market: None) -> None:
     query = f"metric=coremark_score&provider=gcp&{ALL}&period=month"
     found = rows(client.get(f"{API}/rankings.csv?{query}"))
     assert len(found) == 455

@@ -37,7 +37,7 @@ def test_prices_default_to_the_one_current_price_of_each_offer(client: Client, d
     assert {row["state"] for row in listed} == {"current"}
 
 
-def test_prices_can_be_asked_by_model_offer_and_region(client: Client, demo: None) -> None:
+def test_prices_can_be_asked_by_model_offer_and_region(client: Client, market: None) -> None:
     query = "offer=n2-standard-4&region=us-central1"
     [spot] = rows(client.get(f"{API}/prices.csv?{query}&purchase_model=spot"))
     assert spot["purchase_model"] == "spot"

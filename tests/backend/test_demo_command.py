@@ -46,8 +46,7 @@ def test_load_fills_every_table_and_a_second_load_adds_nothing() -> None:
     assert data_version() == version
 
 
-def test_load_keeps_figures_with_their_source_and_day() -> None:
-    counts("load")
+def test_load_keeps_figures_with_their_source_and_day(market: None) -> None:
     sample = Sample.objects.get(
         offer__slug="gcp-n2-standard-2-us-central1", metric="coremark_score"
     )
@@ -60,8 +59,7 @@ def test_load_keeps_figures_with_their_source_and_day() -> None:
     assert PriceObservation.objects.get(offer=offer).purchase_model == "monthly"
 
 
-def test_load_pools_the_models_of_cpu_behind_one_azure_size() -> None:
-    counts("load")
+def test_load_pools_the_models_of_cpu_behind_one_azure_size(market: None) -> None:
     score = StoredSummary.objects.get(
         offer__slug="azure-standard-f2s-v2-westeurope", metric="coremark_score"
     )
@@ -75,8 +73,7 @@ def test_load_pools_the_models_of_cpu_behind_one_azure_size() -> None:
     assert sorted(score.cpu_models.values()) == [112, 308]
 
 
-def test_load_derives_the_figure_of_whole_servers_from_their_processors() -> None:
-    counts("load")
+def test_load_derives_the_figure_of_whole_servers_from_their_processors(market: None) -> None:
     figures = Sample.objects.filter(metric="specrate2017_int_base").select_related("offer")
     assert {figure.offer.kind for figure in figures} == {"dedicated"}
     # AX162: one EPYC 9454P, 521 as the median of results between 510 and 540
@@ -87,8 +84,7 @@ def test_load_derives_the_figure_of_whole_servers_from_their_processors() -> Non
     assert one.result.startswith("https://www.spec.org/cpu2017/results/res2024q1/cpu2017-")
 
 
-def test_load_names_licence_and_range_of_stress_ng() -> None:
-    counts("load")
+def test_load_names_licence_and_range_of_stress_ng(market: None) -> None:
     one = StoredSummary.objects.get(
         offer__slug="gcp-e2-highcpu-4-us-central1", metric="stress_ng_div16"
     )
@@ -98,15 +94,13 @@ def test_load_names_licence_and_range_of_stress_ng() -> None:
     assert "github.com/SpareCores/" in one.result
 
 
-def test_load_leaves_a_changed_row_as_it_is() -> None:
-    counts("load")
+def test_load_leaves_a_changed_row_as_it_is(market: None) -> None:
     Offer.objects.filter(slug="ovh-eg-24g-2013").update(note="checked by hand")
     counts("load")
     assert Offer.objects.get(slug="ovh-eg-24g-2013").note == "checked by hand"
 
 
-def test_remove_takes_the_demo_and_leaves_what_was_measured() -> None:
-    counts("load")
+def test_remove_takes_the_demo_and_leaves_what_was_measured(market: None) -> None:
     own = factories.offer("own-rack", provider_slug="own")
     measured = Offer.objects.get(slug="aws-c6a-large-us-east-1")
     factories.sample(measured, 5.0)

@@ -111,14 +111,14 @@ def test_cup_stays_per_hour_when_the_period_is_a_month(client: Client, demo: Non
     assert linode["cup"] == by_hour["linode-1x-priority-2013"]["cup"]
 
 
-def test_metrics_are_never_mixed(client: Client, demo: None) -> None:
+def test_metrics_are_never_mixed(client: Client, market: None) -> None:
     for metric, count in (("cmips_score", 17), ("coremark_score", 1322), ("passmark_score", 3)):
         listed = rows(client.get(f"{API}/rankings.csv?metric={metric}"))
         assert len(listed) == count
         assert {row["metric"] for row in listed} == {metric}
 
 
-def test_rankings_count_the_offers_without_a_score(client: Client, demo: None) -> None:
+def test_rankings_count_the_offers_without_a_score(client: Client, market: None) -> None:
     basis = client.get(f"{API}/rankings?metric=coremark_score&provider=gcp,aws").json()["basis"]
     # 217 types of AWS and 14 machines of 2013 there: 11 by Amazon; all Google offers have one
     amazon_2013 = sum(row["provider"] == "aws" for row in published_2013())
@@ -126,7 +126,7 @@ def test_rankings_count_the_offers_without_a_score(client: Client, demo: None) -
     assert basis["unit"] == "iterations/s"
 
 
-def test_published_spread_becomes_the_interval(client: Client, demo: None) -> None:
+def test_published_spread_becomes_the_interval(client: Client, market: None) -> None:
     [row] = results(client, "metric=coremark_score&offer=n2-standard-2&region=us-central1")
     # 34,735 with a standard deviation of 0.53 %: ± 1.96 × 0.0053 × 34,735 = 360.827
     assert row["score"] == 34735.0
@@ -148,7 +148,7 @@ def test_a_processor_is_priced_only_as_a_purchase(client: Client, demo: None) ->
     assert euros["fx_rate"] is None
 
 
-def test_conversion_names_its_rate_and_day(client: Client, demo: None) -> None:
+def test_conversion_names_its_rate_and_day(client: Client, market: None) -> None:
     [row] = results(
         client, "metric=coremark_score&currency=EUR&offer=n2-standard-4&region=us-central1"
     )
@@ -533,7 +533,7 @@ def test_warnings_of_a_csv_are_all_in_its_header_whatever_their_letters(client: 
 
 
 def test_export_of_too_many_rows_is_refused_with_their_count(
-    client: Client, demo: None, monkeypatch: pytest.MonkeyPatch
+    client: Client, market: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "MAX_EXPORT_ROWS", 454)
     refused = client.get(f"{API}/rankings.csv?metric=coremark_score&provider=gcp")
@@ -565,7 +565,7 @@ def is_word(cell: object) -> bool:
     return cell is None or isinstance(cell, bool)
 
 
-def test_json_and_csv_hold_the_same_cells(client: Client, demo: None) -> None:
+def test_json_and_csv_hold_the_same_cells(client: Client, market: None) -> None:
     query = "metric=coremark_score&currency=EUR&provider=gcp"
     as_json = results(client, query)
     as_csv = rows(client.get(f"{API}/rankings.csv?{query}"))
@@ -632,7 +632,7 @@ def test_xlsx_has_typed_cells_a_filter_and_a_sheet_about(client: Client, demo: N
     assert "hours_per_month=720" in str(about["address"])
 
 
-def test_amounts_are_strings_and_scores_numbers_in_json(client: Client, demo: None) -> None:
+def test_amounts_are_strings_and_scores_numbers_in_json(client: Client, market: None) -> None:
     row = results(client, "metric=coremark_score&offer=e2-micro")[0]
     assert isinstance(row["price"], str)
     assert "E" not in row["price"]
@@ -645,7 +645,7 @@ def test_amounts_are_strings_and_scores_numbers_in_json(client: Client, demo: No
 # --- pages and caching ------------------------------------------------------------------------
 
 
-def test_pages_lead_on_and_back(client: Client, demo: None) -> None:
+def test_pages_lead_on_and_back(client: Client, market: None) -> None:
     query = "metric=coremark_score&provider=gcp&per_page=200"
     first = client.get(f"{API}/rankings?{query}").json()
     assert (first["count"], len(first["results"]), first["previous"]) == (455, 200, None)
@@ -701,7 +701,7 @@ def test_a_page_takes_few_queries(
 # --- offers and values ------------------------------------------------------------------------
 
 
-def test_offers_list_also_those_without_a_score(client: Client, demo: None) -> None:
+def test_offers_list_also_those_without_a_score(client: Client, market: None) -> None:
     page = client.get(f"{API}/offers?metric=coremark_score&provider=aws,gcp&per_page=250").json()
     listed = rows(client.get(f"{API}/offers.csv?metric=coremark_score&provider=aws,gcp"))
     ranked = [row for row in listed if row["rank"]]
@@ -712,7 +712,7 @@ def test_offers_list_also_those_without_a_score(client: Client, demo: None) -> N
     assert (c6a["price"], c6a["missing"]) == ("0.0765", "score")
 
 
-def test_one_offer_shows_its_prices_and_summaries(client: Client, demo: None) -> None:
+def test_one_offer_shows_its_prices_and_summaries(client: Client, market: None) -> None:
     address = f"{API}/offers/gcp-n2-standard-4-us-central1"
     offer = client.get(f"{address}?metric=coremark_score").json()
     assert offer["offer"] == "n2-standard-4"

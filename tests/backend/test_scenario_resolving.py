@@ -3,12 +3,10 @@
 import datetime as dt
 import json
 from decimal import Decimal
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Workspace
@@ -67,8 +65,7 @@ def test_price_with_a_table_of_discounts_is_billed_by_it(name: str, last: str) -
     assert simulate(startup(all_of("one", given)))["options"]
 
 
-def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment() -> None:
-    call_command("demo", "load", "--json", stdout=StringIO())
+def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment(market: None) -> None:
     document = json.loads((settings.FIXTURE_DIR / "scenarios" / "commitment.json").read_text())
     given = resolved(document, today=TODAY)
     result = simulate({**given.document, "uncertainty": None})

@@ -10,7 +10,7 @@ from backend.rankings.selectors.ranking import ranking
 pytestmark = pytest.mark.django_db
 
 
-def test_every_ranked_row_of_the_demo_has_an_interval_and_its_basis(demo: None) -> None:
+def test_every_ranked_row_of_the_market_has_an_interval_and_its_basis(market: None) -> None:
     metrics = set(StoredSummary.objects.values_list("metric", flat=True)) & set(METRICS)
     assert {"cmips_score", "coremark_score"} <= metrics
     for metric in metrics:

@@ -11,7 +11,6 @@ Held elsewhere, check → test:
 import re
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from playwright.sync_api import Page, expect
 
@@ -21,6 +20,7 @@ from tests.e2e.browser import opened
 from tests.e2e.every_page import HARDWARE
 from tests.frontend.rows import measured_offer, published
 from tests.frontend.test_host_forms import host_fields
+from tests.market import FEW_OFFERS
 
 pytestmark = [
     pytest.mark.browser,
@@ -144,7 +144,7 @@ def test_check_40_every_write_of_a_page_is_in_activity_with_its_author(site, que
 
 
 def test_check_43_fresh_site_leads_to_a_comparison_in_three_clicks(browser, site):
-    call_command("demo", "load", verbosity=0)
+    FEW_OFFERS.load()
     with opened(browser, site) as page:
         page.goto("/offers/")
         boxes = page.locator(".paged tbody td.pick input[type=checkbox]")

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
 from backend.benchmarks.models import Run, RunState
 from tests import factories
 from tests.e2e.browser import opened
 from tests.frontend.rows import Measured, evidence, measured_offer, published
+from tests.market import FEW_OFFERS
 
 pytestmark = [
     pytest.mark.browser,
@@ -33,7 +33,7 @@ def drawn(page: Page) -> None:
 
 
 def test_reader_goes_from_the_ranking_to_the_raw_output(browser, site):
-    call_command("demo", "load", verbosity=0)
+    FEW_OFFERS.load()
     rows = measured_offer()
     with opened(browser, site) as page:
         page.goto("/offers/")

@@ -5,10 +5,10 @@ from django.conf import LazySettings
 
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
-from tests.backend.conftest import demo
+from tests.backend.conftest import demo, market
 from tests.frontend.rows import Measured, measured_offer
 
-__all__ = ["demo"]
+__all__ = ["demo", "market"]
 
 
 @pytest.fixture(autouse=True)

@@ -58,7 +58,7 @@ def test_four_c1_stand_before_one_cc2(client: Client, demo: None) -> None:
     assert row.count('class="swatch provider-aws"') == 4
 
 
-def test_failures_are_grouped_by_their_reason(client: Client, demo: None) -> None:
+def test_failures_are_grouped_by_their_reason(client: Client, market: None) -> None:
     html = page(client, f"{AMAZON}&max_servers=20&kinds=cloud")
     groups = {row[0]: row[1:] for row in table(html, "Excluded offers, and why")}
     assert groups["More than 20 servers would be needed"][0] == "2"
