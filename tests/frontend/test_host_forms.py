@@ -330,3 +330,13 @@ def test_runs_list_pages_by_fifty(client):
     text = text_of(client.get("/runs/?profile=quick"))
     assert 'href="?profile=quick&amp;page=2"' in text
     assert "page 2 of 2" in text_of(client.get("/runs/?profile=quick&page=2"))
+
+
+def test_host_in_production_says_so_and_offers_no_tools_to_install(operator):
+    host = factories.host(is_in_production=True)
+    text = text_of(operator.get(f"/hosts/{host.pk}/"))
+    assert "measures only while it is idle" in text
+    assert 'id="install_tools"' not in text
+    answer = operator.post(f"/hosts/{host.pk}/run/", {"profile": "quick"})
+    assert answer.status_code == 302
+    assert Run.objects.get().parameters == {"careful": True}
