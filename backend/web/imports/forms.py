@@ -33,7 +33,7 @@ CONDITION_WORDS = {
     "unknown": "unknown",
 }
 CREDIT_WORDS = {
-    "": "not known, or not burstable",
+    "": "not known",
     "standard": "standard: it is slowed to its share",
     "unlimited": "unlimited: it runs on, and that is charged",
 }
