@@ -252,7 +252,7 @@ def test_figures_open_what_they_rest_on(client, measured):
 def test_a_price_says_what_it_holds_and_at_which_rate_it_was_converted(client, measured):
     factories.rate("USD", "1.25")
     told = html(client, "/?currency=EUR&tax_rate=0.2")
-    assert "holds the machine, tax" in told
+    assert "includes the machine, tax" in told
     assert "Converted at 0.8 of 2026-10-30" in told
     assert "Tax: 20 %" in told
 
