@@ -160,6 +160,10 @@ class ProviderRecord:
     """Names of machine types that boot for longer than others, such as whole servers."""
     last_login_s: int = 120
     """So long before a rented machine ends itself its results are to be collected."""
+    calls_per_s: float = 5
+    """How many calls an account may make, on average; those that end machines may be as many."""
+    calls_at_once: int = 20
+    """How many of them without a pause."""
     increment: Increment = BY_HOUR
     """Smallest time charged. Hours begun where that is not known, so that a cap is never too low."""
 

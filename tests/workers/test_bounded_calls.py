@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
 from backend.domain.errors import DriverError, Reason
+from backend.providers.registry import provider as provider_record
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account
 from workers.rentals import provider_calls
@@ -24,6 +26,18 @@ def test_call_that_blocks_is_given_up_when_its_time_is_over(tmp_path, queued, mo
     released.set()
     assert (caught.value.reason, caught.value.retryable) == (Reason.TIMEOUT, True)
     assert left_behind == [CALL]  # nobody waited for it
+
+
+def test_calls_are_as_many_as_the_provider_lets_an_account_make(tmp_path, queued, monkeypatch):
+    made = account(FakeProvider(tmp_path))
+    record = replace(provider_record("fake"), calls_per_s=0.001, calls_at_once=2)
+    monkeypatch.setattr(provider_calls, "provider", lambda _: record)
+    for _ in range(2):
+        provider_calls.ProviderCalls(made)
+    with pytest.raises(provider_calls.NoCallLeft, match=r"no call of the provider is left"):
+        provider_calls.ProviderCalls(made)
+    provider_calls.ProviderCalls(made, is_end=True)
+    assert (provider_record("hetzner").calls_per_s, provider_record("aws").calls_per_s) == (0.5, 5)
 
 
 def test_refusal_of_a_call_is_the_callers(tmp_path, queued):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from operator import methodcaller
 from threading import Thread
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
 )
+from backend.providers.registry import provider
 from backend.rentals.services.account_access import call_take
 from workers.remote.registry import cloud
 from workers.rentals.account_access import access_of
@@ -80,7 +82,15 @@ class ProviderCalls:
 
     def _take(self, patience_s: float) -> None:
         until = time.monotonic() + patience_s
-        while (seconds := call_take(account=self._account, is_end=self._is_end)) > 0:
+        record = provider(self._account.provider)
+        take = partial(
+            call_take,
+            account=self._account,
+            is_end=self._is_end,
+            rate_per_s=record.calls_per_s,
+            burst=record.calls_at_once,
+        )
+        while (seconds := take()) > 0:
             if time.monotonic() + seconds > until:
                 raise NoCallLeft(seconds)
             time.sleep(seconds)
