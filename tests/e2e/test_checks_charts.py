@@ -105,7 +105,7 @@ def test_check_31_interval_down_to_zero_is_drawn_on_a_log_axis(browser, site, ma
         ("/hardware/", "No cost model yet"),
         ("/prices/", "No price yet"),
         ("/reports/", "No report yet"),
-        ("/scenarios/", "No scenario is kept yet"),
+        ("/scenarios/", "No scenario is saved yet"),
     ],
 )
 def test_check_32_no_data_is_a_sentence_and_no_canvas(browser, site, path, sentence):

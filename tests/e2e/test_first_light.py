@@ -10,6 +10,7 @@ from backend.benchmarks.models import Run, RunState
 from tests import factories
 from tests.e2e.browser import opened
 from tests.frontend.rows import Measured, evidence, measured_offer, published
+from tests.frontend.spacing import brief
 from tests.market import FEW_OFFERS
 
 pytestmark = [
@@ -60,14 +61,14 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
         page.evaluate("window.isSamePage = true")
         page.get_by_label("Currency").select_option("EUR")
         expect(page.locator("th", has_text="Price")).to_contain_text("EUR/hour")
-        assert page.url == f"{site}/offers/?currency=EUR"
+        assert brief(page.url) == f"{site}/offers/?currency=EUR"
         page.locator("#provider-menu").click()
         page.locator("input[name=provider][value=aws]").check()
         expect(page.get_by_role("status")).to_have_text("1 offer by Value per cost, highest first")
-        expect(page.locator(".chip")).to_contain_text("Provider: AWS")
+        expect(page.get_by_role("link", name="Remove filter Provider AWS")).to_be_visible()
         page.locator("#results").get_by_role("link", name="Price").click()
         expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
-        assert page.url == f"{site}/offers/?currency=EUR&provider=aws&sort=price"
+        assert brief(page.url) == f"{site}/offers/?currency=EUR&provider=aws&sort=price"
         assert page.evaluate("window.isSamePage")
         expect(page.locator("#chart-data tbody tr")).to_have_count(1)
         page.go_back()
@@ -87,7 +88,7 @@ def test_wrong_value_appears_beside_its_field(browser, site, rows):
 def test_ranking_works_without_scripts(browser, site, rows):
     with opened(browser, site, is_scripted=False) as page:
         page.goto("/offers/")
-        page.get_by_label("Search").fill("gcp")
+        page.get_by_label("Search", exact=True).fill("gcp")
         page.get_by_role("button", name="Apply").click()
         expect(page.locator("tbody tr")).to_have_count(1)
         page.get_by_role("link", name="Remove filter Search gcp").click()
