@@ -409,7 +409,9 @@ async def test_driver_logs_in_when_the_machine_presents_the_injected_key(cloud, 
     )  # another process would say the same
     assert host_key(presented) == fingerprint
     private_key = PRIVATE_KEY.export_private_key("openssh")
-    target = Target(made.address, port, "root", private_key, presented, is_private_allowed=True)
+    target = Target(
+        made.address, port, "root", private_key, host_key=presented, is_private_allowed=True
+    )
     transport = await ssh.connect(target)
     assert (await transport.run("echo here", timeout_s=10)).stdout == b"here\n"
     await transport.close()

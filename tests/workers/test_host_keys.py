@@ -44,7 +44,9 @@ class Server:
 
     async def refusal(self, pinned) -> DriverError:
         """Why a stranger is not let in by a server that has to have this host key."""
-        target = Target("127.0.0.1", self.port, "bench", STRANGER, pinned, is_private_allowed=True)
+        target = Target(
+            "127.0.0.1", self.port, "bench", STRANGER, host_key=pinned, is_private_allowed=True
+        )
         with pytest.raises(DriverError) as raised:
             await ssh.connect(target)
         return raised.value
