@@ -342,7 +342,9 @@ def test_note_that_cannot_be_kept_is_refused(note: str) -> None:
         scenario_freeze(scenario=made, note=note, actor="test")
 
 
-def test_demo_scenarios_come_once_and_go_unless_changed(market: None, settings: LazySettings) -> None:
+def test_demo_scenarios_come_once_and_go_unless_changed(
+    market: None, settings: LazySettings
+) -> None:
     folder = settings.FIXTURE_DIR
     count = len(list(folder.glob("scenarios/*.json")))
     assert count >= 3

@@ -16,6 +16,7 @@ from backend.domain.hardware_document import (
     cost_document,
     hardware_document,
     hardware_from,
+    stated_document,
 )
 
 D = Decimal
@@ -157,6 +158,15 @@ def test_document_written_is_whole_and_reads_back():
     assert (written["pue"], written["life_months"]) == ("1.56", 60)
     assert written["items"][0]["unit_price"] == "8000"
     assert hardware_from(json.loads(json.dumps(written))) == hardware
+
+
+@pytest.mark.parametrize("currency", ["EUR", "JPY"])
+def test_new_version_follows_its_own_servers(currency):
+    whole = hardware_document(hardware_from(GOOD | {"currency": currency, "pue": "1.5"}))
+    again = hardware_from(stated_document(whole) | {"servers": 20})
+    assert again == hardware_from(GOOD | {"currency": currency, "pue": "1.5", "servers": 20})
+    stated = whole | {"rack_units": "7"}
+    assert hardware_from(stated_document(stated) | {"servers": 20}).rack_units == 7
 
 
 def test_cost_written_keeps_its_digits():

@@ -8,6 +8,7 @@ from backend.domain.profiles import (
     PROFILES,
     checked_parameters,
     checked_probes,
+    may_measure,
     profile_named,
 )
 
@@ -61,6 +62,18 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         "peer": "5f0c4b6e-0000-4000-8000-000000000000",
         "matrix_depths": [1, 8],
     }
+
+
+def test_nothing_is_installed_on_a_host_in_production():
+    with pytest.raises(InvalidValue) as raised:
+        checked_parameters({"careful": True, "install_tools": True})
+    assert raised.value.field == "/parameters/install_tools"
+
+
+def test_disks_of_a_host_in_production_are_left_alone():
+    assert not may_measure("fio", {"careful": True})
+    assert may_measure("fio", {"careful": False})
+    assert may_measure("cmips", {"careful": True})
 
 
 @pytest.mark.parametrize(

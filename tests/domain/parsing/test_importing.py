@@ -36,6 +36,11 @@ def test_every_tool_has_a_text_that_can_be_imported(recorded, tool):
     assert all(sample.value > 0 for sample in found.samples)
 
 
+def test_samples_say_in_which_mode_of_credits_they_were_measured(recorded):
+    found = imported("cmips", recorded(KNOWN["cmips"]), {"credit_mode": "unlimited"})
+    assert all("credit_unlimited" in sample.flags for sample in found.samples)
+
+
 def test_tool_versions_are_those_of_the_texts(recorded):
     versions = {
         tool: imported(tool, recorded(name), STATED.get(tool)).tool_version
