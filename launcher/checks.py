@@ -67,7 +67,7 @@ def _checks() -> list[Check]:
         Check(
             "domain tests",
             _python(
-                "-m", "pytest", "-q", *domain, "--cov", "--cov-config=tests/pure.coveragerc",
+                "-m", "pytest", "-q", *domain, *SIDE_BY_SIDE, "--cov", "--cov-config=tests/pure.coveragerc",
                 "--cov-fail-under=100", "--cov-report=term-missing:skip-covered",
             ),
         ),
