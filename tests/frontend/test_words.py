@@ -188,9 +188,9 @@ def test_quantity_has_no_padding(value, shown):
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [("99.99995", "100.0000"), ("100", "100.00"), ("0.00004", "0.0000")]
+    ("amount", "shown"), [("99.99995", "100.0000"), ("100", "100.0000"), ("0.00004", "0.0000")]
 )
-def test_price_of_an_hour_has_two_decimals_from_100_on(amount, shown):
+def test_price_of_an_hour_has_four_decimals(amount, shown):
     assert figures.money(Decimal(amount), "hour") == shown
 
 

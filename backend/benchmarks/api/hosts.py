@@ -93,7 +93,7 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "bastion": host.bastion_id,
         "login_key": login_key_line(host) or None,
         "is_in_production": host.is_in_production,
-        "tags": host.tags,
+        "tags": " ".join(host.tags) or None,
     }
 
 
