@@ -43,6 +43,7 @@ WORKDIR /srv/rackrate
 COPY --from=packages /opt/venv /opt/venv
 COPY manage.py ./
 COPY docs/glossary.md docs/
+COPY docs/policies docs/policies
 COPY fixtures fixtures
 COPY backend backend
 COPY frontend/templates frontend/templates

@@ -66,6 +66,8 @@ class Setting:
     """Whether one text cannot be meant for several regions."""
     is_identity: bool = False
     """Whether it says whose machines they are: fixed while one of the account's may exist."""
+    is_chosen_by_us: bool = False
+    """Whether we propose it for each account anew, so that nobody can guess it."""
 
 
 ADDRESS = Setting(

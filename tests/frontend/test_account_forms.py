@@ -26,13 +26,25 @@ def login(provider: str = "aws", *, are_endpoints_allowed: bool = False, **typed
 @pytest.mark.parametrize("provider", account_providers())
 def test_every_provider_has_a_form_that_renders(provider):
     form = AccountForm(provider=provider, are_endpoints_allowed=True)
-    shown = [*form.login_fields, *form.limit_fields]
+    shown = [*(one.field for one in form.login_fields), *form.limit_fields]
     if form.record.rents_machines:
-        shown += form.machine_fields
+        shown += [*form.machine_fields, *form.further_machine_fields]
     names = {field.name for field in shown} | {"name", "access"}
     assert names == set(form.fields)  # each field is on the page, in one of its parts
     assert all(str(field) for field in shown)
     assert [value for value, _ in form.fields["access"].choices] == list(form.record.auth_methods)
+
+
+def test_login_field_names_the_methods_that_it_counts_with():
+    by_name = {one.field.name: one.method_names for one in login().login_fields}
+    assert by_name["settings_external_id"] == "assume_role"
+    assert by_name["secret_access_key_id"] == "assume_role static_key"
+    assert {one.method_names for one in login("hetzner").login_fields} == {""}
+
+
+def test_external_id_is_proposed_and_another_one_each_time():
+    ids = {login()["settings_external_id"].initial for _ in range(2)}
+    assert len(ids) == 2
 
 
 def test_provider_that_only_publishes_prices_asks_for_no_limits():
@@ -41,14 +53,6 @@ def test_provider_that_only_publishes_prices_asks_for_no_limits():
     assert form.is_valid(), form.errors
     assert form.limits() == {"max_machines": 0, "budget": None}
     assert list(form.fields) == ["name"]
-
-
-def test_secret_field_says_with_which_method_it_counts():
-    fields = login().fields
-    hint = fields["secret_secret_access_key"].help_text
-    assert hint.startswith("Only with: ")
-    assert hint.endswith("Kept encrypted, never shown again.")
-    assert "Only with" not in login("hetzner").fields["secret_token"].help_text
 
 
 def test_endpoint_can_be_typed_only_where_it_is_allowed():

@@ -63,6 +63,8 @@ def test_form_shows_only_what_the_provider_knows(admin):
     assert 'id="secret_service_account_json"' in gcp
     assert 'id="settings_role_arn"' not in gcp
     aws = text_of(admin.get("/accounts/clouds/new/aws/"))
+    assert 'data-when="access" data-is="assume_role static_key"' in aws
+    assert "sts:ExternalId" in aws  # the trust policy, to be copied
     assert 'id="settings_role_arn"' in aws
     assert 'id="settings_endpoint_url"' not in aws
     prices_only = text_of(admin.get("/accounts/clouds/new/linode/"))

@@ -39,7 +39,8 @@ ROLE = {
         "External id of the role",
         r"[A-Za-z0-9+=,.@:/_-]{2,1224}",
         "2 or more letters, digits and + = , . @ : / _ -",
-        "The same as in the role's trust policy.",
+        "The same as in the role's trust policy. This one is new, and nobody can guess it.",
+        is_chosen_by_us=True,
     ),
 }
 RECORD = ProviderRecord(

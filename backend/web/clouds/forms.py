@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 from django import forms
 from django.utils.text import capfirst
@@ -38,13 +40,15 @@ class _CloudForm(WriteForm):
         self.provider, self.record = provider, provider_record(provider)
         super().__init__(*args, **given)
 
-    def add_setting(self, name: str, setting: Setting, only: str = "") -> None:
-        """A line for a setting, or several lines; `only` says when it counts."""
-        help_text = f"{only} {setting.hint} {FORM_HINTS[setting.form]}".strip()
+    def add_setting(self, name: str, setting: Setting) -> None:
+        """A line for a setting, or several lines."""
+        help_text = f"{setting.hint} {FORM_HINTS[setting.form]}".strip()
         if setting.form in {SettingForm.TEXT, SettingForm.LIST}:
             field = text(setting.label, required=False, help_text=help_text, spellcheck="false")
         else:
             field = _lines(setting.label, help_text)
+        if setting.is_chosen_by_us:
+            field.initial = uuid4
         self.fields[f"{SETTING}{name}"] = field
 
     def typed_settings(self) -> dict[str, object]:
@@ -61,6 +65,19 @@ class _CloudForm(WriteForm):
         return {name.removeprefix(SETTING) for name in self.fields if name.startswith(SETTING)}
 
 
+@dataclass(frozen=True)
+class LoginField:
+    """A field of a login, and the authentication methods it counts with; none means all."""
+
+    field: forms.BoundField
+    methods: list[AccessKind]
+
+    @property
+    def method_names(self) -> str:
+        """As the page's scripts read them."""
+        return " ".join(self.methods)
+
+
 class LoginForm(_CloudForm):
     """How we authenticate: the method, and the secret where it has one."""
 
@@ -74,33 +91,39 @@ class LoginForm(_CloudForm):
             (method, capfirst(AccessKind(method).label)) for method in self.record.auth_methods
         ]
         for name, setting in self._method_settings().items():
-            self.add_setting(name, setting, self._only(name))
+            self.add_setting(name, setting)
         if are_endpoints_allowed:
             self.add_setting("endpoint_url", ENDPOINT)
         for method in self.record.auth_methods.values():
             for name, field in method.secret_fields.items():
-                self.fields[f"{SECRET}{name}"] = _secret_field(field, self._only(name))
+                self.fields[f"{SECRET}{name}"] = _secret_field(field)
 
     def _method_settings(self) -> dict[str, Setting]:
         """The settings of every authentication method."""
         methods = self.record.auth_methods.values()
         return {name: one for method in methods for name, one in method.settings.items()}
 
-    def _only(self, name: str) -> str:
-        """With which methods a field counts; empty when with all."""
-        labels = [
-            AccessKind(kind).label
+    def _methods_with(self, name: str) -> list[AccessKind]:
+        """The authentication methods that have a setting or a part of the secret."""
+        return [
+            AccessKind(kind)
             for kind, method in self.record.auth_methods.items()
             if name in (*method.settings, *method.secret_fields)
         ]
-        is_every = len(labels) == len(self.record.auth_methods)
-        return "" if is_every else f"Only with: {'; '.join(labels)}."
 
     @property
-    def login_fields(self) -> Iterable[forms.BoundField]:
+    def login_fields(self) -> Iterable[LoginField]:
         """Everything but the choice of the method."""
-        settings = {f"{SETTING}{name}" for name in (*self._method_settings(), "endpoint_url")}
-        return [self[name] for name in self.fields if name in settings or name.startswith(SECRET)]
+        names = [*self._method_settings(), "endpoint_url"]
+        own = {f"{SETTING}{name}": self._methods_with(name) for name in names}
+        for method in self.record.auth_methods.values():
+            own |= {f"{SECRET}{name}": self._methods_with(name) for name in method.secret_fields}
+        every = len(self.record.auth_methods)
+        return [
+            LoginField(self[name], [] if len(own[name]) == every else own[name])
+            for name in self.fields
+            if name in own
+        ]
 
     def secret(self) -> dict[str, object]:
         """The secret fields that were filled in."""
@@ -141,15 +164,18 @@ def shown_setting(form: SettingForm, value: Any) -> object:
     return " ".join(value) if form == SettingForm.LIST else value
 
 
-def _secret_field(field: SecretField, only: str) -> forms.CharField:
+def _secret_field(field: SecretField) -> forms.CharField:
     # A secret that is checked is a file of several lines, such as a key of a service account.
     if field.check is not None:
         widget: forms.Widget = SecretText(attrs={"rows": 4, "spellcheck": "false"})
     else:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-    help_text = f"{only} Kept encrypted, never shown again.".strip()
     return forms.CharField(
-        label=field.label, required=False, strip=True, widget=widget, help_text=help_text
+        label=field.label,
+        required=False,
+        strip=True,
+        widget=widget,
+        help_text="Kept encrypted, never shown again.",
     )
 
 
@@ -196,10 +222,24 @@ class LimitsForm(_CloudForm):
 
     @property
     def machine_fields(self) -> Iterable[forms.BoundField]:
-        """Where machines are rented, and what they are started with."""
+        """Where machines are rented, and what the provider cannot do without."""
+        return [self[name] for name in self._machine_names() if self.fields[name].required]
+
+    @property
+    def further_machine_fields(self) -> Iterable[forms.BoundField]:
+        """What machines are started with where the provider's own choice does not fit."""
+        return [self[name] for name in self._machine_names() if not self.fields[name].required]
+
+    def _machine_names(self) -> list[str]:
         own = {f"{SETTING}{name}" for name in (*self.record.settings, *COMMON, "regions")}
         own |= {f"{SETTING}ssh_port", f"{SETTING}zones"}
-        return [self[name] for name in self.fields if name in own]
+        return [name for name in self.fields if name in own]
+
+    @property
+    def is_further_open(self) -> bool:
+        """Whether anything is typed or wrong in what is folded away."""
+        fields = self.further_machine_fields
+        return any(field.errors or field.value() for field in fields)
 
     @property
     def limit_fields(self) -> Iterable[forms.BoundField]:

@@ -32,6 +32,7 @@ from backend.rentals.services.cloud_accounts import (
     account_update,
 )
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
+from backend.web.clouds.policies import policies
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
@@ -105,7 +106,8 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
             account = _created(form, request.user.get_username())
             messages.success(request, "The account is saved. Its credentials are being verified.")
             return HttpResponseRedirect(reverse("cloud", args=[account.pk]))
-    return render(request, "clouds/new.html", {"form": form, "provider": provider})
+    context = {"form": form, "provider": provider, "policies": policies(provider)}
+    return render(request, "clouds/new.html", context)
 
 
 def _created(form: AccountForm, actor: str) -> CloudAccount:

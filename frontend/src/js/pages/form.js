@@ -1,5 +1,7 @@
-// Form of a campaign: the defaults shown are those of the profile chosen.
+// Forms: only the fields of what is chosen show, and grey defaults are those of the chosen profile.
 import "../lib/base.js";
+import { followChoices } from "../lib/choices.js";
 import { followProfile } from "../lib/defaults.js";
 
+followChoices();
 followProfile();
