@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from django.test import Client
 from playwright.sync_api import Browser, Locator, Page, expect
+from pypdf import PdfReader
 
 from backend.catalog.models import Region
 from backend.rentals.services.account_access import account_mark_checked
@@ -92,6 +93,11 @@ def _market() -> str:
 MARKET = Loaded(_market)
 
 
+@pytest.fixture(autouse=True)
+def _reader() -> None:
+    """Pages begin as they do for people, in months and in the reader's currency."""
+
+
 @pytest.fixture
 def session(site: str, queued: object) -> str:
     return MARKET.load()
@@ -102,6 +108,7 @@ def task(browser: Browser, site: str, session: str, *, at_most: int) -> Iterator
     """Somebody signed in on the first page, who has to be done after so many actions."""
     with opened(browser, site) as page:
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": site}])
+        page.set_extra_http_headers({"Accept-Language": "de-DE"})
         page.goto("/")
         person = Person(page)
         yield person
@@ -116,6 +123,21 @@ def test_a_best_value_of_eight_cpus_in_europe(browser, site, session):
         person.button("Answer")
         expect(page.locator(".conclusion")).to_contain_text("Best value today: ccx33")
         expect(page.locator(".answer tbody")).not_to_contain_text("m7a.2xlarge")
+
+
+def test_b_own_machine_for_49_euros_beside_m5_large(browser, site, session):
+    with task(browser, site, session, at_most=5) as person:
+        page = person.page
+        person.link("enter a price")
+        person.fill(page.get_by_label("Amount"), "49")
+        person.button("Publish the price")
+        person.fill(page.get_by_role("searchbox", name="Compare with"), "m5.large")
+        person.button("Compare")
+        expect(page.locator("h1")).to_have_text("Side by side")
+        prices = page.locator("#comparison tr", has_text="Price").first
+        expect(prices).to_contain_text("49.00")
+        expect(prices).to_contain_text("56.06")  # 730 × .096 USD
+        expect(page.locator(".conclusion")).to_contain_text("rack")
 
 
 def test_c_three_servers_and_seventeen_more_at_night(browser, site, session):
@@ -159,6 +181,18 @@ def test_f_list_that_a_colleague_reads_in_a_spreadsheet(browser, site, session):
     table = Client().get(address.removeprefix(site))
     assert table.status_code == 200, address
     assert b"t2d-standard-8" in table.content
+
+
+def test_g_page_on_paper_for_the_board(browser, site, session):
+    with task(browser, site, session, at_most=3) as person:
+        page = person.page
+        person.link("Freeze as a report")
+        person.button("Freeze")
+        with page.expect_download() as download:
+            person.link("PDF, A4")
+        document = PdfReader(download.value.path())
+    assert len(document.pages) == 1
+    assert "m7a.2xlarge" in document.pages[0].extract_text()
 
 
 def test_i_measuring_an_offer_for_five_dollars_at_most(browser, site, session):

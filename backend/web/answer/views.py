@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
+from backend.accounts.models import Scope
 from backend.catalog.selectors.rates import currencies
 from backend.rankings.selectors.answer import NEEDS, answer, as_filters, by_need
 from backend.rankings.selectors.frontier import frontier
@@ -13,7 +14,7 @@ from backend.web.answer.forms import NeedForm
 from backend.web.answer.presentation import answered
 from backend.web.ranking.views import ranking_page, ranking_request
 from backend.web.shared import state
-from backend.web.shared.access import readable
+from backend.web.shared.access import may, readable
 from backend.web.shared.page_defaults import currency_remembered
 
 
@@ -46,6 +47,7 @@ def answer_page(request: HttpRequest) -> HttpResponse:
         "form": form,
         "asked": (asked := state.encoded(params)),
         "ranking_url": reverse("offers") + asked,
+        "may_write": may(request, Scope.WRITE),
         **answered(its, front, params),
     }
     response = render(request, "answer/page.html", context)

@@ -31,16 +31,19 @@ from backend.catalog.selectors.price_list import (
     price_visible,
 )
 from backend.catalog.services.feeds import feed_enable, feed_update
+from backend.catalog.services.offers import OWN_PROVIDER
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import is_entered, price_enter, price_remove
 from backend.catalog.services.quotes import offers_import, quotes_import
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
+from backend.rankings.services.current_data import current_stamp
 from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.page_defaults import preferred_currency
 from backend.web.shared.paging import paged
 
 
@@ -215,7 +218,10 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     """A price of an offer, entered by hand with the reason."""
     demand(request, Scope.WRITE)
     offer = get_object_or_404(offers_visible(), slug=slug)
-    form = PriceForm(request.POST or None, initial={"currency": "USD", "unit": "month"})
+    initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
+    if offer.provider.slug == OWN_PROVIDER:
+        initial["reason"] = "what we pay"
+    form = PriceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             price_enter(

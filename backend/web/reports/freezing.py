@@ -15,6 +15,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.hardware import hardware_visible
+from backend.common import clock
 from backend.domain.conclusions import listed
 from backend.domain.errors import InvalidDocument
 from backend.rankings.models import Report, ReportKind
@@ -40,7 +41,8 @@ def report_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.WRITE)
     requested = ranking_request(request)
     ranked = ranking(requested.query, stamp=requested.stamp)
-    form = RankingReportForm(request.POST or None)
+    title = f"Best value by {ranked.metric.label}, {clock.now():%Y-%m-%d}"
+    form = RankingReportForm(request.POST or None, initial={"title": title[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             return _leads_to(

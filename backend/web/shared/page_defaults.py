@@ -45,12 +45,12 @@ def page_defaults(request: HttpRequest, stamp: DataStamp) -> state.Params:
     return {
         "metric": [default_metric(stamp)],
         "period": ["month"],
-        "currency": [_currency(request, stamp)],
+        "currency": [preferred_currency(request, stamp)],
         "available": ["TRUE"],
     }
 
 
-def _currency(request: HttpRequest, stamp: DataStamp) -> str:
+def preferred_currency(request: HttpRequest, stamp: DataStamp) -> str:
     """The currency chosen last, else that of the first language asked for, else the dollar."""
     last = request.COOKIES.get(CURRENCY_COOKIE, "")
     code = last if re.fullmatch("[A-Z]{3}", last) else language_currency(request)
