@@ -159,6 +159,22 @@ def test_c_three_servers_and_seventeen_more_at_night(browser, site, session):
     assert (window["from"], window["to"], window["level"]) == ("22:00", "03:00", "20")
 
 
+def test_d_own_rack_and_the_load_from_which_it_pays(browser, site, session):
+    with task(browser, site, session, at_most=6) as person:
+        page = person.page
+        person.link("Price a rack")
+        person.fill(page.get_by_label("Price of one, line 1"), "8000")
+        person.button("Store")
+        expect(page.locator(".lede")).to_contain_text("USD a month for one of 20 servers")
+        expect(page.locator("main")).to_contain_text("8,000.00")
+        person.link("Use in a scenario")
+        person.button("Save")
+        curves = page.locator("#curves-body .sentences")
+        expect(curves.first).to_contain_text("“Dedicated” is the cheapest everywhere from 2 to 80")
+        expect(curves.first).to_contain_text("“Own server” is never the cheapest")
+        expect(curves.last).to_contain_text("hours a day")
+
+
 def test_e_raw_output_that_a_score_comes_from(browser, site, session):
     with task(browser, site, session, at_most=2) as person:
         page = person.page

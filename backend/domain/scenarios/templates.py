@@ -125,7 +125,7 @@ _SERVERS_WITH_DISKS = {
     "staff_hours_per_month": "2",
     "items": [{"name": "server", "count": 16, "unit_price": "3750", "watts": "275"}],
 }
-_HARDWARE = {
+OWN_SERVERS = {
     "name": "Own server",
     "currency": "USD",
     "servers": 20,
@@ -288,7 +288,7 @@ _ALL_TEMPLATES = (
         "Twenty servers of one's own with power, space, support and work, against rented ones: "
         "what is bought is spent on the first day and owed to its end.",
         [
-            _all("own rack", {"billing": "purchase", "hardware": _HARDWARE}, count="peak"),
+            _all("own rack", {"billing": "purchase", "hardware": OWN_SERVERS}, count="peak"),
             _all("dedicated", _price("100", "dedicated"), count="peak"),
             _all("cloud", _price("0.4")),
         ],

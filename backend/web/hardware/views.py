@@ -20,6 +20,7 @@ from backend.domain.facts import PARTS
 from backend.domain.hardware import HardwareCost
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
 from backend.domain.hardware_document import cost_document, stated_document
+from backend.domain.scenarios.templates import OWN_SERVERS
 from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.hardware.shown import assumed, shown_cost
@@ -66,7 +67,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def hardware_new(request: HttpRequest) -> HttpResponse:
-    """The form, empty or from a version; it calculates without storing, or stores the next version."""
+    """The form, with an example or a version; it calculates without storing, or stores the next version."""
     demand(request, Scope.WRITE)
     form = HardwareForm(request.POST or None, document=_document(request))
     cost: HardwareCost | None = None
@@ -84,13 +85,19 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
             form = HardwareForm(document=document)  # with empty lines again
         except (InvalidDocument, InvalidValue) as error:
             form.report(error)
-    context = {"form": form, "cost": None if cost is None else shown_cost(cost_document(cost))}
+    context = {
+        "form": form,
+        "cost": None if cost is None else shown_cost(cost_document(cost)),
+        "is_example": request.method != "POST" and not request.GET.get("from"),
+    }
     return render(request, "hardware/new.html", context)
 
 
 def _document(request: HttpRequest) -> dict[str, Any] | None:
-    """The version that the address names with `from`."""
+    """The version that the address names with `from`, else an example to change."""
     original = request.GET.get("from", "")
+    if not original:
+        return stated_document(OWN_SERVERS)
     every = hardware_visible(default_workspace(), is_newest_only=False)
     try:
         model = every.filter(pk=UUID(original)).first() if original else None
