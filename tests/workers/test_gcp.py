@@ -529,7 +529,7 @@ async def test_driver_logs_in_when_the_presented_key_is_the_published_one(gce, d
         port,
         made.username,
         PRIVATE_KEY.export_private_key("openssh"),
-        presented,
+        host_key=presented,
         is_private_allowed=True,
     )
     transport = await ssh.connect(target)
