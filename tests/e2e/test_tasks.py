@@ -11,6 +11,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
+from backend.benchmarks.models import Schedule
 from backend.catalog.models import Region
 from backend.rentals.services.account_access import account_mark_checked
 from backend.scenarios.models import Scenario
@@ -209,6 +210,26 @@ def test_g_page_on_paper_for_the_board(browser, site, session):
         document = PdfReader(download.value.path())
     assert len(document.pages) == 1
     assert "m7a.2xlarge" in document.pages[0].extract_text()
+
+
+def test_h_two_servers_every_night_and_who_hears_of_it(browser, site, session, settings):
+    settings.EMAIL_HOST = "127.0.0.1"
+    with task(browser, site, session, at_most=6) as person:
+        page = person.page
+        person.press(page.get_by_label("Main").get_by_text("Measure", exact=True))
+        person.link("Schedules and alerts")
+        person.press(page.get_by_label("web-1"))
+        person.press(page.get_by_label("web-2"))
+        person.fill(page.get_by_label("E-mail of who is notified of it"), "olga@example.com")
+        person.button("Save schedule")
+        schedules = page.get_by_role("region", name="Schedules")
+        expect(schedules).to_contain_text("web-1, web-2")
+        expect(schedules).to_contain_text("0 2 * * *")
+        expect(page.get_by_role("region", name="Alerts")).to_contain_text("olga@example.com")
+    assert set(Schedule.objects.get().campaign.hosts.values_list("name", flat=True)) == {
+        "web-1",
+        "web-2",
+    }
 
 
 def test_i_measuring_an_offer_for_five_dollars_at_most(browser, site, session):

@@ -298,6 +298,23 @@ def test_schedule_form_puts_an_interval_in_force(operator, rows):
     assert "every 2 days" in text_of(operator.get("/schedules/"))
 
 
+def test_schedule_of_hosts_makes_their_campaign_or_nothing(client, rows, settings):
+    settings.EMAIL_HOST = "127.0.0.1"
+    client.force_login(factories.user(role="admin"))
+    host, count = str(rows.full.host_id), Campaign.objects.count()
+    both = text_of(client.post("/schedules/", when(rows.campaign, hosts=host, create="1")))
+    assert 'id="hosts_error">The campaign has its own hosts' in both
+    alone = {**when(rows.campaign), "campaign": "", "create": "1"}
+    assert 'id="campaign_error">A campaign is needed' in text_of(client.post("/schedules/", alone))
+    refused = text_of(client.post("/schedules/", {**alone, "hosts": host, "alert": "nobody"}))
+    assert 'id="alert_error">' in refused
+    assert (Campaign.objects.count(), Schedule.objects.count()) == (count, 1)
+    assert client.post("/schedules/", {**alone, "hosts": host}).status_code == 302
+    made = Schedule.objects.latest("created_at").campaign
+    assert made.name == rows.full.host.name
+    assert list(made.hosts.all()) == [rows.full.host]
+
+
 def test_preview_shows_five_dates_in_the_zone_and_stores_nothing(operator, rows):
     text = text_of(operator.post("/schedules/", when(rows.campaign, preview="1")))
     dates = re.findall(r"<li>(\w{3} \d{4}-\d\d-\d\d 04:30) <span", text)

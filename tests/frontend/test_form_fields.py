@@ -108,7 +108,7 @@ def starts(kind):
     """The radio button of this kind of start."""
     [name] = [
         name for name, field in ScheduleForm.base_fields.items()
-        if isinstance(field.widget, forms.RadioSelect)
+        if type(field.widget) is forms.RadioSelect
     ]  # fmt: skip
     return {name: kind}
 

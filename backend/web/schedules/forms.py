@@ -6,10 +6,11 @@ from zoneinfo import available_timezones
 
 from django import forms
 
-from backend.benchmarks.models import Campaign
+from backend.benchmarks.models import Campaign, Host, HostState
 from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
 from backend.web.shared.forms import WriteForm, text
 
+MOST_NAME = 100
 UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))
 
 
@@ -29,7 +30,17 @@ NEEDED = {
 class ScheduleForm(WriteForm):
     """A day and time, an interval or a cron line in a time zone, and perhaps a window."""
 
-    campaign = forms.ChoiceField(label="Campaign")
+    campaign = forms.ChoiceField(label="Campaign", required=False)
+    hosts = forms.MultipleChoiceField(
+        label="Hosts of a new campaign", required=False, widget=forms.CheckboxSelectMultiple
+    )
+    alert = forms.CharField(
+        label="E-mail of who is notified of it",
+        required=False,
+        max_length=500,
+        help_text="Empty: nobody but those below.",
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
     way = forms.ChoiceField(
         label="Starts",
         choices=(
@@ -76,17 +87,42 @@ class ScheduleForm(WriteForm):
         "/window": "window_from",
         "/window/from": "window_from",
         "/window/to": "window_to",
+        "/name": "hosts",
+        "/channel": "alert",
+        "/address": "alert",
     }
 
-    def __init__(self, *args: Any, campaigns: Sequence[Campaign], **given: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        campaigns: Sequence[Campaign],
+        hosts: Sequence[Host] = (),
+        may_alert: bool = False,
+        **given: Any,
+    ) -> None:
+        """`hosts` may be measured by a campaign that the form makes."""
         super().__init__(*args, **given)
+        trusted = [host for host in hosts if host.state == HostState.TRUSTED]
+        self.host_names = {str(host.pk): host.name for host in trusted}
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
-            (str(campaign.pk), campaign.name) for campaign in campaigns
+            *([("", "a new one of the hosts below")] if trusted else ()),
+            *((str(campaign.pk), campaign.name) for campaign in campaigns),
         ]
+        if trusted:
+            self.fields["hosts"].choices = list(self.host_names.items())  # type: ignore[attr-defined]
+        else:
+            del self.fields["hosts"]
+        if not may_alert:
+            del self.fields["alert"]
         self.initial.setdefault("time_zone", "UTC")
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        if "campaign" not in self.errors and "hosts" not in self.errors:
+            if not data.get("campaign") and not data.get("hosts"):
+                self.add_error("campaign", "A campaign is needed, or a host.")
+            elif data.get("campaign") and data.get("hosts"):
+                self.add_error("hosts", "The campaign has its own hosts: choose one of the two.")
         # A field whose value could not be read has its error already; one for each is enough.
         if needed := NEEDED.get(data.get("way", "")):
             field, said = needed
@@ -96,6 +132,11 @@ class ScheduleForm(WriteForm):
         if (begin is None) != (end is None) and not {"window_from", "window_to"} & set(self.errors):
             self.add_error("window_from" if begin is None else "window_to", "Both are needed.")
         return data
+
+    def named(self) -> str:
+        """The name of the campaign of the hosts ticked."""
+        names = ", ".join(self.host_names[host] for host in self.cleaned_data["hosts"])
+        return names if len(names) <= MOST_NAME else f"{names[: MOST_NAME - 2]} …"
 
     def recurrence(self) -> Recurrence:
         """The times typed, for the services."""

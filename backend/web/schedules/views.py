@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -16,13 +17,17 @@ from backend.accounts.models import Scope, Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.campaigns import campaigns_of
+from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.schedules import (
     preview,
     schedule_recurrence,
     schedule_times,
     schedules_visible,
 )
+from backend.benchmarks.services.campaigns import campaign_create
+from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
+from backend.notifications.channels import channel_of
 from backend.notifications.models import NoticeKind, Subscription
 from backend.notifications.selectors.subscriptions import subscriptions_visible
 from backend.notifications.services.notices import notice_test
@@ -33,16 +38,19 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
+EMAIL = "email"
+
 
 def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
     workspace = default_workspace()
     campaigns = list(campaigns_of(DEFAULT_WORKSPACE))
     is_admin = may(request, Scope.ADMIN)
+    form = given.pop("form", None)
     preset = {"campaign": request.GET.get("campaign", "")}
     return {
         "schedules": [(one, schedule_times(one, 1)) for one in schedules_visible(workspace)],
         "campaigns": campaigns,
-        "form": ScheduleForm(campaigns=campaigns, initial=preset),
+        "form": form or _form(request, initial=preset),
         "zones": time_zones(),
         "may_run": may(request, Scope.RUN),
         "is_admin": is_admin,
@@ -51,6 +59,18 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
         "subscription_form": SubscriptionForm(campaigns=campaigns, initial=preset),
         **given,
     }
+
+
+def _form(request: HttpRequest, data: QueryDict | None = None, **given: Any) -> ScheduleForm:
+    """The form of a new schedule, with the hosts that a person who may start runs sees."""
+    standing = hosts_visible(default_workspace()).filter(is_rented=False)
+    return ScheduleForm(
+        data,
+        campaigns=list(campaigns_of(DEFAULT_WORKSPACE)),
+        hosts=list(standing.exclude(driver=ARCHIVE_DRIVER)) if may(request, Scope.RUN) else [],
+        may_alert=may(request, Scope.ADMIN) and not channel_of(EMAIL).missing_setting(),
+        **given,
+    )
 
 
 def _alerts(workspace: Workspace, campaigns: Sequence[Campaign]) -> list[tuple[Subscription, str]]:
@@ -66,23 +86,50 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "schedules/page.html", _context(request))
     demand(request, Scope.RUN)
-    form = ScheduleForm(request.POST, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
+    form = _form(request, request.POST)
     times: list[dt.datetime] = []
     if "preview" in request.POST:
         times = _previewed(form)
     elif form.is_valid():
-        campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=form.cleaned_data["campaign"])
-        actor = request.user.get_username()
-        with form.refusals():
-            schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
+        # What is refused leaves no campaign without a schedule.
+        with form.refusals(), transaction.atomic():
+            _scheduled(form, request.user.get_username())
             messages.success(request, "The schedule is saved.")
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, form=form, times=times))
 
 
+def _scheduled(form: ScheduleForm, actor: str) -> None:
+    """The schedule, the campaign of the hosts ticked, and an alert about it where one is wanted."""
+    data = form.cleaned_data
+    if data["campaign"]:
+        campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=data["campaign"])
+    else:
+        campaign = campaign_create(
+            workspace=default_workspace(),
+            name=form.named(),
+            hosts=[UUID(host) for host in data["hosts"]],
+            profile="standard",
+            actor=actor,
+        )
+    schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
+    if data.get("alert"):
+        subscription_create(
+            workspace=default_workspace(),
+            channel=EMAIL,
+            address=data["alert"],
+            secret=None,
+            kinds=NoticeKind.values,
+            campaign=campaign.pk,
+            is_enabled=True,
+            actor=actor,
+        )
+
+
 def _previewed(form: ScheduleForm) -> list[dt.datetime]:
-    """The next starts; what is wrong stands in the form's errors."""
-    if form.is_valid():
+    """The next starts, whatever starts then; what is wrong stands in the form's errors."""
+    form.errors.pop("campaign", None)
+    if not form.errors:
         with form.refusals():
             return preview(**form.recurrence())
     return []
@@ -92,7 +139,7 @@ def _previewed(form: ScheduleForm) -> list[dt.datetime]:
 @require_safe
 def schedule_preview(request: HttpRequest) -> HttpResponse:
     """The next starts of what stands in the form, as a fragment."""
-    form = ScheduleForm(request.GET, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
+    form = _form(request, request.GET)
     times = _previewed(form)
     # The fragment is no page, so whoever opens its address by hand gets the one that holds it.
     if not HtmxDetails(request):
@@ -100,7 +147,6 @@ def schedule_preview(request: HttpRequest) -> HttpResponse:
     errors = [
         (form[name].label if name in form.fields else "", error)
         for name, errors in form.errors.items()
-        if name != "campaign"
         for error in errors
     ]
     context = {"times": times, "preview_errors": errors}
