@@ -10,6 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from backend.benchmarks.models import Evidence, Run, Sample, Source
 from backend.benchmarks.selectors.archive import run_archive
 from backend.catalog.models import Offer
+from backend.domain.parsing.importing import TOOLS, imported
+from backend.web.imports.examples import EXAMPLES
 from tests import factories
 from tests.backend.test_archive import finished_run, gone
 from tests.frontend.rows import measured_offer
@@ -169,9 +171,23 @@ def test_only_analysts_import_and_leave_out(client, offer, role):
     assert 'id="import-form"' not in text_of(client.get("/import/"))
 
 
+def test_name_that_one_offer_has_is_enough(analyst, offer):
+    assert "Read: 1 figure for rack" in text_of(analyst.post("/import/", fields(offer="Rack")))
+    factories.offer("own-rack-2", provider_slug="own", kind="dedicated", name="rack")
+    assert "No offer is called" in text_of(analyst.post("/import/", fields(offer="rack")))
+
+
+def test_every_tool_has_an_example_and_what_is_shown_can_be_imported():
+    assert tuple(EXAMPLES) == TOOLS
+    outputs = {tool: one.output for tool, one in EXAMPLES.items() if one.output}
+    assert len(outputs) == 7
+    assert all(imported(tool, text, None).samples for tool, text in outputs.items())
+
+
 def test_offers_are_completed_from_what_is_typed(analyst, offer):
     factories.offer("aws-m5-large", name="m5.large")
-    assert 'value="aws-m5-large"' in text_of(analyst.get("/import/offers/?offer=m5"))
+    assert 'value="aws-m5-large"' in text_of(analyst.get("/import/offers/?offer=large+m5"))
+    assert 'value="aws-m5-large"' in text_of(analyst.get("/import/offers/?run_offer=m5"))
     assert 'value="own-rack"' in text_of(analyst.get("/import/offers/"))
     assert 'value="own-rack"' in text_of(analyst.get("/import/?offer=own-rack"))
 

@@ -1,9 +1,14 @@
 """Providers, and the offers that a workspace may see."""
 
+from functools import reduce
+
 from django.db.models import Q, QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, Provider
+
+MOST_WORDS = 6
+SEARCHED = ("slug", "name", "provider__name", "region__name")
 
 
 def offers_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
@@ -11,6 +16,23 @@ def offers_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
     return Offer.objects.filter(
         Q(workspace=None) | Q(workspace__slug=workspace_slug)
     ).select_related("provider", "region")
+
+
+def offers_with_words(words: str, workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
+    """Offers that have every word in their name, provider or region; all without any word."""
+    offers = offers_visible(workspace_slug)
+    for word in words.replace("\0", "").split()[:MOST_WORDS]:
+        offers = offers.filter(
+            reduce(Q.__or__, (Q(**{f"{of}__icontains": word}) for of in SEARCHED))
+        )
+    return offers
+
+
+def offer_called(name: str, workspace_slug: str = DEFAULT_WORKSPACE) -> Offer | None:
+    """The offer with the identifier, or the only one with the name; None where there is none."""
+    offers = offers_visible(workspace_slug)
+    rows = offers.filter(slug=name) or offers.filter(name__iexact=name)[:2]
+    return rows[0] if len(rows) == 1 else None
 
 
 def providers() -> QuerySet[Provider]:

@@ -3,23 +3,17 @@
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_
 from uuid import UUID
-
-from django.db.models import Q
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.services.summaries import Score, stored
 from backend.catalog.models import Offer
-from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.offers import offers_visible, offers_with_words
 from backend.domain.metrics import CPU_METRICS
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices
 
 MOST_MATCHES = 8
 MOST_CONSIDERED = 200
-MOST_WORDS = 6
-SEARCHED = ("slug", "name", "provider__name", "region__name")
 
 
 @dataclass(frozen=True)
@@ -42,13 +36,9 @@ def offer_matches(
 ) -> list[OfferMatch]:
     """The first offers that have every word in their name, provider or region; those with a price
     under the term come first. None for no words."""
-    asked = words.replace("\0", "").split()[:MOST_WORDS]
-    if not asked:
+    if not words.split():
         return []
-    each = (
-        reduce(Q.__or__, (Q(**{f"{of}__icontains": word}) for of in SEARCHED)) for word in asked
-    )
-    offers = offers_visible(workspace_slug).filter(reduce(and_, each))
+    offers = offers_with_words(words, workspace_slug)
     rows = list(offers.order_by("slug")[:MOST_CONSIDERED])
     price = {"term": term, **({"currency": currency} if currency else {})}
     options = [{"parts": [{"price": {"offer": one.slug, **price}}]} for one in rows]

@@ -9,7 +9,8 @@ from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
 from backend.domain.parsing import dd
 from backend.domain.parsing.importing import TOOLS
 from backend.domain.parsing.texts import MAX_CHARACTERS
-from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.forms import WriteForm
+from backend.web.shared.offer_field import offer_field
 
 TOOL_WORDS = {
     "dd": "dd",
@@ -55,17 +56,12 @@ class ImportForm(WriteForm):
     tool = forms.ChoiceField(
         label="Tool", choices=[(tool, TOOL_WORDS.get(tool, tool)) for tool in TOOLS]
     )
-    offer = text(
-        "Offer",
-        help_text="Its short name, as in its address.",
-        list="offer-names",
-        spellcheck="false",
-    )
+    offer = offer_field("Offer", help_text="The machine that was measured.")
     text = forms.CharField(
         label="Output of the tool",
         required=False,
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off"}),
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "autocomplete": "off"}),
     )
     file = forms.FileField(label="or a file with it", required=False, allow_empty_file=True)
     direction = forms.ChoiceField(
@@ -122,6 +118,12 @@ class ImportForm(WriteForm):
         "/parameters/credit_mode": "credit_mode",
     }
 
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything is said, or wrong, of how it was measured."""
+        names = set(self.pointers.values())
+        return any(self[name].errors or self[name].value() for name in names)
+
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         upload = data.get("file")
@@ -163,7 +165,7 @@ class ImportForm(WriteForm):
 class ArchiveForm(WriteForm):
     """A run that another Rackrate measured, as the file that it gave."""
 
-    run_offer = text("Offer", help_text="Its short name here.", list="offer-names")
+    run_offer = offer_field("Offer", help_text="The one here that the run measured.")
     archive = forms.FileField(label="Archive of the run")
 
     def content(self) -> bytes:

@@ -3,26 +3,26 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.imports import known_parameters, result_import
 from backend.catalog.models import Offer
-from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.offers import offer_called, offers_visible, offers_with_words
 from backend.common.bodies import takes_files
 from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.importing import Imported, imported
 from backend.domain.stats import UNFIT
-from backend.web.imports.forms import ArchiveForm, ImportForm
+from backend.web.imports.examples import EXAMPLES
+from backend.web.imports.forms import TOOL_WORDS, ArchiveForm, ImportForm
 from backend.web.shared import figures, lines
 from backend.web.shared.access import demand, may, readable
 
@@ -60,10 +60,10 @@ def archive_page(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.WRITE)
     form = ArchiveForm(request.POST, request.FILES)
     if form.is_valid():
-        slug = form.cleaned_data["run_offer"].strip()
-        offer = offers_visible().filter(slug=slug).first()
+        name = form.cleaned_data["run_offer"].strip()
+        offer = offer_called(name)
         if offer is None:
-            form.add_error("run_offer", f"No offer is called {slug!r}.")
+            form.add_error("run_offer", f"No offer is called {name!r}.")
         elif run := _taken_in(form, offer, request.user.get_username()):
             messages.success(request, f"The run is taken in for {offer.name}.")
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
@@ -86,6 +86,7 @@ def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
         "form": form,
         "archive_form": ArchiveForm(),
         "offers": _offers(""),
+        "examples": [(tool, TOOL_WORDS[tool], one) for tool, one in EXAMPLES.items()],
         "may_write": may(request, Scope.WRITE),
         "lines": [_line(sample) for sample in read.samples] if read else [],
         "warnings": [one.replace("ram_bytes", "the memory") for one in read.warnings]
@@ -102,7 +103,7 @@ def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
     if not form.is_valid():
         return None, None
     data = form.cleaned_data
-    offer = offers_visible().filter(slug=data["offer"].strip()).first()
+    offer = offer_called(data["offer"].strip())
     if offer is None:
         form.add_error("offer", f"No offer is called {data['offer']!r}.")
     try:
@@ -160,12 +161,9 @@ def _line(sample: ParsedSample) -> dict[str, Any]:
 
 
 def _offers(words: str) -> list[Offer]:
-    """Offers that have the words in their name; one's own without any."""
-    offers = offers_visible(DEFAULT_WORKSPACE)
-    if words:
-        offers = offers.filter(Q(slug__icontains=words) | Q(name__icontains=words))
-    else:
-        offers = offers.filter(provider__slug="own")
+    """Offers that the words mean; one's own without any."""
+    own = offers_visible().filter(provider__slug="own")
+    offers = offers_with_words(words) if words.split() else own
     return list(offers.order_by("slug")[:MOST_OFFERS])
 
 
@@ -173,5 +171,6 @@ def _offers(words: str) -> list[Offer]:
 @require_safe
 def offer_names(request: HttpRequest) -> HttpResponse:
     """Offers to complete what is typed, as a fragment."""
-    context = {"offers": _offers(request.GET.get("offer", "").replace("\0", "").strip())}
+    words = request.GET.get("offer") or request.GET.get("run_offer") or ""
+    context = {"offers": _offers(words)}
     return render(request, "imports/_offers.html", context)

@@ -13,9 +13,10 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Run
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.runs import runs_visible
+from backend.catalog.selectors.offers import offers_with_words
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
-from backend.web.shared.forms import text
+from backend.web.shared.offer_field import offer_field
 from backend.web.shared.paging import paged
 
 GOING_ON = "active"
@@ -33,7 +34,7 @@ class RunsForm(forms.Form):
     profile = forms.ChoiceField(
         label="Profile", required=False, choices=[("", "any"), *((p, p) for p in PROFILES)]
     )
-    offer = text("Offer", required=False, placeholder="short name")
+    offer = offer_field("Offer", required=False)
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")
@@ -55,7 +56,7 @@ class RunsForm(forms.Form):
         if data.get("profile"):
             runs = runs.filter(profile=data["profile"])
         if data.get("offer"):
-            runs = runs.filter(offer__slug__icontains=data["offer"])
+            runs = runs.filter(offer__in=offers_with_words(data["offer"]))
         return runs
 
 

@@ -2,6 +2,7 @@
 import "../lib/base.js";
 import { followChoices } from "../lib/choices.js";
 import { followProfile } from "../lib/defaults.js";
+import "../lib/partial.js";
 
 followChoices();
 followProfile();

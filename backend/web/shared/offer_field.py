@@ -1,0 +1,28 @@
+"""A field for one offer, which suggests offers while a part of a name is typed."""
+
+from typing import Any
+
+from django.urls import reverse_lazy
+
+from backend.web.shared.forms import text
+
+SUGGESTIONS = "offer-names"
+"""The id of the list that a page with such a field has."""
+
+
+def offer_field(label: str, *, required: bool = True, help_text: str = "") -> Any:
+    """Takes the identifier of an offer, or a name that only one has; its page loads htmx."""
+    return text(
+        label,
+        required=required,
+        help_text=help_text,
+        list=SUGGESTIONS,
+        spellcheck="false",
+        placeholder="Search by type, provider or region",
+        **{
+            "hx-get": reverse_lazy("offer-names"),
+            "hx-trigger": "input changed delay:300ms",
+            "hx-target": f"#{SUGGESTIONS}",
+            "hx-swap": "innerHTML",
+        },
+    )
