@@ -144,8 +144,12 @@ def test_published_score_without_a_count_of_machines_says_nothing(client):
     assert ">None<" not in html(client, "/offers/old/")
 
 
-def test_metrics_page_lists_all_with_the_offers_that_have_them(client, measured):
+def test_metrics_page_folds_away_those_without_a_figure(client, measured):
     text = html(client, "/metrics/")
+    at_once, folded = text.split("<details>\n  <summary>")
+    assert 'href="/metrics/cmips_score/"' in at_once
+    assert 'href="/metrics/cmips_score/"' not in folded
+    assert "not measured" not in at_once
     assert 'href="/offers/">1</a>' in text
     assert 'href="/metrics/fsync_p99_ns/"' in text
     assert "not measured" in text

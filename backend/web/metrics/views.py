@@ -25,7 +25,12 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
     # Most read are those with figures; among the rest those that could rank.
     lines.sort(key=lambda line: (-line[1], not line[0].ranking_variants))
-    return render(request, "metrics/list.html", {"lines": lines, "offer_count": offer_count})
+    context = {
+        "with_figures": [line for line in lines if line[1]],
+        "without_figures": [line for line in lines if not line[1]],
+        "offer_count": offer_count,
+    }
+    return render(request, "metrics/list.html", context)
 
 
 @readable
