@@ -62,11 +62,15 @@ class Cost:
 
     @property
     def note(self) -> str | None:
-        """Why the whole is unknown, in a sentence."""
+        """Why the whole is unknown, in a sentence; None when it is known."""
+        return self.note_with(shown(self.known))
+
+    def note_with(self, known: str) -> str | None:
+        """The same with what is known in the digits of one's choice."""
         if not self.unknown:
             return None
         names = ", ".join(self.unknown[:10]) + (" …" if len(self.unknown) > 10 else "")
-        return f"no price is known for {names}; all else is {shown(self.known)} {self.currency}"
+        return f"no price is known for {names}; all else is {known} {self.currency}"
 
 
 def shown(amount: Decimal) -> str:

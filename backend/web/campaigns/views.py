@@ -127,6 +127,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
         ],
         "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
         "estimate": _cost_words(view.cost_estimate),
+        "estimate_note": view.cost_estimate.note_with(figures.figure(view.cost_estimate.known)),
         "so_far": _cost_words(view.cost_so_far) if campaign.round else "",
         "may_run": may(request, Scope.RUN),
     }
