@@ -152,3 +152,7 @@ def test_page_of_the_api_is_drawn_under_the_strict_policy(browser, site):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         expect(page.locator(".opblock").first).to_be_visible(timeout=20_000)
         expect(page.locator("h1")).to_have_count(1)
+        expect(page.locator("html")).not_to_have_class(re.compile("dark-mode"))
+        page.emulate_media(color_scheme="dark")
+        page.reload()
+        expect(page.locator("html")).to_have_class(re.compile("dark-mode"))

@@ -1,4 +1,5 @@
 // Before the first paint: mark that scripts run, and apply the theme a person chose here earlier.
+// The page that describes the API has styles of its own, whose dark ones go by a class.
 const root = document.documentElement;
 root.classList.add("js");
 try {
@@ -7,3 +8,5 @@ try {
 } catch {
   // Storage may be forbidden; the system's preference then decides.
 }
+const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+root.classList.toggle("dark-mode", (root.dataset.theme ?? system) === "dark");
