@@ -85,6 +85,18 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
     assert "14 offers" in html(client, link.replace("&amp;", "&"))
 
 
+def test_command_that_brings_this_machine_in_is_named_where_it_lacks(client, market):
+    command = "./rackrate demo --install-tools"
+    metric = {"metric": "stress_ng_div16", "unit": "operations/s"}
+    factories.sample(Offer.objects.get(slug="best"), 100.0, **metric)
+    data_version_bump()
+    assert command in html(client, "/?vcpu=8&metric=stress_ng_div16")
+    assert command not in html(client, "/?vcpu=8&metric=cmips_score")
+    factories.sample(Offer.objects.get(slug="mine"), 50.0, **metric)
+    data_version_bump()
+    assert command not in html(client, "/?vcpu=8&metric=stress_ng_div16")
+
+
 def test_own_machine_without_a_price_stands_at_its_break_even(client, market):
     (own,) = (one for one in chart(html(client, "/?vcpu=8&period=month"))["points"] if one["isOwn"])
     assert (own["label"], own["x"], own["y"]) == ("mine · at its break-even price", 36.5, 500.0)

@@ -16,6 +16,8 @@ from backend.web.shared.offer_lines import OfferLine, offer_lines
 
 ROWS_SHOWN = 10
 MOST_OWN = 3
+NEEDS_STRESS_NG = "stress_ng"
+"""How the metrics begin that a machine has only where its system has the tool."""
 MOST_POINTS, MOST_DOTS = 60, 400
 """Of the picture, which is half as wide as that of the frontier page."""
 
@@ -61,12 +63,19 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
             OwnLine(line, one.rank, figures.money(one.break_even_price, one.row.period))
             for line, one in zip(own_lines, own, strict=True)
         ],
+        "lacks_stress_ng": _lacks_stress_ng(its),
         "frontier": front,
         "chart": chart,
         "attributions": remembered(
             ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
         ),
     }
+
+
+def _lacks_stress_ng(its: BestBuy) -> bool:
+    """Whether offers rank by a figure of the tool, and no machine of one's own beside them."""
+    is_by_it = its.ranking.metric.key.startswith(NEEDS_STRESS_NG)
+    return is_by_it and its.best is not None and not its.own
 
 
 def _certainty(its: BestBuy) -> Certainty:
