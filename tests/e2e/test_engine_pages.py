@@ -149,6 +149,7 @@ def test_schedule_form_shows_the_next_dates_as_one_types(browser, site, rows):
     with opened(browser, site) as page:
         signed_in(page, site)
         page.goto("/schedules/")
+        page.get_by_label("Campaign", exact=True).select_option(index=1)
         page.get_by_label("Time zone").fill("Europe/Madrid")
         page.get_by_text("by a cron line").click()
         page.get_by_label("Cron line", exact=True).fill("15 2 * * 0")
