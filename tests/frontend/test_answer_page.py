@@ -85,7 +85,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
     assert "14 offers" in html(client, link.replace("&amp;", "&"))
 
 
-def test_command_that_brings_this_machine_in_is_named_where_it_lacks(client, market):
+def test_answer_names_the_command_that_measures_this_machine(client, market):
     command = "./rackrate demo --install-tools"
     metric = {"metric": "stress_ng_div16", "unit": "operations/s"}
     factories.sample(Offer.objects.get(slug="best"), 100.0, **metric)
