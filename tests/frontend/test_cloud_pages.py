@@ -315,9 +315,9 @@ def test_offer_page_says_why_when_the_account_cannot_rent_it(operator, made):
 
 def test_offer_page_says_nothing_of_renting_without_account_or_role(client, operator, offered):
     factories.offer("aws-m5", provider_slug="aws")
-    assert 'id="measure"' not in text_of(operator.get("/offers/aws-m5/"))
+    assert 'id="measure-form"' not in text_of(operator.get("/offers/aws-m5/"))
     client.logout()
-    assert 'id="measure"' not in text_of(client.get("/offers/hetzner-cx22/"))
+    assert 'id="measure-form"' not in text_of(client.get("/offers/hetzner-cx22/"))
     assert client.post("/offers/hetzner-cx22/measure/", WANTED).status_code == 403
     assert operator.post("/offers/none/measure/", WANTED).status_code == 403
     client.force_login(factories.user(role="run"))

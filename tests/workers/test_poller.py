@@ -359,11 +359,11 @@ def test_cancel_reaches_the_runner_once(running, sshd):
 
 def test_run_that_cannot_be_followed_does_not_hold_up_the_others(running, monkeypatch):
     """Two runs are taken up at once; one of them was prepared by a version that we do not know."""
-    strange = factories.run(state=RunState.RUNNING)
+    strange = factories.run(state=RunState.RUNNING, profile="later")
     step = Step.objects.create(run=strange, state=RunState.RUNNING, next_due_at=clock.now())
     assert poller.follow(lambda claim: None, window_s=1.5) == 1
     step.refresh_from_db()
-    assert step.last_error == "bug: KeyError: 'directory'"
+    assert step.last_error == "bug: KeyError: 'later'"
     running.refresh_from_db()
     assert running.live["state"] == "running"
     Step.objects.filter(pk=step.pk).delete()
