@@ -18,7 +18,7 @@ from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import RunView, run_view
 from backend.benchmarks.services.hosts import host_approve, host_create, host_local
-from backend.benchmarks.services.login_keys import host_private_key_replace
+from backend.benchmarks.services.login_keys import checked_private_key, host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import OfferKind
@@ -141,6 +141,8 @@ class Command(BaseCommand):
         username, address, port = _login(login)
         workspace = default_workspace()
         key = _file_text(options["identity"]) if options["identity"] else None
+        if key is not None:
+            checked_private_key(key)  # none at all would stand for Rackrate's own key
         host = (
             hosts_visible(workspace).filter(address=address, port=port, username=username).first()
         )
