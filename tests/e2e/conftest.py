@@ -17,6 +17,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.runs import run_create
+from backend.common import work
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
 from tests.e2e.browser import browser
@@ -47,6 +48,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def _reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader for whom pages begin as the API does, but for tests of a whole stack."""
     monkeypatch.setattr(ranking_views, "page_defaults", lambda *_: state.API_DEFAULTS)
+
+
+@pytest.fixture(autouse=True)
+def _patient_calculations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the calculation of the page before takes longer than people wait for it;
+    tests/backend/test_work_limits.py is about those who are sent away."""
+    monkeypatch.setattr(work, "WAIT_S", 30)
 
 
 @pytest.fixture(scope="module")
