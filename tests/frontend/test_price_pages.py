@@ -193,7 +193,7 @@ def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
 
 def test_example_of_quotes_is_one_that_can_be_imported(client):
     writer = signed_in(client, "write")
-    example = text_of(writer.get("/prices/tables/")).split("<pre>")[1].split("</pre>")[0]
+    example = text_of(writer.get("/prices/tables/")).split('Example">')[1].split("</pre>")[0]
     file = SimpleUploadedFile("quotes.csv", example.encode())
     text = text_of(writer.post("/prices/tables/", {"kind": "quotes", "file": file}))
     assert "Would be stored: 1 price, 1 new offer" in text

@@ -55,7 +55,7 @@ def test_recording_becomes_a_scenario_whose_gaps_are_listed(analyst: Client) -> 
 
 def test_example_of_a_recording_is_one_that_can_be_imported(analyst: Client) -> None:
     page = analyst.get("/scenarios/trace/").content.decode()
-    answer = sent(analyst, page.split("<pre>")[1].split("</pre>")[0], name="Example")
+    answer = sent(analyst, page.split('Example">')[1].split("</pre>")[0], name="Example")
     assert answer.status_code == 302
     assert Scenario.objects.get().name == "Example"
 
