@@ -1,7 +1,7 @@
 """Which installation this is: the mark on all that it rents.
 
-A copy of the database has the same rows at another site, so it is told apart without anybody's
-doing. PostgreSQL gives every cluster an identifier of its own and every database in it a number.
+A copy of the database has the same rows at another site, and so differs without anybody's doing.
+PostgreSQL gives every cluster an identifier of its own and every database in it a number.
 """
 
 from django.conf import settings

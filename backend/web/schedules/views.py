@@ -100,7 +100,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
 
 
 def _scheduled(form: ScheduleForm, actor: str) -> None:
-    """The schedule, the campaign of the hosts ticked, and an alert about it where one is wanted."""
+    """The schedule, the campaign of the hosts ticked, and the alert about it that was asked for."""
     data = form.cleaned_data
     if data["campaign"]:
         campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=data["campaign"])

@@ -222,8 +222,8 @@ const names = {
     pen.lineJoin = "round";
     pen.strokeStyle = token("--card");
     pen.fillStyle = token("--ink");
-    const found = all.filter(([of]) => of.isFrontier || of.isOwn).sort(([, a], [, b]) => b.x - a.x);
-    for (const [{ label }, element] of found) {
+    const labelled = all.filter(([of]) => of.isFrontier || of.isOwn).sort(([, a], [, b]) => b.x - a.x);
+    for (const [{ label }, element] of labelled) {
       const text = shortened(label, chart.width);
       const free = (box) => !taken.some((other) => touches(box, other));
       const box = placed(pen.measureText(text).width + 6, element, chart.chartArea, free);
