@@ -13,7 +13,7 @@ from http import HTTPStatus
 from threading import BoundedSemaphore
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from rest_framework.exceptions import APIException
 
@@ -132,6 +132,18 @@ def _busy() -> WorkRefused:
     return WorkRefused(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_S)
 
 
+def retry_later(
+    response: HttpResponse, wait_s: float | None, *, is_page: bool = False
+) -> HttpResponse:
+    """Say when to ask again: the scripts of a page read it, a page of its own does it by itself."""
+    if wait_s is not None:
+        after = response["Retry-After"] = str(math.ceil(wait_s))
+        if is_page:
+            # No script and no meta element: the page is what the browser shows instead of another.
+            response["Refresh"] = after
+    return response
+
+
 class WorkLimit:
     """Middleware that makes the request known to `calculation`, and a page of its refusals."""
 
@@ -149,9 +161,6 @@ class WorkLimit:
         """The page for a refusal; the API makes its own answer."""
         if not isinstance(error, WorkRefused):
             return None
-        response = render(
-            request, "refused.html", {"detail": error.detail}, status=error.status_code
-        )
-        if error.wait is not None:
-            response["Retry-After"] = str(math.ceil(error.wait))
-        return response
+        context = {"detail": error.detail, "is_repeated": error.wait and request.method == "GET"}
+        response = render(request, "refused.html", context, status=error.status_code)
+        return retry_later(response, error.wait, is_page=request.method == "GET")

@@ -2,7 +2,7 @@ import { show } from "./page.js";
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { keepDetailsOpen, onEach } = await import("../src/js/lib/partial.js");
+const { default: htmx, keepDetailsOpen, onEach } = await import("../src/js/lib/partial.js");
 
 const swap = (html) => {
   document.body.dispatchEvent(new Event("htmx:beforeSwap"));
@@ -35,4 +35,50 @@ test("details stay as a person left them when their successors come", () => {
     ["b", true],
     ["new", true],
   ]);
+});
+
+/** An answer came to what the element asked; `retryAfter` as in its header. */
+function answer(elt, retryAfter) {
+  const xhr = { getResponseHeader: (name) => (name === "Retry-After" ? retryAfter : null) };
+  const requestConfig = { verb: "get", path: "/scenarios/web/map/" };
+  document.body.dispatchEvent(new CustomEvent("htmx:afterRequest", { detail: { elt, xhr, requestConfig } }));
+}
+
+/** The part of a page that asks, and what it asks again. */
+function asking(context) {
+  show('<section id="map"></section>');
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const repeated = context.mock.method(htmx, "ajax", () => {}).mock;
+  return { elt: document.getElementById("map"), repeated };
+}
+
+test("what others delay is asked for again when the answer says so", (context) => {
+  const { elt, repeated } = asking(context);
+  answer(elt, "5");
+  context.mock.timers.tick(4999);
+  assert.equal(repeated.callCount(), 0);
+  context.mock.timers.tick(1);
+  assert.deepEqual(repeated.calls[0].arguments, ["get", "/scenarios/web/map/", { source: elt }]);
+  answer(elt, null);
+  context.mock.timers.tick(60_000);
+  assert.equal(repeated.callCount(), 1);
+});
+
+test("a newer request takes the place of a repetition", (context) => {
+  const { elt, repeated } = asking(context);
+  answer(elt, "5");
+  document.body.dispatchEvent(new CustomEvent("htmx:beforeRequest", { detail: { elt } }));
+  context.mock.timers.tick(60_000);
+  assert.equal(repeated.callCount(), 0);
+});
+
+test("what is always sent away is asked for twelve times more", (context) => {
+  const { elt, repeated } = asking(context);
+  let before;
+  do {
+    before = repeated.callCount();
+    answer(elt, "5");
+    context.mock.timers.tick(5000);
+  } while (repeated.callCount() > before);
+  assert.equal(before, 12);
 });

@@ -122,16 +122,31 @@ def test_minute_of_a_stranger_is_used_up(
 def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address: str) -> None:
     with work._capacities[False].seat():
         refused = client.get(address)
-    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert (refused.status_code, refused["Retry-After"], refused["Refresh"]) == (503, "5", "5")
     assert b"others are calculating" in refused.content
+    assert b"tries again by itself" in refused.content
     assert client.get(address).status_code == 200
+
+
+def test_page_that_takes_too_long_is_not_tried_again(
+    client: Client, kept: None, settings: LazySettings
+) -> None:
+    settings.WORK_ANONYMOUS_S = -1
+    refused = client.get(PAGES[0])
+    assert refused.status_code == 422
+    assert "Refresh" not in refused
+    assert b"tries again" not in refused.content
 
 
 def test_preview_says_so_instead_of_a_result(client: Client) -> None:
     with work._capacities[False].seat():
         shown = client.get("/scenarios/new/")
-    assert shown.status_code == 200
+        followed = client.post("/scenarios/preview/", {"template": "startup"})
+    assert shown.status_code == followed.status_code == 200
     assert b"others are calculating" in shown.content
+    assert b"load delay:5s" in shown.content
+    assert b"others are calculating" in followed.content
+    assert followed["Retry-After"] == "5"
 
 
 def test_result_that_is_stored_takes_no_work(client: Client) -> None:

@@ -65,13 +65,23 @@ too, and then why: htmx:sendError, htmx:timeout."""
 class Visit(list[str]):
     """What went wrong while a page was open: console errors, exceptions, foreign requests."""
 
+    def __init__(self, expected_status: int | None = None) -> None:
+        super().__init__()
+        # As the browser and htmx write an answer of this status.
+        status = f"the server responded with a status of {expected_status}"
+        self._expected = (
+            *REPLACED,
+            f"Response Status Error Code {expected_status}",
+            f"Failed to load resource: {status}",
+        )
+
     def watch(self, page: Page, origin: str) -> None:
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.append(f"exception: {error}"))
         page.on("request", lambda request: self._check(request.url, origin))
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.text.startswith(REPLACED):
+        if message.type == "error" and not message.text.startswith(self._expected):
             self.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def _check(self, url: str, origin: str) -> None:
@@ -87,6 +97,7 @@ def opened(
     width: int = 1440,
     theme: str = "light",
     is_scripted: bool = True,
+    expected_status: int | None = None,
 ) -> Iterator[Page]:
     """A page in a context of its own; fails at the end when anything went wrong in it."""
     context = browser.new_context(
@@ -96,7 +107,7 @@ def opened(
         base_url=origin,
     )
     page = context.new_page()
-    visit = Visit()
+    visit = Visit(expected_status)
     visit.watch(page, origin)
     try:
         yield page

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.common import work
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests.e2e.browser import opened
@@ -82,6 +83,28 @@ def test_charts_are_drawn_and_the_map_opens(browser, site, startup):
         page.locator("summary", has_text="Break-even map").click()
         expect(page.locator("#map-body")).to_contain_text("1,320.00 USD, 0 % unmet")
         assert page.locator("h1").count() == 1
+
+
+def test_map_that_others_delay_comes_by_itself(browser, site, startup, monkeypatch):
+    monkeypatch.setattr(work, "WAIT_S", 0)
+    monkeypatch.setattr(work, "RETRY_S", 1)
+    with opened(browser, site, expected_status=503) as page:
+        page.goto(STARTUP, wait_until="networkidle")
+        with work._capacities[False].seat():
+            with page.expect_response("**/map/") as refused:
+                page.locator("summary", has_text="Break-even map").click()
+            assert refused.value.status == 503
+        expect(page.locator("#map-body")).to_contain_text("1,320.00 USD, 0 % unmet")
+
+
+def test_page_that_others_delay_comes_by_itself(browser, site, startup, monkeypatch):
+    monkeypatch.setattr(work, "WAIT_S", 0)
+    monkeypatch.setattr(work, "RETRY_S", 1)
+    with opened(browser, site, expected_status=503) as page:
+        with work._capacities[False].seat():
+            page.goto(f"{STARTUP}map/")
+            expect(page.locator("#main")).to_contain_text("tries again by itself")
+        expect(page.locator("#main")).to_contain_text("1,320.00 USD, 0 % unmet")
 
 
 def test_editor_and_result_work_without_scripts(browser, site, startup):

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
+from backend.common.work import retry_later
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
@@ -78,7 +79,7 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
     shown = preview(form)
     prices = part_prices(form, form.stated)
     context = {"preview": shown, "prices": prices.values()}
-    return render(request, "scenarios/_followed.html", context)
+    return retry_later(render(request, "scenarios/_followed.html", context), shown.wait_s)
 
 
 def _saved(

@@ -24,6 +24,8 @@ class Preview(NamedTuple):
     currency: str = ""
     lost: float = 0.0
     """What it would cost to leave all demand unmet."""
+    wait_s: float | None = None
+    """When to ask again, where others are calculating."""
     is_without_spread: bool = False
     """Whether the document asks for uncertainty, which is left for the result page."""
 
@@ -43,12 +45,13 @@ def preview(form: ScenarioForm) -> Preview:
     except InvalidDocument as error:
         return Preview(None, None, form.report(error))
     except WorkRefused as error:
-        return Preview(None, None, [("", f"Not calculated: {error.detail}.")])
+        refusal = ("", f"Not calculated: {error.detail}.")
+        return Preview(None, None, [refusal], wait_s=error.wait)
     return Preview(
         simulation.result,
         demand_plot(series),
         [],
         currency_of(simulation),
         lost_cost(simulation),
-        is_spread,
+        is_without_spread=is_spread,
     )
