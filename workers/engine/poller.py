@@ -241,10 +241,12 @@ class FollowWindow:
             _give_up(one)
         else:
             one.order(one.settled(status))
-        before = self._unwritten.get(one.claim.step_id, Progress(one.claim, None))
-        self._unwritten[one.claim.step_id] = before.followed_by(
-            one.fields(snapshot, status), readings
-        )
+        progress = self._unwritten.setdefault(one.claim.step_id, Progress(one.claim))
+        progress.repeats += readings
+        if fields := one.fields(snapshot, status):
+            # The readings before may have brought a series or lines that this one does not repeat.
+            live_before = progress.fields["live"] if progress.fields else {}
+            progress.fields = {**fields, "live": {**live_before, **fields["live"]}}
         _hurry(one, status)
         return None
 

@@ -1,8 +1,8 @@
 """Writes how far running runs are: many of them in few statements, each behind its fence."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
@@ -23,23 +23,14 @@ WHERE run.id = given.id
 """
 
 
-@dataclass(frozen=True)
+@dataclass
 class Progress:
-    """What one reading of a running run showed: `fields` are probe, progress_ratio, runner_s and
-    what changes in live; None when nothing is to be written."""
+    """What the readings of a running run showed since it was written last: `fields` are probe,
+    progress_ratio, runner_s and what changes in live; None when none of them is to be written."""
 
     claim: Claim
-    fields: Mapping[str, Any] | None
-    repeats: Sequence[Repeat] = ()
-
-    def followed_by(
-        self, fields: Mapping[str, Any] | None, repeats: Sequence[Repeat]
-    ) -> "Progress":
-        """This and what the next reading showed, as one."""
-        merged = self.fields if fields is None else dict(fields)
-        if self.fields is not None and fields is not None:
-            merged = {**fields, "live": {**self.fields["live"], **fields["live"]}}
-        return replace(self, fields=merged, repeats=[*self.repeats, *repeats])
+    fields: Mapping[str, Any] | None = None
+    repeats: list[Repeat] = field(default_factory=list)
 
 
 def progress_write(runs: Iterable[Progress]) -> set[int]:
