@@ -57,18 +57,14 @@ def price_cells(
     price for an hour; None, and named under `missing`, where it is not known."""
     query = shared.query
     cells: dict[str, Any] = {
-        "price": None,
+        **dict.fromkeys(("price", "price_basis", "price_usd_hour", "fx_rate", "fx_date")),
         "period": query.period,
-        "price_basis": None,
         "price_term": choice and choice.price_term,
-        "price_usd_hour": None,
         "price_observed_on": choice and choice.observed_on,
         "price_zone": (choice and choice.zone) or None,
         "commitment_months": choice and choice.commitment_months,
         "price_id": choice and choice.observation_id,
         "included": (),
-        "fx_rate": None,
-        "fx_date": None,
         "flags": "",
         "missing": "price",
     }
