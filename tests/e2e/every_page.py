@@ -117,10 +117,7 @@ def everything(admin: User) -> dict[str, list[str]]:
         "metrics": ["/metrics/"],
         "metric": ["/metrics/cmips_score/", "/metrics/fsync_p99_ns/"],
         "import": ["/import/"],
-        "requirements": [
-            "/requirements/",
-            "/requirements/?target=cmips_score:1000",
-        ],
+        "requirements": ["/requirements/", "/requirements/?target=cmips_score:1000"],
         "search": ["/search?q=aws", "/search?q=nothing+like+it"],
         "help": ["/help/"],
         "glossary": ["/glossary/"],

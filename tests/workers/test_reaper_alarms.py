@@ -239,6 +239,8 @@ def test_second_reaper_passes_an_account_over_when_one_is_at_it(account, cloud):
         other.execute("SELECT pg_advisory_lock(%s, %s)", [reaper.LOCK, key])
         assert look().is_skipped
         assert len(machines(cloud)) == 1
+        # Closing the connection would release it only when its server process has ended.
+        other.execute("SELECT pg_advisory_unlock(%s, %s)", [reaper.LOCK, key])
     assert look().ended != []
 
 
