@@ -20,10 +20,13 @@ from backend.providers.base import (
 )
 from backend.providers.registry import PROVIDERS, provider
 
+# The reaper asks every region of an account within the seconds that one account has.
 MAX_REGIONS = 50
 MAX_ENTRIES = 50
+# The longest secret, the key file of a Google service account, has about 2,400 characters.
 MAX_SECRET_CHARACTERS = 20_000
 PRINTABLE = re.compile(r"[!-~]{8,4096}")
+# Zones and regions become parts of addresses and of filters that providers read: no other characters.
 ZONE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 
 COMMON: Mapping[str, Setting] = MappingProxyType(
@@ -72,7 +75,9 @@ def checked_settings(
     for name in settings:
         if name not in allowed:
             raise InvalidValue(_pointer("/settings", name), f"unknown; known are {_list(allowed)}")
+    # Forms send every field that they have: an empty one says that nothing is set.
     stated = {name: value for name, value in settings.items() if value not in (None, "", [], {})}
+    # Every call there carries the account's credentials, so an address is as good as the secret.
     if "endpoint_url" in stated and not are_endpoints_allowed:
         raise InvalidValue(
             "/settings/endpoint_url", "other endpoints are not allowed on this server"
@@ -101,8 +106,8 @@ def declared_settings(record: ProviderRecord, *methods: AuthMethod) -> dict[str,
     return {**COMMON, **record.settings, **of_methods}
 
 
+# Given a value and its JSON pointer: the value as it is stored, or InvalidValue.
 Check = Callable[[object, str], object]
-"""Given a value and its JSON pointer: the value as it is stored, or InvalidValue."""
 
 
 def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | None]:
@@ -123,6 +128,8 @@ def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | No
 
 def _check_of(setting: Setting) -> Check:
     def text(value: object, pointer: str) -> str:
+        # fullmatch, since `$` of match lets a line feed pass that would begin a line of a header or a
+        # script.
         if not isinstance(value, str) or not re.fullmatch(setting.pattern, value, re.ASCII):
             raise InvalidValue(pointer, setting.meaning)
         return value
@@ -170,6 +177,7 @@ def _check_regions_of(
 
 
 def _port(value: object, pointer: str) -> object:
+    # True is an int to Python, and would be port 1.
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 65_535:
         raise InvalidValue(pointer, "a whole number from 1 to 65535 is needed")
     return value
@@ -178,6 +186,7 @@ def _port(value: object, pointer: str) -> object:
 def _endpoint_url(value: object, pointer: str) -> object:
     if not isinstance(value, str):
         raise InvalidValue(pointer, "an address is needed")
+    # Emulators and gateways, the reason for other endpoints, stand in private networks.
     endpoint(value, is_private_allowed=True, field=pointer)
     return value
 
@@ -204,6 +213,7 @@ def _regions(record: ProviderRecord, value: object) -> list[str]:
             raise InvalidValue(
                 f"/settings/regions/{index}", f"not a region's code such as {record.example_region}"
             )
+    # A region named twice would be asked twice, and its machines counted twice.
     return list(dict.fromkeys(value))
 
 
@@ -220,6 +230,7 @@ def _zones(regions: Sequence[str], value: object) -> dict[str, list[str]]:
         for index, zone in enumerate(zones):
             if not isinstance(zone, str) or not ZONE.fullmatch(zone):
                 raise InvalidValue(f"{pointer}/{index}", "not a zone's code")
+            # AWS and Google, which have zones, begin their codes with the region's.
             if not zone.startswith(region):
                 raise InvalidValue(f"{pointer}/{index}", f"not a zone of {region}")
         checked[region] = list(dict.fromkeys(zones))
@@ -252,6 +263,7 @@ def checked_secret(
             raise InvalidValue(_pointer("/secret", name), f"unknown; known are {known}")
     stated = {name: value for name, value in secret.items() if value not in (None, "")}
     for group in method.optional:
+        # Half a pair is refused where it is entered, not at the first call that needs it.
         if any(field.name in stated for field in group):
             _require(stated, group)
     _require(stated, method.secret)
@@ -271,6 +283,7 @@ def _secret_text(field: SecretField, value: object, are_endpoints_allowed: bool)
     pointer = f"/secret/{field.name}"
     if not isinstance(value, str) or len(value) > MAX_SECRET_CHARACTERS:
         raise InvalidValue(pointer, f"a text of up to {MAX_SECRET_CHARACTERS} characters is needed")
+    # Secrets are pasted, with the line feed of the file that they come from.
     text = value.strip()
     if field.check is not None:
         field.check(text, pointer, are_endpoints_allowed)
@@ -302,4 +315,5 @@ def needs_secret(slug: str, access: str) -> bool:
 def is_static_key(slug: str, access: str, *, has_secret: bool) -> bool:
     """Whether a long-lived key is stored although the provider can do without one."""
     methods = provider(slug).auth_methods.values()
+    # A role assumed with a stored key is no better than the key: it is flagged and shows its age, too.
     return access == STATIC_KEY or (has_secret and any(not method.secret for method in methods))

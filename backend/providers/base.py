@@ -16,6 +16,7 @@ WORKLOAD_IDENTITY = "workload_identity"
 ASSUME_ROLE = "assume_role"
 TOKEN = "token"  # noqa: S105  (the name of an authentication method)
 STATIC_KEY = "static_key"
+# Whole servers take 8 to 20 minutes where virtual machines take one or two, and BOOT_LIMIT_S is 15.
 SLOW_BOOT_FACTOR = 3
 
 
@@ -96,8 +97,8 @@ class AuthMethod:
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     secret: tuple[SecretField, ...] = ()
+    # Groups of which all fields are given, or none.
     optional: tuple[tuple[SecretField, ...], ...] = ()
-    """Groups of secret fields of which all are given, or none."""
 
     @property
     def secret_fields(self) -> Mapping[str, SecretField]:

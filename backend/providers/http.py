@@ -17,17 +17,21 @@ import httpx
 from backend.domain.redaction import redacted
 
 USER_AGENT = "Rackrate"
+# READ_S is for one read. The whole is bounded by Patience, or a server that drips would be waited for.
 CONNECT_S, READ_S = 10.0, 30.0
 ATTEMPTS = 5
 MAX_REDIRECTS = 3
 FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
+# A wait is cut into so much, to hear in time that nobody wants the answer any more.
 SLICE_S = 0.5
-"""A wait is cut into so much, to hear in time that nobody wants the answer any more."""
 PIECE_BYTES = 1 << 16
+# With 16 added zlib expects the header and the checksum of gzip, so a cut answer does not pass for a whole
+# one.
 GZIP = 16 + zlib.MAX_WBITS
 MIB = 2**20
 PAGE_BYTES = 64 * MIB
 SHOWN_CHARACTERS, MESSAGE_BYTES = 200, 4096
+# Answers that ask to come again. All other refusals stay: asking five times would only use up the quota.
 TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 REDIRECTS = {301, 302, 303, 307, 308}
 WAIT_HEADERS = ("retry-after", "x-ms-ratelimit-retailprices-retry-after")
@@ -67,6 +71,7 @@ class Validators:
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
+        # Both, where both are known: servers that compare entity tags ignore the date (RFC 9110, 13.1.3).
         headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in headers.items() if value}
 
@@ -98,6 +103,7 @@ class Patience:
 
     def wait(self, seconds: float) -> None:
         """Wait, unless that would take longer than there is time: then FetchError at once."""
+        # Known in advance, so the worker is free now, and the feed learns when it may ask again.
         if self.now() + seconds > self._end:
             raise FetchError(f"no time to wait {seconds:.0f} s", after_s=seconds)
         left = seconds
@@ -124,6 +130,7 @@ class Tries:
         self.count += 1
         if self.count >= ATTEMPTS:
             raise FetchError(f"{detail}, at {ATTEMPTS} attempts", after_s=after_s)
+        # The server's own wish and the provider's known limit both count, whichever is longer.
         doubled = min(FIRST_WAIT_S * 2**self.count, LONGEST_WAIT_S)
         wait_s = max(doubled, after_s, self.least_s)
         # Not for secrets: so that many who were refused together do not come back together.
@@ -160,6 +167,7 @@ class Client:
         self._base = httpx.URL(base_url.rstrip("/") + "/")
         self._patience = patience
         self._headers = dict(headers or {})
+        # Kept apart from the headers: a secret may also come back within a message of the server.
         self._secret = dict(secret or {})
         self._least_wait_s = least_wait_s
         # No proxy, no credentials from the environment; the system's certificate store.
@@ -192,6 +200,8 @@ class Client:
         another server is refused. Raises FetchError, NotModified or Cancelled.
         """
         try:
+            # The address of a next page comes from the answer; following it elsewhere would take the secret
+            # there.
             url = self._base.join(address)
         except httpx.InvalidURL:
             raise FetchError(f"{self._base.host} points to no address") from None
@@ -202,6 +212,7 @@ class Client:
         tries = self._patience.tries(least_s=self._least_wait_s)
         while True:
             self._patience.check()
+            # What a failed attempt wrote must not stand before the next one's answer.
             into.seek(0)
             into.truncate()
             try:
@@ -210,12 +221,15 @@ class Client:
                 tries.failed(self._shown(why.detail), why.after_s)
             except httpx.TransportError as error:
                 tries.failed(self._shown(f"{host_and_path(url)}: {type(error).__name__} {error}"))
+            # Tried again: what was damaged on its way may come whole another time.
             except zlib.error:
                 tries.failed(f"{host_and_path(url)}: not a gzip file")
 
     def _once(
         self, url: httpx.URL, into: BinaryIO, validators: Validators, limit_bytes: int
     ) -> Answer:
+        # By hand: httpx would follow to any host, with all headers but Authorization, and keys of our
+        # providers travel in others too.
         for _ in range(MAX_REDIRECTS + 1):
             # Headers with secrets stay with the server they are for.
             own = self._headers if origin(url) == origin(self._base) else {}
@@ -239,6 +253,7 @@ class Client:
 
     def _check(self, url: httpx.URL, response: httpx.Response, is_conditional: bool) -> None:
         status = response.status_code
+        # Without a condition of ours 304 has no body to fall back on: it is a fault of the server.
         if status == httpx.codes.NOT_MODIFIED and is_conditional:
             raise NotModified
         if status in TRANSIENT:
@@ -249,6 +264,7 @@ class Client:
         if status != httpx.codes.OK:
             message = self._message(response) if kind.endswith("json") else ""
             raise FetchError(self._shown(f"{host_and_path(url)} answered {status}{message}"))
+        # A captive portal or an error page with status 200 would else be reported as damaged JSON.
         if kind == "text/html":
             raise FetchError(f"{host_and_path(url)} answered with a web page")
 
@@ -272,6 +288,7 @@ class Client:
     def _unpacked(self, url: httpx.URL, response: httpx.Response) -> Iterator[bytes]:
         """The body in pieces of a bounded size, whatever it was packed into."""
         packing = response.headers.get("content-encoding", "identity").lower()
+        # Only gzip was offered. What else a server sends cannot be bounded while it is unpacked.
         if packing not in {"identity", "gzip"}:
             raise FetchError(f"{host_and_path(url)}: packed as {packing[:20]}")
         unzip = zlib.decompressobj(GZIP) if packing == "gzip" else None
@@ -282,8 +299,11 @@ class Client:
                 continue
             left = piece
             while left:
+                # Bounded output: a megabyte of gzip may unpack to a gigabyte, and must meet the limit piece
+                # by piece.
                 yield unzip.decompress(left, PIECE_BYTES)
                 left = unzip.unconsumed_tail
+        # A body that ends early unpacks without an error.
         if unzip is not None and (not unzip.eof or unzip.unused_data):
             raise _Retry(f"{host_and_path(url)}: not a whole gzip file")
 
@@ -312,12 +332,14 @@ def is_same_site(url: httpx.URL, target: httpx.URL) -> bool:
     if url.scheme == target.scheme:
         is_safe = url.port == target.port
     else:
+        # From https to http would show the key on the way.
         is_safe = target.scheme == "https" and target.port is None
     return is_safe and domain(url.host) == domain(target.host)
 
 
 def domain(host: str) -> str:
     labels = host.lower().rstrip(".").split(".")
+    # Of an IP address the last two parts are no domain: another machine may share them.
     return host if labels[-1].isdigit() or ":" in host else ".".join(labels[-2:])
 
 
@@ -326,7 +348,9 @@ def requested_wait_s(headers: httpx.Headers) -> float:
     for name in WAIT_HEADERS:
         value = headers.get(name, "").strip()
         if value.isascii() and value.isdigit():
+            # Cut, as a header of a thousand digits would be infinite.
             return float(value[:6])
+        # Against the answer's own date: our clock may be off by more than the wait.
         if value and (then := _date(value)) and (now := _date(headers.get("date", ""))):
             return max(0.0, then - now)
     return 0.0

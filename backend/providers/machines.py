@@ -19,6 +19,8 @@ class ProviderResourceState(StrEnum):
     RUNNING = "running"
     ENDING = "ending"
     """Asked to go, or stopped; it may still cost money."""
+    # GONE and ABSENT differ for billing: the first has an end to charge to, the second proves nothing until
+    # the provider has had time to list what it made.
     GONE = "gone"
     """The provider knows it and says that it is over."""
     ABSENT = "absent"
@@ -40,6 +42,7 @@ class Access:
     kind: str
     """accounts.AccessKind."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # Not in the repr: tracebacks and assertion messages show arguments.
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def in_region(self, name: str, region: str) -> str:
@@ -49,7 +52,7 @@ class Access:
 
     @property
     def is_private(self) -> bool:
-        """Whether its machines get no public address."""
+        # Anything else, nothing included, gets a public address: without one workers outside cannot log in.
         return self.settings.get("address") == "private"
 
 
@@ -75,9 +78,9 @@ class LaunchSpec:
     is_spot: bool = False
     max_price_per_hour: Decimal | None = None
     """Of a spot machine, in the provider's currency; None = the provider's own limit."""
+    # How often this launch was refused everywhere before. A provider that remembers requests must not take
+    # one of a later round for one of an earlier one.
     round: int = 0
-    """How often this launch was refused everywhere before. A provider that remembers requests must
-    not take one of a later round for one of an earlier one."""
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,13 @@ def provider(slug: str) -> ProviderRecord:
 
     Such providers come with imported tables: anybody's offers can be ranked.
     """
+    # Not an error: tables may name providers that nobody declared.
     name = slug.replace("-", " ").capitalize()
     return _records.get(slug) or ProviderRecord(slug=slug, name=name, short_name=name)
 
 
+# Paths and not modules: the web process lists providers, and importing boto3 or Google's library takes
+# seconds.
 def module(slug: str, name: str) -> str:
     """The dotted path of a module of a provider. Raises KeyError for an unknown slug."""
     return f"{_packages[slug]}.{name}"
@@ -58,6 +61,7 @@ def feed_kind(slug: str, kind: str) -> FeedKind:
     raise InvalidValue("/kind", f"{kind!r} is not one of {known}")
 
 
+# By looking, so that a provider's folder is all that has to be added or removed.
 for _module in iter_modules(providers.__path__, f"{providers.__name__}."):
     if _module.ispkg:
         register(_module.name)

@@ -12,10 +12,11 @@ from typing import IO, Any, BinaryIO, cast
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import answers
 
+# Most answers are some pages of a hundred kilobytes; offer files of AWS are hundreds of megabytes.
 IN_MEMORY_BYTES = 4 * 2**20
 PIECE_BYTES = 1 << 16
+# Compressed. It becomes one bytea value, which PostgreSQL and its driver hold in memory several times over.
 LARGEST_PAYLOAD_BYTES = 128 * 2**20
-"""Compressed."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Spool:
     def _pieces(self, name: str) -> Iterator[str]:
         file = self._parts[name]
         file.seek(0)
+        # Incremental, as a piece may end within a character.
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             while piece := file.read(PIECE_BYTES):
@@ -99,8 +101,10 @@ class Spool:
     def payload(self) -> Payload:
         """All parts, to be kept."""
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as packed:
+            # No time in the header, nor in the entries' (TarInfo's is 0): equal answers have equal bytes.
             with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped:
                 hashed = _Hashed(zipped)
+                # As a stream: the archive is hashed while it is written, and never as a whole in memory.
                 with tarfile.open(fileobj=cast("IO[bytes]", hashed), mode="w|") as archive:
                     for name, file in self._parts.items():
                         entry = tarfile.TarInfo(name)

@@ -96,6 +96,7 @@ RECORD = ProviderRecord(
     # It is ended by shutdown(8), which lets no user but root log in during the last five minutes;
     # its minutes are whole ones, and counted from up to a minute before the lifetime's end.
     last_login_s=420,
+    # Linux by the second, at least a minute of it.
     increment=BY_SECOND,
     feeds=(
         FeedKind(

@@ -35,20 +35,28 @@ for _name in ("boto3", "botocore"):
     # What they say below this level holds signed headers and the answers of STS.
     logging.getLogger(_name).setLevel(logging.WARNING)
 
+# ResponseParserError is no BotoCoreError: an answer that is not XML, such as a proxy's page.
 ERRORS = (ClientError, BotoCoreError, ResponseParserError)
-"""All that a call may raise."""
 CONNECT_TIMEOUT_S = 4
+# With the connection a call stays below the 20 s that a driver may take.
 READ_TIMEOUT_S = 15
+# Borrowed anew so long before they end, since a call that began with them must still be answered.
 BEFORE_END = dt.timedelta(minutes=5)
-"""Borrowed credentials are borrowed anew so long before they end."""
+# Clients take memory, and a server with many workspaces has many accounts. The next call makes new ones.
 MAX_LOGINS = 200
 MAX_MESSAGE_CHARACTERS = 300
+# STS answers there for every account, also for those that opted into no other region.
 HOME_REGION = "us-east-1"
 CONFIG = Config(
     connect_timeout=CONNECT_TIMEOUT_S,
     read_timeout=READ_TIMEOUT_S,
+    # The engine tries again: boto3's own attempts would outlast the step, and count against the bucket
+    # once.
     retries={"total_max_attempts": 1, "mode": "standard"},
+    # AWS_ENDPOINT_URL of the worker's environment would move every account's calls, with their signatures.
     ignore_configured_endpoint_urls=True,  # type: ignore[call-arg]
+    # As many as threads may call at once; beyond the default of 10 boto3 throws connections away with a
+    # warning.
     max_pool_connections=32,
 )
 
@@ -91,6 +99,7 @@ class Login:
         return client
 
     def _client(self, service: Any, region: str) -> Any:
+        # botocore.session is not safe to make clients from in several threads; the clients are.
         with self._lock:
             if (service, region) not in self._clients:
                 self._clients[service, region] = self._session.client(
@@ -111,6 +120,7 @@ def bodies(call: Any) -> Iterator[list[bytes]]:
     event = f"before-parse.{client.meta.service_model.service_id.hyphenize()}.{operation}"
 
     def keep(response_dict: Mapping[str, Any], **_: Any) -> None:
+        # Kept as evidence as it came: what boto3 makes of it drops fields that it does not know.
         received.append(response_dict["body"])
 
     client.meta.events.register(event, keep)
@@ -135,6 +145,7 @@ def login(access: Access) -> Login:
         known = _logins.get(key)
     if known is not None and known.is_fresh:
         return known
+    # Outside the lock: one account whose STS is silent must not hold up all others. Two may log in at once.
     made = _made(access)
     with _lock:
         if len(_logins) >= MAX_LOGINS:
@@ -150,13 +161,14 @@ def forget(access: Access) -> None:
 
 
 def home(access: Access) -> str:
-    """The region that is asked who we are."""
+    # Asked who we are where machines are rented: an organisation may forbid every other region.
     regions = access.settings.get("regions") or [HOME_REGION]
     return str(regions[0])
 
 
 def _key(access: Access) -> str:
-    """Another secret never finds what was lent for the right one."""
+    # Another secret never finds what was lent for the right one. Hashed, so that no secret is a key in
+    # memory.
     settings = {name: access.settings.get(name) for name in ("role_arn", "external_id")}
     parts = [access.kind, settings, access.settings.get("endpoint_url"), dict(access.secret)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -181,7 +193,7 @@ def _made(access: Access) -> Login:
 
 
 def _session(**credentials: str | None) -> boto3.session.Session:
-    """All share what is known of the API, which takes the better part of a second to read."""
+    # The data files of the API take the better part of a second to read, so all sessions share one loader.
     core = botocore.session.Session()
     core.register_component("data_loader", _LOADER)
     return boto3.session.Session(botocore_session=core, **credentials)
@@ -214,6 +226,7 @@ def code(error: ClientError) -> str:
 
 def is_unknown(error: ClientError) -> bool:
     """Whether the API says that it knows no such thing."""
+    # InvalidInstanceID.NotFound, InvalidGroup.NotFound …: EC2 has such a name for each kind of thing.
     return code(error).endswith(".NotFound")
 
 
@@ -227,6 +240,7 @@ def allowing(*codes: str) -> Iterator[None]:
             raise
 
 
+# (reason, whether the same call may succeed later), as in DriverError.
 _THROTTLED = (Reason.QUOTA, True)
 _FULL = (Reason.QUOTA, False)
 _NO_CAPACITY = (Reason.CAPACITY, True)
@@ -256,6 +270,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
         (
             "InsufficientInstanceCapacity",
             "InsufficientCapacity",
+            # The market may come down again, and another zone has a price of its own.
             "SpotMaxPriceTooLow",
             "InsufficientHostCapacity",
             "InsufficientReservedInstanceCapacity",
@@ -274,6 +289,8 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
             "UnrecognizedClientException",
             "IncompleteSignature",
             "MissingAuthenticationToken",
+            # Of a region or a service that the account has not subscribed to: only a person can change
+            # that.
             "OptInRequired",
             "Blocked",
             "InvalidAccessKeyId",
@@ -303,6 +320,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
         ),
         _NOT_YET,
     ),
+    # The token was used with other parameters: a machine of that launch may exist (see driver._launched).
     "IdempotentParameterMismatch": _NEVER,
 }
 
@@ -311,11 +329,14 @@ def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
     """The reason of an error by its name, and whether the same call may succeed later."""
     if name in CODES:
         return CODES[name]
+    # VcpuLimitExceeded, InstanceLimitExceeded, …: a new account may have as few as 5 vCPUs.
+    # RequestLimitExceeded, which only throttles, is in the table above.
     if name.endswith("LimitExceeded"):
         return _FULL
     is_of_zone = name in {"Unsupported", "MissingInput"} and "availability zone" in message.lower()
     if is_of_zone:
         return _NO_CAPACITY  # no machines of the type or no default subnet; another zone may have
+    # After a fault of theirs the machine may have been made: the same token is asked for again.
     return _NOBODY_KNOWS if status >= 500 else _NEVER
 
 
@@ -325,6 +346,7 @@ def failure(error: Exception, access: Access) -> DriverError:
         message = str(error.response.get("Error", {}).get("Message", ""))
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         reason, is_retryable = meaning(code(error), message, status)
+        # Lent credentials may have been revoked; without this they would be tried until they end.
         if reason == Reason.AUTH:
             forget(access)
         # Some go on with the request as it was signed, or with pages of an encoded refusal.
@@ -339,6 +361,7 @@ def failure(error: Exception, access: Access) -> DriverError:
 
 
 def _unanswered(error: Exception) -> tuple[Reason, bool]:
+    # Nothing was sent, so nothing was made; after the request was sent it may have been.
     if isinstance(error, boto_errors.ConnectionError):
         return Reason.UNREACHABLE, True
     if isinstance(error, boto_errors.HTTPClientError | ResponseParserError):

@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 USERNAME = "admin"
-"""Of Debian's images."""
+# "User initiated (2026-11-20 10:11:12 GMT)": the only place where EC2 says when a machine ended.
 ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
 STATES = {
@@ -71,6 +71,7 @@ class _Part:
     end: str
 
 
+# In the order in which they can go: a group is refused while a machine is in it.
 PARTS: Mapping[ResourceKind, _Part] = {
     ResourceKind.DISK: _Part(
         "describe_volumes", "Volumes", "VolumeId", "VolumeIds", "delete_volume"
@@ -85,7 +86,6 @@ PARTS: Mapping[ResourceKind, _Part] = {
         "describe_security_groups", "SecurityGroups", "GroupId", "GroupIds", "delete_security_group"
     ),
 }
-"""In the order in which they can go."""
 
 
 # --- the driver -----------------------------------------------------------------------------------
@@ -108,6 +108,7 @@ class AwsDriver:
         return [listing for listings in lists for listing in listings]
 
     async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        # A zone beside a subnet of another one would be a contradiction that EC2 refuses.
         if self._access.in_region("subnet_id", region):  # it lies in one zone
             return ()
         return await self._do(partial(zones, machine_type=machine_type, region=region))
@@ -131,11 +132,15 @@ class AwsDriver:
         regions = (region,) if region else self._regions
         answers = await asyncio.gather(
             *(self._do(partial(self._resources, region=name, marks=marks)) for name in regions),
+            # A region that the account has not opted into would else end every look at the account, for
+            # ever.
             return_exceptions=True,
         )
         listed = Inventory()
         for answered in zip(regions, answers, strict=True):
             listed.add(*answered)
+        # A launch that is looked for may be in just the region that is silent, so nothing is concluded
+        # then.
         for refusal in listed.unread.values():
             if token or len(listed.unread) == len(regions):
                 raise refusal
@@ -152,6 +157,7 @@ class AwsDriver:
         try:
             return work(login(self._access))
         except aws_api.ERRORS as error:
+            # From None: the original holds the signed request.
             raise failure(error, self._access) from None
 
     # --- launch -------------------------------------------------------------------------------
@@ -193,12 +199,15 @@ class AwsDriver:
             installation=marks.get(MADE_BY, ""),
             region=region,
             zone=instance.get("Placement", {}).get("AvailabilityZone", ""),
+            # A machine with a public address has a private one too; only one of them is reached from the
+            # workers.
             address=instance.get(
                 "PrivateIpAddress" if self._access.is_private else "PublicIpAddress", ""
             ),
             port=ssh_port(self._access),
             username=str(self._settings.get("username") or USERNAME),
             launched_at=instance.get("LaunchTime"),
+            # A stopped machine has such a text as well, and goes on costing its disks.
             ended_at=moment(ended[1]) if ended and state == ProviderResourceState.GONE else None,
             expires_at=moment(marks.get(EXPIRES_AT)),
             detail=instance.get("StateReason", {}).get("Message", ""),
@@ -237,6 +246,8 @@ class AwsDriver:
         """What the machine's console says now; "" while there is none."""
         ec2 = at.ec2(resource.region)
         try:
+            # Latest: read from the hypervisor at once. Without it EC2 shows a copy that lags by minutes.
+            # Xen types do not have it.
             answer = ec2.get_console_output(InstanceId=resource.id, Latest=True)
         except ClientError as error:
             if code(error) == "UnsupportedOperation":
@@ -293,6 +304,7 @@ def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
 
 def _thing(thing: Mapping[str, Any], kind: ResourceKind, region: str) -> ProviderResource:
     marks = marks_of(thing)
+    # Volumes alone have such states; what has none exists.
     is_ending = thing.get("State") in {"deleting", "deleted"}
     return ProviderResource(
         id=thing[PARTS[kind].id],

@@ -22,9 +22,10 @@ from backend.providers.spool import Spool
 BASE = "https://pricing.us-east-1.amazonaws.com"
 OFFERS_INDEX = "offers/v1.0/aws/AmazonEC2/current/region_index.json"
 SAVINGS_INDEX = "savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json"
+# Files have hundreds of megabytes; without a limit a wrong answer would fill the disk.
 FILE_BYTES = 4096 * MIB
+# One of the few regions where the interface is; it covers every region.
 PRICING_REGION = "us-east-1"
-"""Where the interface of the price list is; it covers every region."""
 INDEX, OFFERS, PRODUCTS, SAVINGS, SPOT, ZONES = (
     "index",
     "offers",
@@ -33,14 +34,15 @@ INDEX, OFFERS, PRODUCTS, SAVINGS, SPOT, ZONES = (
     "spot",
     "zones",
 )
+# The most that each interface gives.
 PER_PAGE, SPOT_PER_PAGE = 100, 1000
+# Attributes of the right rows (see prices.py), so that little else is sent.
 FILTERS: Mapping[str, str] = {
     "operatingSystem": "Linux",
     "tenancy": "Shared",
     "preInstalledSw": "NA",
     "capacitystatus": "Used",
 }
-"""Attributes of the right rows (see prices.py), so that little else is sent."""
 SYSTEMS = [spot.CLASSIC, spot.VPC]
 
 
@@ -61,6 +63,7 @@ class SavingsFile:
     """Savings plans, whose rates name no machine but the SKU of its on-demand price."""
 
     def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        # Before anything is fetched: without prices to join on, hundreds of megabytes would say nothing.
         if not request.on_demand:
             raise FetchError(f"no on-demand prices of {request.region} are known to join on")
         return _fetch_file(SAVINGS_INDEX, SAVINGS, request, spool)
@@ -73,6 +76,7 @@ def _fetch_file(index: str, kind: str, request: FetchRequest, spool: Spool) -> V
     with Client(request.endpoint or BASE, request.patience) as client:
         client.get(index, spool.page(INDEX))
         address = _address(spool.last(INDEX), request.region)
+        # Its own ETag is of no use: the file at an address never changes, the index names another one.
         if address == request.validators.etag:
             raise NotModified
         client.get(address, spool.page(kind), limit_bytes=FILE_BYTES)

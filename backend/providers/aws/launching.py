@@ -22,12 +22,13 @@ from backend.providers.machines import Access, LaunchSpec
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
 
+# Public SSM parameter that names Debian's own image in a region: ids differ by region and release.
 IMAGE = "/aws/service/debian/release/12/latest/{arch}"
-"""Public SSM parameter that names Debian's own image in a region."""
 ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
 """By ours: Debian's name and that of EC2."""
+# A launch that has taken longer before it comes to the machine is given up: the step ends, and RunInstances
+# must not be under way when it does.
 PREPARE_LIMIT_S = 10
-"""A launch that has taken longer before it comes to the machine is given up: the step ends."""
 
 
 def prepared(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[str, Any]:
@@ -67,11 +68,13 @@ def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any
     if name.startswith("/"):
         name = at.ssm(spec.region).get_parameter(Name=name)["Parameter"]["Value"]
     images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
+    # Else RunInstances refuses the pair, after key pair and group were made.
     if not images or images[0].get("Architecture") != ours:
         raise _unusable(f"image {name} is none for {spec.arch}")
     disks = [
         disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
         for disk in images[0].get("BlockDeviceMappings", ())
+        # The others are instance stores, which have no size to state and go with the machine.
         if "VolumeSize" in disk.get("Ebs", {})
     ]
     return name, disks
@@ -86,6 +89,8 @@ def _group(
         network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
     group = _group_made(ec2, token, marks, network)
     rule = let_in(ssh_port(access), access.settings.get("allowed_cidrs", ()))
+    # The step may be done again after it was cut off anywhere: each of these calls may have gone well
+    # before.
     with allowing("InvalidPermission.Duplicate"):
         ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[rule])
     return group

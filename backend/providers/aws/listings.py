@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def pages(ec2: "EC2Client", operation: Any, items: str, **query: Any) -> Iterator[Any]:
     """The items of every page of an answer."""
+    # DescribeKeyPairs and DescribeAddresses have no pages, and boto3 raises for a paginator of them.
     if ec2.can_paginate(operation):
         for page in ec2.get_paginator(operation).paginate(**query):
             yield from page[items]

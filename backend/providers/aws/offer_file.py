@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import _csv
 
 FILE = "offer file"
+# Five lines stand before the header today; a gigabyte that is no such file is not searched for one.
 MOST_PREFACE_ROWS = 20
 NEEDED = ("sku", "termtype", "offertermcode", "ratecode", "unit", "priceperunit", "currency")
 
@@ -45,6 +46,7 @@ def _lines(pieces: Iterable[str]) -> Iterator[str]:
     """Lines with their ends, as the csv module reads them."""
     rest = ""
     for piece in pieces:
+        # Not splitlines: it also cuts at characters that may stand within a quoted field.
         *whole, rest = (rest + piece).split("\n")
         for line in whole:
             yield f"{line}\n"
@@ -66,6 +68,8 @@ def from_json(stream: Stream) -> Iterator[Result]:
             yield from _products(scanner, products)
         elif key == "terms":
             if products is None:
+                # Terms are kept for chosen products only. The other order would mean to hold all of them,
+                # gigabytes.
                 raise InvalidValue(f"{FILE} terms", "stand before the products")
             yield from _terms(scanner, products, rates)
         else:
@@ -122,6 +126,7 @@ def from_csv(lines: Iterable[str]) -> Iterator[Result]:
         for row in rows:
             if not row:
                 continue
+            # One damaged line costs one price, not the file.
             if len(row) != columns.width:
                 detail = f"line {rows.line_num} has {len(row)} of {columns.width} columns"
                 yield _unreadable(row[0], detail)
@@ -132,6 +137,7 @@ def from_csv(lines: Iterable[str]) -> Iterator[Result]:
                 yield product
             elif values["termtype"] in PURCHASE_MODELS:
                 products[product.sku] = product
+                # Not priced yet: a term may be several lines, which need not follow each other.
                 rates.append(_rate(values))
     except csv.Error as error:
         raise InvalidValue(f"{FILE} line {rows.line_num}", str(error)) from error

@@ -25,11 +25,12 @@ from backend.providers.machines import Access, LaunchSpec, Overview, Preflight
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
 
+# The smallest types; nothing of them is started.
 TRIALS = {"x86_64": "t3.micro", "arm64": "t4g.micro"}
-"""The smallest types; nothing of them is started."""
+# Quota of vCPUs of running on-demand standard instances
+# (docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html): new accounts have few.
 STANDARD = ("ec2", "L-1216C47A")
-"""Quota of vCPUs of running on-demand standard instances (docs.aws.amazon.com/ec2/latest/
-instancetypes/ec2-instance-quotas.html)."""
+# A campaign that runs a few machines at once would fail half way.
 FEW_ADDRESSES = 8
 POLICY_ADVICE = "Compare the rights of the identity with docs/policies/aws-launch.json."
 
@@ -72,6 +73,7 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
 
 
 def _opted_in(ec2: "EC2Client") -> str:
+    # A call that changes nothing, and that a region refuses while it is not enabled.
     ec2.describe_subnets(MaxResults=5)
     return "it answers"
 
@@ -113,6 +115,7 @@ def _look_at_quota(overview: Overview, at: Login, access: Access, region: str) -
 
 
 def _used_vcpus(ec2: "EC2Client") -> int:
+    # Of all machines of the account, not ours alone: the quota is the account's.
     living = filters(**{"instance-state-name": "running"})
     options = [instance.get("CpuOptions", {}) for instance in instances(ec2, Filters=living)]
     return sum(one.get("CoreCount", 0) * one.get("ThreadsPerCore", 1) for one in options)
@@ -141,6 +144,7 @@ def _tried(at: Login, access: Access, spec: LaunchSpec) -> str:
     try:
         ec2.run_instances(DryRun=True, **prepared(at, access, spec, token))
     except ClientError as error:
+        # A dry run always raises: with this name it would have been let pass.
         if code(error) != "DryRunOperation":
             raise
     finally:

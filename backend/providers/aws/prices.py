@@ -25,6 +25,8 @@ from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 PROVIDER = "aws"
 SOURCE = "AWS price list, AmazonEC2"
 MACHINES = "Compute Instance"
+# (attribute, its value on the right row, why another is wrong). An attribute that an answer does not carry
+# does not filter. Bare metal is no exception: its Shared row is what is paid.
 RIGHT_ROW: tuple[tuple[str, str, SkipReason], ...] = (
     ("locationtype", "AWS Region", SkipReason.OTHER_LOCATION),
     ("operatingsystem", "Linux", SkipReason.OTHER_SYSTEM),
@@ -34,8 +36,6 @@ RIGHT_ROW: tuple[tuple[str, str, SkipReason], ...] = (
     ("marketoption", "OnDemand", SkipReason.OTHER_MARKET),
     ("capacitystatus", "Used", SkipReason.OTHER_CAPACITY),
 )
-"""(attribute, its value on the right row, why another is wrong). An attribute that an answer does
-not carry does not filter. Bare metal is no exception: its Shared row is what is paid."""
 ON_DEMAND, RESERVED = "OnDemand", "Reserved"
 PURCHASE_MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
     {ON_DEMAND: PurchaseModel.ON_DEMAND, RESERVED: PurchaseModel.RESERVED}
@@ -46,10 +46,12 @@ TERMS: Mapping[str, str] = MappingProxyType({"1yr": "1y", "3yr": "3y"})
 UPFRONT: Mapping[str, str] = MappingProxyType(
     {"No Upfront": "none", "Partial Upfront": "partial", "All Upfront": "all"}
 )
+# (whether hours cost something, whether the start of the term does). A file that says otherwise was
+# misread, and a price without its upfront part would look like the cheapest.
 PAID: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"none": (True, False), "partial": (True, True), "all": (False, True)}
 )
-"""(whether hours cost something, whether the start of the term does)."""
+# The price list names no credits. T machines may use less CPU than they show.
 BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
 
 
@@ -88,6 +90,7 @@ def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Sk
     """The product, if it is the plain Linux row of a type. Names of attributes are plain ones."""
     name, region = attributes.get("instancetype", ""), attributes.get("regioncode", "")
 
+    # Families also hold dedicated hosts (m5), which are named without a size.
     if "." not in name or (family and not family.startswith(MACHINES)):
         # Without `offer`, or it would stand in the list of types without a price.
         detail = answers.shown(f"{family} {name}")
@@ -108,9 +111,11 @@ def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Sk
 def _check_right(attributes: Mapping[str, str]) -> None:
     for attribute, right, reason in RIGHT_ROW:
         value = attributes.get(attribute, "")
+        # The interface and the two files carry different attributes: absent says nothing.
         if value not in {"", right}:
             raise NoPrice(reason, value)
     usage = attributes.get("usagetype", "")
+    # DedicatedUsage, UnusedBox, Reservation …: the same type with other conditions, some at price 0.
     if usage and "BoxUsage" not in usage:
         raise NoPrice(SkipReason.OTHER_CAPACITY, usage)
     # The region's name changes ("EU (Ireland)", "Europe (Ireland)"), its code does not.
@@ -128,6 +133,7 @@ def _type(name: str, region: str, attributes: Mapping[str, str]) -> ParsedType:
         arch=_arch(processor),
         cpu_model="" if processor in answers.MISSING else processor,
         vcpu_count=answers.above_zero(attributes.get("vcpu")),
+        # A vCPU of the others is a thread, or a core, of which nobody else has a share.
         vcpu_kind="burstable" if name.startswith(BURSTABLE) else "dedicated",
         memory_bytes=_memory(attributes.get("memory", "")),
         disk_bytes=disk_bytes,
@@ -173,6 +179,8 @@ def term_rates(sku: str, model: str, terms: Mapping[str, Any]) -> Iterator[Rate 
         for rate_code, line in answers.inner(term, "priceDimensions").items():
             line = answers.mapping(line, where=f"{model}.{code}.{rate_code}")  # noqa: PLW2901
             prices = answers.inner(line, "pricePerUnit")
+            # Files of the Chinese regions are in another currency; two at once have no rule which one
+            # counts.
             if len(prices) != 1:
                 yield _unusable(rate_code, SkipReason.NO_CURRENCY, f"{len(prices)} currencies")
                 continue
@@ -210,6 +218,7 @@ def priced(products: Mapping[str, Product], rates: Iterable[Rate]) -> Iterator[R
             yield _skipped(
                 product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
             )
+    # A reserved term is one price of two lines: an hourly rate and what is paid at the start.
     for (sku, model, _), lines in terms.items():
         yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines)
 
@@ -241,6 +250,7 @@ def _of_term(machine: ParsedType, model: PurchaseModel, lines: list[Rate]) -> Pa
 
 
 def _on_demand(lines: list[Rate]) -> dict[str, Any]:
+    # Several would be a price by amount used, which no row of an offer can state.
     if len(lines) != 1:
         raise NoPrice(SkipReason.TIERED, f"{len(lines)} prices")
     if lines[0].unit != HOURS:
@@ -255,6 +265,7 @@ def _reserved(lines: list[Rate]) -> dict[str, Any]:
     if not (term and upfront):
         raise NoPrice(SkipReason.OTHER_TERMS, f"{first.lease} {first.option}")
     amounts = {line.unit: answers.above_zero(line.amount) for line in lines}
+    # Two lines of one unit: which one counts is not known.
     if len(amounts) < len(lines) or not amounts.keys() <= {HOURS, WHOLE_TERM}:
         raise NoPrice(SkipReason.OTHER_UNIT, " ".join(line.unit for line in lines))
     hourly, whole = amounts.get(HOURS), amounts.get(WHOLE_TERM)
@@ -309,6 +320,7 @@ def _entries(page: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
         raise InvalidValue(f"{where} PriceList", "is missing, or no list")
     for index, entry in enumerate(listed):
         name = f"{where} PriceList[{index}]"
+        # The API writes each entry as a text; who saved the answer may have unpacked it.
         value = answers.document(entry, where=name) if isinstance(entry, str) else entry
         yield answers.mapping(value, where=name)
 

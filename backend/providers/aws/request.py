@@ -11,13 +11,15 @@ from backend.providers.machines import INSTALLATION, LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
 MADE_BY = f"rackrate-{INSTALLATION}"
+# cloud-init comes to the user data only near the end of the boot, and shutdown counts from then on: without
+# this a machine would outlive its lifetime.
 LATE_S = 60
-"""cloud-init comes to the user data only near the end of the boot."""
 BURSTABLE = re.compile(r"t[2-9]")
 
 
 def user_data(lifetime_s: int) -> str:
     """What the machine does on its first boot: before anything else it sets its own end."""
+    # Whole minutes are all that shutdown takes, and +0 would end the machine before its first login.
     return f"#!/bin/sh\nshutdown -h +{max(1, (lifetime_s - LATE_S) // 60)}\n"
 
 
@@ -29,6 +31,7 @@ def name_of(token: str) -> str:
 def tags(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, str]:
     """What everything that belongs to a launch is marked with; `further` are the account's own."""
     return {
+        # First: no tag of the account's own may replace one by which machines are counted and ended.
         **further,
         **{f"rackrate-{name}": value for name, value in spec.labels.items()},
         WORKSPACE: spec.tag,
@@ -45,6 +48,8 @@ def tagged(marks: Mapping[str, str], *kinds: Any) -> list[Any]:
 
 def let_in(port: int, networks: Sequence[str]) -> Any:
     """The one rule of a launch's security group: SSH, from where workers may be."""
+    # From anywhere unless the account says otherwise: workers may run anywhere, and only the run's own key
+    # logs in.
     ranges = [{"CidrIp": network} for network in networks or ("0.0.0.0/0",)]
     return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": ranges}
 
@@ -75,11 +80,14 @@ def request(
     asked: dict[str, Any] = {
         "MinCount": 1,
         "MaxCount": 1,
+        # Asked for again with the same token EC2 answers with the machine that it made the first time.
         "ClientToken": token,
         "ImageId": image,
         "InstanceType": spec.machine_type,
         "KeyName": name_of(token),
         "UserData": user_data(spec.lifetime_s),
+        # With the shutdown of the user data: the machine ends itself, and its disks, also when nobody of us
+        # lives.
         "InstanceInitiatedShutdownBehavior": "terminate",
         "BlockDeviceMappings": disks,
         "NetworkInterfaces": [
@@ -87,6 +95,7 @@ def request(
         ],
         "MetadataOptions": {
             "HttpEndpoint": "enabled",
+            # IMDSv2 with one hop: nothing on the machine can be talked into handing out its metadata.
             "HttpTokens": "required",
             "HttpPutResponseHopLimit": 1,
         },
@@ -97,14 +106,18 @@ def request(
     if spec.is_spot:
         asked["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": _spot(spec)}
     if BURSTABLE.match(spec.machine_type):
+        # Named, as the default differs: t2 is standard, t3 and later are unlimited, and may cost beyond the
+        # price.
         asked["CreditSpecification"] = {"CpuCredits": RECORD.credit_modes[0]}
     return asked
 
 
 def _spot(spec: LaunchSpec) -> dict[str, Any]:
+    # A request that stays open would start another machine after the first one was taken away.
     once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
     if spec.max_price_per_hour is None:
         return once
+    # Without an exponent, which a Decimal may print and EC2 refuses.
     return {**once, "MaxPrice": f"{spec.max_price_per_hour:f}"}
 
 
@@ -122,4 +135,5 @@ def moment(text: str | None) -> dt.datetime | None:
         moment = dt.datetime.fromisoformat(text or "")
     except ValueError:
         return None
+    # Ours always has a zone; what a person wrote without one is read as UTC.
     return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)

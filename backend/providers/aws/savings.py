@@ -49,6 +49,7 @@ def parse(stream: Stream, on_demand: Mapping[str, ParsedPrice]) -> Iterator[Resu
         elif key == "terms":
             for kind in scanner.members():
                 if kind == "savingsPlan":
+                    # Terms may stand before the products, so prices are made once both are read.
                     plans.extend(_plan(scanner, on_demand) for _ in scanner.items())
                 else:
                     scanner.skip()
@@ -66,6 +67,8 @@ def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
         if key == "rates":
             for _ in scanner.items():
                 rate = answers.mapping(scanner.value(), where=f"{FILE} rates")
+                # The SKU of the right row's price (see prices.RIGHT_ROW): it settles system, tenancy and
+                # licence.
                 if answers.word(rate, "discountedSku") in on_demand:
                     rates.append(rate)
         else:

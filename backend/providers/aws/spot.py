@@ -15,8 +15,8 @@ from backend.providers.aws.prices import PROVIDER
 SOURCE = "AWS EC2 spot price history"
 # Old accounts get both, at different prices; machines run in a VPC.
 VPC, CLASSIC = "Linux/UNIX (Amazon VPC)", "Linux/UNIX"
+# The answer names none; these prices are in US dollars.
 CURRENCY = "USD"
-"""The answer names none; these prices are in US dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,12 @@ def parse(
                 yield _skipped(item, region, why)
                 continue
             known = latest.get(quote.price.key)
+            # Asked from now on there is one entry each; a saved answer may be a whole history.
             if known is None:
                 latest[quote.price.key] = quote
                 continue
+            # The VPC's own price first, whatever its age; times are ISO 8601 of one form, so text order is
+            # time order.
             newest = max(known, quote, key=lambda one: (one.is_vpc, one.at))
             older = quote if newest is known else known
             latest[quote.price.key] = newest

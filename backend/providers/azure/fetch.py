@@ -9,14 +9,14 @@ from backend.providers.http import Client, Validators
 from backend.providers.spool import Spool
 
 BASE = "https://prices.azure.com"
+# The first with savings plans.
 API_VERSION = "2023-01-01-preview"
-"""The first with savings plans."""
+# Any other would be at Microsoft's own rate of exchange.
 CURRENCY = "'USD'"
-"""Any other would be at Microsoft's own rate of exchange."""
 ITEMS = "items"
 REMAINING = "x-ms-ratelimit-remaining-retailprices-requests"
+# The limit is one of requests in a minute, so a shorter pause would meet it again.
 PAUSE_S = 65.0
-"""The limit is one of requests in a minute."""
 
 
 class RetailPrices:
@@ -31,7 +31,9 @@ class RetailPrices:
         with Client(request.endpoint or BASE, request.patience, least_wait_s=PAUSE_S) as client:
             while address:
                 answer = client.get(address, spool.page(ITEMS), params=params)
+                # The link to the next page repeats the whole query.
                 address, params = answers.word(spool.last(ITEMS), "NextPageLink"), None
+                # Waiting before the refusal costs the same minute, and none of the attempts.
                 if address and answer.headers.get(REMAINING, "").strip() == "0":
                     request.patience.wait(PAUSE_S)
         return Validators()

@@ -61,6 +61,7 @@ def _price(item: dict[str, Any]) -> ParsedPrice:
     purchase = _purchase(item)
     if answers.word(item, "unitOfMeasure") != HOUR:
         raise NoPrice(SkipReason.OTHER_UNIT, answers.word(item, "unitOfMeasure"))
+    # A price from some amount on, which is not what the first hour costs.
     if answers.above_zero(item.get("tierMinimumUnits")):
         raise NoPrice(SkipReason.TIERED, item.get("tierMinimumUnits"))
     for key, reason in (
@@ -86,10 +87,13 @@ def _check_machine(item: dict[str, Any]) -> None:
     product, meter = answers.word(item, "productName"), answers.word(item, "meterName")
     if answers.word(item, "serviceName") not in {"", SERVICE}:
         raise NoPrice(SkipReason.NOT_A_MACHINE, answers.word(item, "serviceName"))
+    # Linux products carry no system in their name, Windows ones end with it.
     if product.endswith("Windows"):
         raise NoPrice(SkipReason.OTHER_SYSTEM, product)
+    # Another service, sold under the same names of sizes.
     if "CloudServices" in product or "Cloud Services" in product:
         raise NoPrice(SkipReason.NOT_A_MACHINE, product)
+    # A whole server, priced without the machines on it.
     if "Dedicated Host" in product:
         raise NoPrice(SkipReason.NOT_A_MACHINE, product)
     if meter.endswith(("Free", "Expired")):
@@ -100,6 +104,7 @@ def _purchase(item: dict[str, Any]) -> dict[str, Any]:
     """How the item is bought: purchase model, unit and term."""
     kind = answers.word(item, "type")
     names = f"{answers.word(item, 'skuName')} {answers.word(item, 'meterName')}"
+    # The forerunner of spot, which only batch services can buy.
     if "Low Priority" in names:
         raise NoPrice(SkipReason.OTHER_MARKET, names)
     if kind == "Consumption":
@@ -140,6 +145,7 @@ def _savings(item: dict[str, Any], machine: ParsedPrice) -> Iterator[Result]:
                 currency=machine.currency,
                 unit=PriceUnit.HOUR,
                 term=_term(plan, "term"),
+                # A savings plan may be paid monthly at the same price.
                 upfront="none",
                 source=machine.source,
                 raw_id=raw_id,

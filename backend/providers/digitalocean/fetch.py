@@ -21,6 +21,7 @@ class Sizes:
             headers=bearer(token),
             secret={"token": token},
         ) as client:
+            # The most that a page may have.
             address = "v2/sizes?per_page=200"
             while address:
                 client.get(address, spool.page(SIZES))

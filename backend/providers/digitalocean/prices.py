@@ -16,8 +16,8 @@ from backend.domain.units import BYTES_PER_GIB
 
 PROVIDER = "digitalocean"
 SOURCE = "DigitalOcean sizes"
+# The answer names none; the list is in US dollars.
 CURRENCY = "USD"
-"""The answer names none; the list is in US dollars."""
 MIB = 2**20
 TIB = 2**40
 SHARED = ("s-",)
@@ -42,6 +42,7 @@ def _priced(item: dict[str, Any]) -> Iterator[Result]:
             raise NoPrice(SkipReason.NOT_OFFERED)
         amount = answers.amount(item.get("price_hourly"))
     except NoPrice as why:
+        # A size that no region sells still has its reason, once.
         for region in regions or [""]:
             yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         return

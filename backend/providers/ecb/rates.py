@@ -20,10 +20,10 @@ from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices.answers import shown
 
 SOURCE = "European Central Bank euro foreign exchange reference rates"
+# Characters. All rates since 1999 are some eight million as XML; a zip archive may unpack to anything.
 LARGEST_TEXT = 64 * 2**20
-"""Characters; all rates since 1999 are some eight million as XML."""
+# What is stored of a rate. None is rounded to fit: a rounded rate would be no longer the bank's.
 DECIMALS, WHOLE_DIGITS = 10, 10
-"""What is stored of a rate; none is rounded to fit."""
 RATE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?", re.ASCII)
 CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
@@ -31,6 +31,7 @@ NAMESPACE = "http://www.ecb.int/vocabulary/2002-08-01/eurofxref"
 CUBE = f"{NAMESPACE} Cube"
 MISSING = {"", "N/A"}
 FILE = "rates"
+# Spreadsheets write it in front of a CSV that they save.
 MARK = "\ufeff"
 ZIP_MAGIC = b"PK\x03\x04"
 MIB = 2**20
@@ -94,10 +95,12 @@ def _settled(cells: Iterable[Cell]) -> Iterator[Result]:
         by_cell.setdefault((day, currency), []).append(_read(day, currency, written))
     for (day, currency), readings in by_cell.items():
         rates = {one.units_per_eur for one in readings if isinstance(one, ParsedRate)}
+        # Neither is taken: a wrong rate moves every price in that currency.
         if len(rates) > 1:
             rates_text = ", ".join(sorted(map(str, rates)))
             yield SkippedRate(day, currency, WhyNot.AMBIGUOUS, shown(rates_text))
             continue
+        # A reading that is no rate does not count against one that is.
         yield next((one for one in readings if isinstance(one, ParsedRate)), readings[0])
         for _ in readings[1:]:
             yield SkippedRate(day, currency, WhyNot.DUPLICATE)
@@ -178,6 +181,7 @@ class _Document:
 def _of_xml(text: str) -> list[Cell]:
     document = _Document()
     document.read(text)
+    # XML of another kind would else be read as no rates at all, without a word.
     if not document.days:
         raise InvalidValue(FILE, "holds no day of the ECB's reference rates")
     return document.cells
@@ -209,6 +213,7 @@ def _of_csv(text: str) -> Iterator[Cell]:
 
 
 def _width(header: list[str]) -> int:
+    # The ECB ends each line with a comma.
     return len(header) - 1 if header[-1] == "" else len(header)
 
 
@@ -238,6 +243,7 @@ def _unpacked(content: bytes) -> bytes:
                 raise InvalidValue(FILE, f"an archive of {len(names)} files instead of one")
             # What its directory says of the size is not relied on.
             with archive.open(names[0]) as file:
+                # One more than allowed, so that the length of what is read says whether there is more.
                 return file.read(LARGEST_TEXT + 1)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise InvalidValue(FILE, f"not an archive that can be read: {error}") from error

@@ -35,6 +35,7 @@ def check_key_file(text: str, pointer: str, are_endpoints_allowed: bool) -> None
     for name in ("project_id", "client_email", "private_key"):
         if not isinstance(document.get(name), str) or not document[name]:
             raise InvalidValue(pointer, f"{name} is missing in the key file")
+    # Google's library signs a statement with the key and sends it there: it would log in for somebody else.
     if document.get("token_uri", TOKEN_URI) != TOKEN_URI and not are_endpoints_allowed:
         raise InvalidValue(pointer, f"token_uri is not {TOKEN_URI}")
     if document.get("universe_domain", "googleapis.com") != "googleapis.com":
@@ -45,8 +46,8 @@ API_KEY = SecretField("api_key", "API key for price lists")
 KEY_FILE = SecretField(
     "service_account_json", "Key file of the service account (JSON)", check_key_file
 )
+# Families of machine types that take no persistent disk: Google refuses the launch.
 HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
-"""Families of machine types that take no persistent disk."""
 
 
 def volume(machine_type: str) -> Volume:

@@ -27,6 +27,7 @@ FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 """As image families call them: what `{arch}` in the account's image stands for."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "expires"
+# Labels take lower-case letters, digits, hyphens and underscores: no colon, no plus.
 EXPIRES_FORMAT = "%Y%m%dt%H%M%Sz"
 NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -40,11 +41,11 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     }
 )
 """Of machines. Any other state is on the way to the end, or stopped."""
+# Parts of the words by which the API names an error: answers spell them otherwise than operations.
 NO_CAPACITY = ("ZONE_RESOURCE_POOL_EXHAUSTED", "RESOURCE_POOL_EXHAUSTED", "STOCKOUT")
 TOO_MANY_CALLS = ("rateLimitExceeded", "userRateLimitExceeded", "RATE_EXCEEDED")
 NO_QUOTA = ("quotaExceeded", "QUOTA_EXCEEDED", "limitExceeded", "LIMIT_EXCEEDED")
 NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_IN_USE")
-"""Parts of the words by which the API names an error, in its answers and in operations."""
 
 
 # --- what we send ---------------------------------------------------------------------------------
@@ -64,12 +65,15 @@ def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[st
         "metadata": {"items": _metadata(username, spec.public_key)},
         "scheduling": {
             "provisioning_model": "SPOT" if spec.is_spot else "STANDARD",
+            # Google itself deletes the machine then, counted from its start, whatever became of us.
             "max_run_duration": {"seconds": spec.lifetime_s},
             "instance_termination_action": "DELETE",
+            # Started again it would get its whole lifetime anew.
             "automatic_restart": False,
             # A machine that moves while it is measured is measured wrongly.
             "on_host_maintenance": "TERMINATE",
         },
+        # Nothing on the machine can act in the project.
         "service_accounts": [],
         "disks": [_boot_disk(spec, zone, access.in_region("image", spec.region), labels)],
         "network_interfaces": [_interface(access, spec.region)],
@@ -107,6 +111,7 @@ def label(value: str) -> str:
 def _metadata(username: str, public_key: str) -> list[dict[str, str]]:
     items = {
         "ssh-keys": f"{username}:{' '.join(public_key.split()[:2])}",
+        # Keys of the project's people must not open a machine that is being measured.
         "block-project-ssh-keys": "TRUE",
         "enable-oslogin": "FALSE",  # with it the keys above would count for nothing
         "enable-guest-attributes": "TRUE",
@@ -250,6 +255,7 @@ def _named(codes: str, status: int, detail: str) -> DriverError:
     elif status in {401, 403}:
         reason, is_retryable = Reason.AUTH, False
     elif status >= 500 or "INTERNAL_ERROR" in codes:
+        # A fault of theirs; of a launch nobody knows then whether it was heard.
         reason, is_retryable = Reason.UNREACHABLE, True
     else:
         reason, is_retryable = Reason.UNSUPPORTED, False

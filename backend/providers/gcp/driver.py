@@ -58,10 +58,10 @@ T = TypeVar("T")
 CALL_S = 10
 """The longest that one call may take."""
 SCOPES = ("https://www.googleapis.com/auth/compute",)
+# Name space of the ids of requests, which must be UUIDs: fixed, so that a token always gives the same.
 REQUESTS = uuid.UUID("5b6b7a1c-3c0e-4a55-9d60-0f7f0f5a3a52")
-"""Name space of the ids of requests."""
+# Ids of requests that a launch goes through: Google answers the id of a failed one with the same failure.
 RENEWALS = 5
-"""Ids of requests that a launch goes through when the ones before led to a proven failure."""
 
 
 class GcpDriver:
@@ -132,6 +132,7 @@ class _Project:
                 client_options={"api_endpoint": endpoint} if endpoint else None,
             )
         request = {"project": self._settings.get("project", ""), **fields}
+        # Without retry: the library's own would go on for minutes, beyond the step.
         return getattr(self._clients[name], method)(request=request, timeout=CALL_S, retry=None)
 
     def _get(self, name: str, method: str, **fields: Any) -> Any:
@@ -151,6 +152,7 @@ class _Project:
         from google.oauth2.service_account import Credentials
 
         if self._settings.get("endpoint_url"):
+            # Credentials would be sent to whatever stands at that address.
             return AnonymousCredentials()  # type: ignore[no-untyped-call]
         if self._access.kind == "workload_identity":
             return google.auth.default(scopes=SCOPES)[0]
@@ -182,6 +184,7 @@ class _Project:
     def _zones(self, region: str) -> list[str]:
         """The account's zones of a region, or else all of them."""
         named: list[str] = self._settings.get("zones", {}).get(region, [])
+        # Sorted, so that a launch that is done again asks in the same zone.
         zones = named or sorted(
             zone.name
             for zone in self._ask("Zones", "list")
@@ -231,6 +234,7 @@ class _Project:
                 self._finished(self._inserted(spec, body, token, zone), zone).insert_time
             )
         except Conflict as error:
+            # Google forgets ids of requests after a while; the name then shows that the machine is ours.
             if "alreadyExists" not in words(error):
                 raise
         made = ProviderResource(
@@ -242,6 +246,7 @@ class _Project:
             launched_at=began,
             expires_at=spec.expires_at,
         )
+        # A machine just made may not be shown yet.
         return self._machine(made) or made
 
     def _inserted(
@@ -294,6 +299,7 @@ class _Project:
         )
         done = [operation for operation in operations if operation.status.name == "DONE"]
         ends = [o for o in done if bool(o.error.errors) == (o.operation_type == "insert")]
+        # A later operation means that the machine was there after what looks like its end.
         if not ends or done[0] is not ends[0]:
             return replace(resource, state=ProviderResourceState.ABSENT)
         return replace(
@@ -325,6 +331,7 @@ class _Project:
             )
             for scope in sorted(missing)
         }
+        # Of one launch every zone counts: it may be in just the one that is silent.
         if unread and (token or region):
             raise next(iter(unread.values()))
         listed = [*(machine(row, self._access) for row in machines), *map(disk, disks)]

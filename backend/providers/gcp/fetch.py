@@ -13,9 +13,10 @@ from backend.providers.spool import Spool
 
 CATALOGUE = "https://cloudbilling.googleapis.com"
 COMPUTE = "https://compute.googleapis.com"
+# The number of Compute Engine in the catalogue; it is the same for everybody.
 SERVICE = "6F81-5844-456A"
-"""Compute Engine."""
 SKUS, TYPES = "skus", "machine_types"
+# The most that each interface gives in a page.
 MOST_SKUS, MOST_TYPES = "5000", "500"
 PAUSE_S = 30.0
 """The catalogue's limit is a strict one."""

@@ -113,6 +113,7 @@ def _covers(protocol: str, ports: Sequence[str], port: int) -> bool:
     if protocol not in {"tcp", "all"}:
         return False
     ranges = (text.partition("-") for text in ports)
+    # A rule without ports lets all of them in.
     return not ports or any(int(low) <= port <= int(high or low) for low, _, high in ranges)
 
 

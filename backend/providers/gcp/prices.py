@@ -25,30 +25,31 @@ from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Comp
 
 SOURCE = "Google Cloud Billing Catalog"
 MIB = 2**20
+# The table of discounts (pricing.billing.sustained_use) of each family that has one: a whole month costs
+# 0.70 of 730 hours under n1, 0.80 under n2. It is no part of the price of an hour.
 SUSTAINED_USE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("n1", "m1", "m2", "f1", "g1"), "n1"),
         **dict.fromkeys(("n2", "n2d", "c2"), "n2"),
     }
 )
-"""The table of discounts (pricing.billing.sustained_use) of each family that has one: a whole month
-costs 0.70 of 730 hours under n1, 0.80 under n2. It is no part of the price of an hour."""
+# Families sold as a premium on another one's price.
 ON_TOP_OF: Mapping[str, str] = MappingProxyType({"m2": "m1"})
-"""Families sold as a premium on another one's price."""
+# Types that show two vCPUs and are billed for the share of them that they get.
 BILLED_VCPUS: Mapping[str, Decimal] = MappingProxyType(
     {"e2-micro": Decimal("0.25"), "e2-small": Decimal("0.5"), "e2-medium": Decimal(1)}
 )
-"""Types that show two vCPUs and are billed for the share of them that they get."""
 SHARED_CORE = {*BILLED_VCPUS, *WHOLE_MACHINES.values()}
 STATED_GIB = re.compile(r"(?P<gib>[0-9]{1,6}(?:\.[0-9]{1,3})?) GB RAM")
 # "GB", of which each is 1024 MiB.
 ARCHITECTURES: Mapping[str, str] = MappingProxyType({"X86_64": "x86_64", "ARM64": "arm64"})
 A3, A3_PLAIN = "a3-", "a3-highgpu"
+# Families whose machines all have accelerators. Where the list of types leaves them out, the sum without
+# them would be a small part of the price.
 WITH_GPU = frozenset({"a2", "a3", "a4", "a4x", "g2", "g4"})
-"""Families whose machines all have accelerators, by their names' beginning."""
 
+# Components by (family, part, region, purchase model).
 Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]
-"""Components by (family, part, region, purchase model)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class MachineShape:
     arch: str
     vcpu_count: Decimal
     memory_bytes: int
+    # Not from the bytes: 0.6 GB are listed as 614 MiB, and billed as 0.6.
     memory_gib: Decimal
-    """What is billed; the bytes are cut to whole MiB."""
     accelerators: tuple[tuple[str, int], ...] = ()
     has_local_ssd: bool = False
 
@@ -146,6 +147,7 @@ def _billed_gib(description: str, listed: Decimal) -> Decimal:
     """The size of "2 vCPUs, 1.8 GB RAM", where it is the one listed but for the cut of a MiB."""
     stated = STATED_GIB.search(description)
     size = listed if stated is None else Decimal(stated["gib"])
+    # One that differs by more describes something else.
     return size if 0 <= size - listed < gib(MIB) else listed
 
 
@@ -209,6 +211,7 @@ def _component(
     named = f"{family} {part}".strip()
     if not offered:
         raise NoPrice(SkipReason.NO_COMPONENT, named)
+    # Two SKUs at one price are one; of two prices none is right.
     if len({(one.amount, one.currency) for one in offered}) > 1:
         raise NoPrice(SkipReason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in offered)}")
     return offered[0]

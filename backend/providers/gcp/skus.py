@@ -13,8 +13,8 @@ from backend.domain.units import EXACT
 
 PROVIDER = "gcp"
 CORE, RAM = "core", "ram"
+# Digits of a price's fraction, which comes apart from its whole units.
 NANO = 9
-"""Digits of a price's fraction, which comes apart from its whole units."""
 SPOT = "Spot Preemptible "
 UNITS: Mapping[str, str] = MappingProxyType({CORE: "h", RAM: "GiBy.h"})
 MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
@@ -44,13 +44,13 @@ NAMED: Mapping[str, str] = MappingProxyType(
     }
 )
 WHOLE_MACHINES: Mapping[str, str] = MappingProxyType({"Micro": "f1-micro", "Small": "g1-small"})
+# Accelerators that machine types name otherwise than by the words of the description.
 ACCELERATORS: Mapping[str, str] = MappingProxyType(
     {
         "nvidia-tesla-a100-80gb": "nvidia-a100-80gb",
         "nvidia-h100-80gb-mega": "nvidia-h100-mega-80gb",
     }
 )
-"""Accelerators that machine types name otherwise than by the words of the description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ def _of_sku(sku: dict[str, Any]) -> list[Component]:
         if words in description:
             raise NoPrice(reason, description)
     usage = answers.word(category, "usageType")
+    # Commit1Yr and Commit3Yr: prices per hour that only a contract gives.
     if usage not in MODELS:
         raise NoPrice(SkipReason.OTHER_TERMS, f"{usage} {description}")
     family, part = _meaning(description)

@@ -10,7 +10,9 @@ import httpx
 
 from backend.domain.errors import DriverError, Reason
 
+# A launch is three calls, which together stay within the 30 s that the engine waits.
 CALL_S = 10
+# The most that a page may have.
 PAGE = 50
 REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
     {
@@ -21,8 +23,10 @@ REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
         "resource_limit_exceeded": (Reason.QUOTA, False),
         "resource_unavailable": (Reason.CAPACITY, True),
         "placement_error": (Reason.CAPACITY, True),
+        # Another action on the same machine is under way; it ends by itself.
         "locked": (Reason.UNSUPPORTED, True),
         "conflict": (Reason.UNSUPPORTED, True),
+        # The name is taken by a call of ours whose machine is not listed yet: it will be.
         "uniqueness_error": (Reason.UNSUPPORTED, True),
         "maintenance": (Reason.UNREACHABLE, True),
         "unavailable": (Reason.UNREACHABLE, True),
@@ -102,10 +106,12 @@ class _Refusal(DriverError):
 
 def _refused(answer: httpx.Response, error: Mapping[str, Any]) -> _Refusal:
     code = str(error.get("code", ""))
+    # Names that we do not know: a fault of theirs may pass, a refusal of what we asked for will not.
     other = (Reason.UNREACHABLE, True) if answer.is_server_error else (Reason.UNSUPPORTED, False)
     reason, is_retryable = REASONS.get(code, other)
     detail = f"{code or answer.status_code}: {str(error.get('message', ''))[:300]}"
     reset = answer.headers.get("RateLimit-Reset", "")
+    # The limit is of calls an hour and refills by the second, which a person cannot see otherwise.
     if reset.isdecimal() and reason == Reason.QUOTA:
         at = dt.datetime.fromtimestamp(int(reset), dt.UTC)
         detail += f"; {answer.headers.get('RateLimit-Limit', '?')} an hour, full at {at:%H:%M:%S}"

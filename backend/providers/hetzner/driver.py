@@ -55,9 +55,10 @@ HOST_KEY = "rackrate-host-key"
 HOST_KEY_TYPE = "ssh-ed25519"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+# Of our ids of SSH keys: Hetzner numbers them as it does servers, and one must not be ended for the other.
 KEY_PREFIX = "key-"
-"""Of our ids of SSH keys, which Hetzner numbers as it does servers."""
 PATHS = {ResourceKind.MACHINE: "servers", ResourceKind.KEY_PAIR: "ssh_keys"}
+# Any other state is on the way to the end, or switched off, which costs the full price all the same.
 STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     {
         "initializing": ProviderResourceState.PENDING,
@@ -68,7 +69,6 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
         "unknown": ProviderResourceState.PENDING,
     }
 )
-"""Of machines. Any other state is on the way to the end, or switched off."""
 
 
 class HetznerDriver:
@@ -127,6 +127,7 @@ class HetznerDriver:
                 if made is None:
                     made = await self._made(api, spec, name, labels)
         except DriverError as error:
+            # A call that was not answered may have made the machine: the engine must ask again by the name.
             if error.reason != Reason.UNREACHABLE:
                 raise
             raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None

@@ -42,6 +42,7 @@ def parse(pricing: str, server_types: Iterable[str]) -> Iterator[Result]:
     """
     answer = answers.mapping(answers.document(pricing, where="pricing"), where="pricing")
     common = answers.mapping(answer.get("pricing"), where="pricing.pricing")
+    # Prices are listed net and gross; net ones are what other providers list.
     percent = answers.number(common.get("vat_rate"))
     basis = _Basis(
         currency=common.get("currency"),

@@ -11,8 +11,8 @@ from backend.providers.spool import Spool
 BASE = "https://api.linode.com"
 TYPES, REGIONS = "types", "regions"
 PER_PAGE = "500"
+# What a region that sells machines is capable of: some have object storage alone.
 MACHINES = "Linodes"
-"""What a region that sells machines is capable of."""
 
 
 class Types:

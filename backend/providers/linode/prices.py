@@ -16,8 +16,8 @@ from backend.domain.units import BYTES_PER_GB
 
 PROVIDER = "linode"
 SOURCE = "Linode types"
+# The answer names none; the list is in US dollars.
 CURRENCY = "USD"
-"""The answer names none; the list is in US dollars."""
 EVERYWHERE = ""
 MIB = 2**20
 KINDS = {"nanode": "shared", "standard": "shared", "dedicated": "dedicated", "premium": "dedicated"}
@@ -36,6 +36,7 @@ def parse(pages: Iterable[str], *, regions: Sequence[str] = ()) -> Iterator[Resu
             for entry in item.get("region_prices") or ()
             if isinstance(entry, dict)
         }
+        # The API names only the regions whose price differs, so the others come from the list of regions.
         for region in regions or (EVERYWHERE, *own):
             yield from _priced(item, region, own.get(region, answers.inner(item, "price")))
 
