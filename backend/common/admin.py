@@ -19,6 +19,8 @@ class ReadOnlyAdmin(AnyAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
+    # Django then shows the row without a form: whoever may view it sees every field, and no way to
+    # write it past the service that leaves a line in the audit trail.
     def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         return False
 

@@ -9,10 +9,11 @@ from django.shortcuts import render
 
 from backend.common.rest.problem import problem
 
+# Of what is sent to a page. Without a limit 300 MB of a stranger to the sign-in form became
+# a temporary file of that size, and in containers /tmp is memory.
 FORM_BYTES = 3_000_000
-"""Of what is sent to a page."""
+# Of what is sent to a page that takes files of people who have signed in.
 UPLOAD_BYTES = 64 * 2**20
-"""Of what is sent to a page that takes files of people who have signed in."""
 Page = TypeVar("Page", bound=Callable[..., Any])
 
 
@@ -34,17 +35,21 @@ class BodyLimit:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)
 
+    # Here and not in __call__: only once the address is resolved it is known which view answers and
+    # how much that one takes.
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], _args: object, _kwargs: object
     ) -> HttpResponseBase | None:
         stated = str(request.META.get("CONTENT_LENGTH") or "0")
         endpoint = getattr(view, "cls", None)
+        # A chunked body states no length, and would be read as empty instead of being refused.
         if "Transfer-Encoding" in request.headers and not request.META.get("CONTENT_LENGTH"):
             detail = "a body is only read up to its Content-Length, which is missing"
             return _refusal(
                 request, HTTPStatus.LENGTH_REQUIRED, detail, is_api=endpoint is not None
             )
         most = getattr(endpoint or view, "most_bytes", FORM_BYTES)
+        # What is no number cannot be trusted to be small.
         length = int(stated) if stated.isdecimal() else most + 1
         # Strangers can do nothing with the files that they would fill the disk with.
         if endpoint is None and length > FORM_BYTES and not request.user.is_authenticated:
@@ -59,6 +64,7 @@ class BodyLimit:
 def _refusal(
     request: HttpRequest, status: HTTPStatus, detail: str, *, is_api: bool
 ) -> HttpResponseBase:
+    # A caller of the API parses what it is told; HTML would be one more error.
     if is_api:
         return problem(status, detail)
     return render(request, "413.html", {"detail": detail}, status=status)

@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from backend.common.rest.throttles import parsed_rate
 
+# With one token and a copy of the database a short pepper could be searched for.
 PEPPER_CHARACTERS = 32
 
 
@@ -20,6 +21,7 @@ def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMes
     if len(settings.TOKEN_PEPPER) < PEPPER_CHARACTERS:
         hint = f"Use at least {PEPPER_CHARACTERS} random characters."
         messages.append(checks.Error("TOKEN_PEPPER is too short", hint, id="rackrate.E001"))
+    # One secret that leaks must not open what another one guards.
     if settings.TOKEN_PEPPER == settings.SECRET_KEY:
         messages.append(
             checks.Error("TOKEN_PEPPER and SECRET_KEY are the same", id="rackrate.E002")
@@ -41,6 +43,7 @@ def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMess
     return messages
 
 
+# Warnings, since a server may mean each of them: only `check --deploy` looks at them.
 @checks.register(checks.Tags.security, deploy=True)
 def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """What is right for the demo and has to be meant on a server."""

@@ -16,8 +16,10 @@ from django.conf import settings
 
 VERSION_1 = b"\x01"
 VERSION = b"\x02"
+# Enough to tell the few keys of one server apart; a clash only costs a second attempt.
 KEY_ID_BYTES = 4
 NONCE_BYTES = 12
+# A data key of 32 bytes and the 16 of GCM's tag.
 WRAPPED_KEY_BYTES = 48
 
 
@@ -38,6 +40,7 @@ class _Envelope:
 
 def key_id(key: bytes) -> bytes:
     """Four bytes that name a key and reveal nothing of it."""
+    # With a prefix of its own, so that the id is not the start of a hash that stands elsewhere.
     return hashlib.sha256(b"rackrate credential key\0" + key).digest()[:KEY_ID_BYTES]
 
 
@@ -72,6 +75,7 @@ def rewrapped(value: bytes, *, identity: str) -> bytes:
     Raises SealBroken when none of our keys wrapped it for this identity.
     """
     envelope = _parsed(value)
+    # Only the data key changes its wrapping, so no secret is in memory while keys are rotated.
     return _wrapped(_data_key(envelope, identity), identity) + envelope.content
 
 
@@ -107,6 +111,7 @@ def _data_key(envelope: _Envelope, identity: str) -> bytes:
     if envelope.header != VERSION_1:  # the first version did not name its key
         keys = [key for key in keys if key_id(key) == envelope.header[1:]]
         bound = envelope.header + bound
+    # GCM tells a wrong key from a right one, so values of the first version are simply tried.
     for key in keys:
         try:
             return AESGCM(key).decrypt(envelope.key_nonce, envelope.wrapped, bound)

@@ -3,10 +3,12 @@
 import logging
 import re
 
+# Keys stand in the path since a spreadsheet cannot send a header, and every log prints paths.
 FEED_PREFIX = "rf_"
 FEED_PATH = "/feeds/"
 SIGN_IN_PATH = "/accounts/link/"
 _IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH})[^/\s?'\"]+")
+# The eight characters that look a key up stay: they say in a log which key it was.
 _KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
 
 
@@ -19,4 +21,5 @@ class MaskingFormatter(logging.Formatter):
     """A formatter whose whole output, traceback included, is masked."""
 
     def format(self, record: logging.LogRecord) -> str:
+        # After formatting: an address may stand in the arguments, in an exception or in a traceback.
         return masked(super().format(record))

@@ -32,7 +32,9 @@ def enqueue(task: Task, *, worker_id: str | None = None, **arguments: object) ->
     A lost message is harmless, and so is a broker that is down (robust: logged, not raised): the
     tick finds every due step again.
     """
+    # By name: the web process must not import the workers, which load the libraries of clouds.
     send = partial(app.send_task, task.value, kwargs=arguments)
     if worker_id is not None:
         send = partial(send, queue=worker_queue(worker_id))
+    # A worker that is faster than the commit would look for a row that is not there yet.
     transaction.on_commit(send, robust=True)

@@ -9,6 +9,7 @@ from django.db.models import Model, QuerySet
 
 from backend.common.crypto import SealBroken, is_current, rewrapped
 
+# Rows between two reports: rare enough to cost nothing, often enough to show that it goes on.
 CHUNK = 500
 PREFIX = "sealed_"
 
@@ -60,6 +61,7 @@ def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Ro
     rotated = Rotated(column)
     # The base manager, since another one may hide rows whose secrets must not be forgotten.
     rows = apps.get_model(column.model)._base_manager.exclude(**{column.column: None})
+    # Keys first and each row by itself: no transaction stays open over a whole table.
     keys = rows.order_by("pk").values_list("pk", flat=True)
     for number, key in enumerate(keys.iterator(chunk_size=CHUNK), start=1):
         _row_rotated(rows.filter(pk=key), rotated)

@@ -21,8 +21,8 @@ from backend.common.rest.throttles import client_address, spent
 
 Check = Callable[[], None]
 """Called between the parts of a calculation; raises WorkRefused when there is no more time."""
+# How long a request waits for the calculation before it.
 WAIT_S = 2
-"""How long a request waits for the calculation before it."""
 RETRY_S = 5
 
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
@@ -64,8 +64,8 @@ class _Capacity:
             self._door.release()
 
 
+# Strangers do not keep those who have signed in waiting.
 _capacities = {is_known: _Capacity(settings.WORK_AT_ONCE) for is_known in (False, True)}
-"""Strangers do not keep those who have signed in waiting."""
 
 
 def most_steps(most: int) -> int:
@@ -111,6 +111,7 @@ def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
     caller = str(request.user.pk) if is_known else client_address(request)
     allowance = spent("work", rate, caller, steps)
     if allowance is not None and allowance.is_exceeded:
+        # With the numbers, so that a script can be written to stay below them.
         detail = f"more than {allowance.allowed:,} steps were asked for in {allowance.window_s} s"
         raise WorkRefused(HTTPStatus.TOO_MANY_REQUESTS, detail, allowance.wait_s)
 

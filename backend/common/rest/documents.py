@@ -30,12 +30,15 @@ class Strict(serializers.Serializer[Any]):
     """A serializer under which an unknown field is an error at its own pointer."""
 
     def to_internal_value(self, data: Any) -> Any:
+        # DRF drops fields that it does not know: a misspelled budget would then be no limit, silently.
         unknown = set(data) - set(self.fields) if isinstance(data, Mapping) else set()
         errors: dict[str, Any] = {name: ["unknown field"] for name in sorted(map(str, unknown))}
         try:
             value = super().to_internal_value(data)
         except serializers.ValidationError as error:
             if isinstance(error.detail, dict):
+                # Together with what else is wrong, so that nobody has to send a document once for
+                # each error.
                 errors = {**error.detail, **errors}
             else:
                 raise
@@ -59,6 +62,7 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
         super().__init__(**given)
 
     def to_internal_value(self, data: Any) -> Decimal:
+        # `isdigit` is true of digits of other scripts, too, and Decimal would read them.
         if not isinstance(data, str) or not data.isascii():
             self.fail("invalid")
         whole, _, fraction = data.partition(".")
@@ -72,6 +76,7 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
         return format(value, "f")
 
 
+# DRF's CharField turns 1 into "1": a mistake in a document would be stored as what was meant.
 class TextField(serializers.CharField):
     """Text; a number or boolean is refused instead of being turned into text."""
 

@@ -30,13 +30,13 @@ EVERY_LIST = {
     "per_page": "Rows of a JSON page, 1 to 250 (default 50); CSV and XLSX are never paged",
     "dialect": "Of CSV: excel (byte order mark) or excel-eu (also ; and decimal commas)",
 }
+# Parameters that are no column; a parameter named like a column means what the column says.
 MANY_LISTS = {
     "as_of": "What was known at the end of that day",
     "all": "Also what a newer version has replaced",
     "account": "Identifier of the cloud account",
     "campaign": "Identifier of the campaign",
 }
-"""Parameters that are no column; a parameter named like a column means what the column says."""
 LIST_HEADERS = {
     "ETag": "Changes with the answer; send it back as If-None-Match",
     "Last-Modified": "When the data got this version; absent in the second after that",
@@ -101,6 +101,7 @@ class ViewSchema(AutoSchema):
     def get_auth(self) -> list[Any]:
         auths: list[Any] = super().get_auth()
         # Without any, where PUBLIC_READ is on.
+        # drf-spectacular knows only of authentication; `{}` is how OpenAPI states that none is needed.
         return [*auths, {}] if self._is_reading() else auths
 
     def _is_reading(self) -> bool:

@@ -11,8 +11,10 @@ from django.utils.dateparse import parse_datetime
 
 from backend.domain.errors import DomainError
 
+# Who needs all rows takes CSV or XLSX, which have no pages.
 PER_PAGE = 50
 MAX_PER_PAGE = 250
+# Decimal("1e999999999") is valid and short, and printing it without an exponent fills the memory.
 LARGEST_EXPONENT = 30
 
 Reader = Callable[[str], Any]
@@ -53,6 +55,7 @@ def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any],
             warnings.append(unknown_warning(name))
             continue
         try:
+            # The last counts, as where Django reads a parameter that is given twice.
             values[name] = readers[name](texts[-1])
         except ValueError as error:
             errors.append((name, str(error)))
@@ -89,6 +92,7 @@ class Whole:
     high: int
 
     def __call__(self, value: str) -> int:
+        # The length first: int() refuses thousands of digits with words of its own.
         is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(self.high))
         if not is_whole or not self.low <= int(value) <= self.high:
             raise ValueError(f"{value!r} is not a whole number from {self.low} to {self.high}")
@@ -113,6 +117,7 @@ def number(value: str) -> Decimal:
         parsed = Decimal(value)
     except InvalidOperation:
         raise ValueError(f"{value!r} is not a number") from None
+    # Python reads underscores within numbers; no other program that makes an address does.
     if not parsed.is_finite() or abs(parsed.adjusted()) > LARGEST_EXPONENT or "_" in value:
         raise ValueError(f"{value!r} is not a number")
     return parsed
@@ -132,6 +137,7 @@ def time(value: str) -> dt.datetime:
 def day(value: str) -> dt.date:
     """The day of an ISO 8601 date or time; the last day of the calendar is no day to bound by."""
     parsed = time(value).date()
+    # Bounds are turned to the start of the next day, which would not exist.
     if parsed == dt.date.max:
         raise ValueError(f"{value!r} is too far ahead")
     return parsed

@@ -22,6 +22,7 @@ class GrantedScope(Protocol):
 
 def needed_scope(view: Any, method: str) -> str:
     """What the view asks for the method in `scopes`; reading needs read, all else admin."""
+    # HEAD and OPTIONS show no more than GET, so they need what GET needs.
     scopes: dict[str, str] = getattr(view, "scopes", {})
     if method in SAFE_METHODS:
         return scopes.get("GET", READ)

@@ -17,6 +17,7 @@ from backend.domain.errors import DomainError, InvalidValue
 
 logger = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
+# What asks for these is a spreadsheet, which would spread a JSON document over cells.
 TEXT_FORMATS = ("csv", "tsv")
 
 FieldError = tuple[str, str]
@@ -122,6 +123,7 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:
     headers = {}
+    # DRF sets it on 401 only where a scheme has a challenge; without it a client never sends its token.
     challenge = getattr(error, "auth_header", None)
     if challenge:
         headers["WWW-Authenticate"] = challenge

@@ -48,9 +48,11 @@ class CsvRenderer(BaseRenderer):
         for row in data.rows:
             writer.writerow([_cell(row[column.name], dialect) for column in data.columns])
         encoded = buffer.getvalue().encode()
+        # Excel takes a file without the mark for the computer's old code page and breaks every umlaut.
         return codecs.BOM_UTF8 + encoded if dialect else encoded
 
 
+# Spreadsheets paste tabs into cells whatever the language, where commas depend on it.
 class TsvRenderer(CsvRenderer):
     """The same with tabs."""
 

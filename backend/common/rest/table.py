@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+# The signs that OWASP lists for CSV injection, the full-width ones among them.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 
 
@@ -86,9 +87,11 @@ def text_cell(value: Any) -> str:
     """A cell as CSV text: the digits of JSON, TRUE or FALSE, empty for unknown."""
     if value is None:
         return ""
+    # Before numbers: to Python a bool is one, and a cell would show 1.
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
+        # The shortest digits that read back as the same float; str.format would round or pad.
         return repr(value)
     if isinstance(value, (int, Decimal, dt.date)):
         return str(json_cell(value))

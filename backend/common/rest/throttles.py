@@ -47,6 +47,7 @@ class Allowance:
     def headers(self) -> dict[str, str]:
         """As the header fields RateLimit-Policy and RateLimit."""
         return {
+            # The structured fields of the IETF draft on RateLimit headers, not the older X-RateLimit-*.
             "RateLimit-Policy": f'"{self.name}";q={self.allowed};w={self.window_s}',
             "RateLimit": f'"{self.name}";r={self.left};t={self.wait_s}',
         }
@@ -74,6 +75,7 @@ class WindowThrottle(BaseThrottle):
             return True
         self._wait_s = allowance.wait_s
         # The view states it in its answer, where it has a field for it.
+        # vars, since DRF types the view as an object that has no such attribute.
         vars(view)["allowance"] = allowance
         return not allowance.is_exceeded
 
@@ -103,6 +105,7 @@ def _counted(key: str, count: int) -> int:
         return cache.incr(key, count)
     except ValueError:
         # Kept past its window: a late request must not start the count again.
+        # add and not set: of two first requests at once the second must not erase the count of the first.
         cache.add(key, 0, timeout=2 * max(WINDOW_S.values()))
         return cache.incr(key, count)
 

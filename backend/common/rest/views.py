@@ -35,10 +35,12 @@ from backend.common.rest.table import Column, Table, json_cell, json_rows, text_
 from backend.common.rest.throttles import Allowance
 from backend.domain.attributions import attributions
 
+# Of a list as a file: more would hold a process for long, and all its rows in memory.
 MAX_EXPORT_ROWS = 50_000
+# Of the header: servers and proxies refuse fields of more than some kilobytes.
 SHOWN_WARNINGS = 10
+# Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
-"""Of columns and documents; additions keep it."""
 DIALECT: Mapping[str, Reader] = {"dialect": one_of(DIALECTS)}
 """Parameters of the exports; every list knows them."""
 
@@ -62,6 +64,7 @@ class SuffixNegotiation(DefaultContentNegotiation):
                 for renderer in renderers:
                     if any(media_type_matches(renderer.media_type, kind) for kind in accepted):
                         return renderer, renderer.media_type
+        # A browser's or a script's odd Accept gets an answer in place of 406.
         return renderers[0], renderers[0].media_type
 
 
@@ -85,6 +88,7 @@ class View(APIView):
         for name, value in (self.allowance.headers() if self.allowance else {}).items():
             final[name] = value
         is_known = bool(getattr(request, "user", None) and request.user.is_authenticated)
+        # no-cache is not no-store: a copy may be kept and is asked about, which costs a 304.
         final.headers.setdefault(
             "Cache-Control", f"{'private' if is_known else 'public'}, no-cache"
         )
@@ -151,6 +155,7 @@ class ListView(View):
             unchanged = _unchanged(request, headers)
             if unchanged is not None:
                 return unchanged
+        # Before the rows are read: a wrong dialect is known without them.
         read({"dialect": request.query_params.getlist("dialect")}, DIALECT)
         listing = self.listing(request)
         headers |= _described(listing)
@@ -174,6 +179,7 @@ class ListView(View):
         asked = sorted((name, v) for name, v in given(dict(request.query_params.lists())).items())
         columns = [column.name for column in self.columns]
         address, suffix = request.build_absolute_uri("?"), request.accepted_renderer.format
+        # All that the bytes depend on; the address too, since the links to other pages state it.
         parts = (state, SCHEMA_VERSION, columns, suffix, address, asked)
         headers = {"ETag": quote_etag(hashlib.sha256(repr(parts).encode()).hexdigest()[:32])}
         changed_at = self.changed_at(request)
@@ -287,8 +293,8 @@ def _previous(address: str, page: int) -> str | None:
 class FilteredListView(ListView):
     """A list whose parameters are conditions of its query."""
 
+    # Parameter → lookup of the query, and the reader of its value.
     lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
-    """Parameter → lookup of the query, and the reader of its value."""
 
     def parameter_readers(self) -> Mapping[str, Reader]:
         readers = {name: reader for name, (_, reader) in self.lookups.items()}

@@ -14,15 +14,17 @@ from backend.common.rest.table import Column, Table, text_cell
 
 OPTIONS = {
     "in_memory": True,
+    # What looks like a formula, an address or a number in somebody's text has to stay text.
     "strings_to_formulas": False,
     "strings_to_urls": False,
     "strings_to_numbers": False,
 }
+# What a cell can hold; a longer text would be left out without a word.
 MOST_CHARACTERS = 32_767
-"""What a cell can hold; a longer text would be left out without a word."""
+# Excel's limit for such a message; the library leaves out a validation with a longer one.
 MOST_PROMPT = 255
+# Before it, the calendars of spreadsheets differ.
 FIRST_DAY = dt.date(1900, 3, 1)
-"""Before it, the calendars of spreadsheets differ."""
 NOTES = {
     "numbers": (
         "Every cell holds all digits that JSON and CSV print. A spreadsheet shows and computes"
@@ -49,6 +51,7 @@ def workbook(table: Table) -> bytes:
     """The file. The same table gives the same bytes on the same day."""
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, OPTIONS) as book:
+        # Not the moment: the ETag of a workbook is its hash, and would change with every request.
         today = clock.now().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
         book.set_properties({"title": table.name, "author": "Rackrate", "created": today})
         _data_sheet(book, table)
