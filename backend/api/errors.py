@@ -11,6 +11,7 @@ from backend.common.rest.views import View
 API_PREFIX = "/api/"
 
 
+# Django's own 404 is HTML, which a script that mistyped an address cannot read.
 class NotFoundView(View):
     """Every address under the API that is none: 404 as a problem document, for all methods."""
 

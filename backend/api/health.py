@@ -17,6 +17,7 @@ from backend.common import clock
 from backend.common.rest.problem import problem
 from backend.rentals.selectors.leaks import rental_figures
 
+# A Redis that hangs must not hang the answer that says so.
 TIMEOUT_S = 2
 
 
@@ -34,6 +35,7 @@ def readyz(request: HttpRequest) -> HttpResponseBase:
     faults = [(name, fault) for name, check in CHECKS.items() if (fault := check())]
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
+    # An age and not a fault: pages answer well while the engine stands still.
     state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
     return JsonResponse(state | {"tick_age_s": _tick_age_s()} | asdict(rental_figures()))
 
@@ -56,6 +58,7 @@ def _migrations() -> str:
     return f"{len(plan)} not applied" if plan else ""
 
 
+# A client of its own: that of the cache has no such limits.
 def _queue() -> str:
     client = Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S

@@ -19,6 +19,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     """TokenAuthentication in the schema."""
 
     target_class = "backend.accounts.api.authentication.TokenAuthentication"
+    # Basic is for spreadsheets, whose dialogs ask for a name and a password.
     name = ["bearer", "basic"]
 
     def get_security_requirement(self, auto_schema: Any) -> list[dict[str, list[Any]]]:
@@ -44,8 +45,8 @@ class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-
 
     target_class = "backend.domain.documents.model.Document"
     match_subclasses = True
+    # Before drf-spectacular's own for pydantic, which writes JSON Schema 2020-12.
     priority = 1
-    """Before drf-spectacular's own for pydantic, which writes JSON Schema 2020-12."""
 
     def get_name(self, auto_schema: Any, direction: str) -> str:
         return str(self.target.__name__)
@@ -71,6 +72,7 @@ def openapi_schema(schema: Any) -> Any:
         return [openapi_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
+    # A field may itself be called "type" or "$ref", so names of properties are left alone.
     result = {
         name: {key: openapi_schema(each) for key, each in inner.items()}
         if name == "properties"
@@ -80,8 +82,10 @@ def openapi_schema(schema: Any) -> Any:
     if "exclusiveMinimum" in result:
         result |= {"minimum": result["exclusiveMinimum"], "exclusiveMinimum": True}
     if "prefixItems" in result:
+        # OpenAPI 3.0 knows no tuples: that each place has a type of its own is lost.
         result["items"] = {"anyOf": result.pop("prefixItems")}
     if "$ref" in result and len(result) > 1:
+        # In 3.0 everything beside a $ref is ignored, so its description would be.
         result["allOf"] = [{"$ref": result.pop("$ref")}]
     if isinstance(result.get("type"), list):
         kinds = [kind for kind in result.pop("type") if kind != "null"]

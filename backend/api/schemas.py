@@ -59,6 +59,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **requirements.DOCUMENTS,
     **scenario_documents.DOCUMENTS,
 }
+# Documents that no serializer reads.
 READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "hardware": partial(schema_of, OfferedHardwareDocument),
     "requirement": partial(schema_of, RequirementDocument),
@@ -66,7 +67,6 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "contention": partial(schema_of, ContentionDocument),
     "array": partial(schema_of, ArrayDocument),
 }
-"""Documents that no serializer reads."""
 
 
 def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
@@ -82,6 +82,7 @@ def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
 def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     if isinstance(field, serializers.Serializer):
         return _object(field)
+    # Before the table, which has no lists: what they hold is described by their child.
     if isinstance(field, (serializers.ListSerializer, serializers.ListField)):
         return {"type": "array", "items": json_schema(field.child)}  # type: ignore[arg-type]
     if isinstance(field, AmountField):

@@ -206,5 +206,6 @@ urlpatterns = [
         for name, view in LISTS.items()
     ),
     *plain,
+    # What nothing above has taken.
     re_path(r"", NotFoundView.as_view()),
 ]

@@ -8,24 +8,32 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 
 from django.conf import settings
 
+# Far above task_time_limit: Redis hands a message that is longer unacknowledged to a second worker.
+# kombu reads it from three different places, hence three lines of it below.
 VISIBILITY_TIMEOUT_S = 3600
 
 app = Celery("rackrate")
 app.conf.update(
     broker_url=settings.REDIS_URL,
+    # What came of a step stands in its row; nobody waits for the answer of a task.
     result_backend=None,
     task_ignore_result=True,
     imports=["workers.tasks"],
     accept_content=["json"],
     task_serializer="json",
+    # Early: a lost message is made good by the next tick, whereas a late one would do a step twice.
     task_acks_late=False,
+    # A message that waits behind a long step in one worker could be done by another meanwhile.
     worker_prefetch_multiplier=1,
     worker_disable_prefetch=True,
     worker_max_tasks_per_child=200,
+    # The formatter of our own LOGGING masks keys; Celery's would print them.
     worker_hijack_root_logger=False,
+    # Below the usual LEASE_S, so that a step that hangs has ended before another worker may claim it.
     task_soft_time_limit=100,
     task_time_limit=120,
     broker_connection_retry_on_startup=True,
+    # Redis may be away for as long as it likes; `pump` goes on without it.
     broker_connection_max_retries=None,
     broker_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},
     result_backend_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},

@@ -12,7 +12,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+# libpq waits without end by default, and a page would wait with it.
 _CONNECT_TIMEOUT_S = 5
+# A list of what may be given: an option that is silently dropped, as sslmode once was, leaves a
+# connection in the clear that its owner takes for encrypted.
 _DATABASE_OPTIONS = (
     "application_name",
     "connect_timeout",
@@ -31,9 +34,11 @@ def _value(name: str) -> str | None:
     path = os.environ.get(f"{name}_FILE")
     if not path:
         return os.environ.get(name)
+    # Which of the two counts could only be guessed, and after a rotation one of them is old.
     if os.environ.get(name):
         raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them")
     try:
+        # Editors and `openssl rand` end a file with a line feed that is no part of the secret.
         return Path(path).read_text().removesuffix("\n").removesuffix("\r")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not text"
@@ -114,6 +119,7 @@ def keys_bytes(name: str) -> list[bytes]:
 
 def _key(name: str, encoded: str) -> bytes:
     try:
+        # Without validate, characters of another alphabet are skipped and a different key comes out.
         key = base64.b64decode(encoded, validate=True)
     except ValueError:
         raise ImproperlyConfigured(f"{name} must be base64") from None
@@ -139,11 +145,13 @@ def database(name: str, *, password: str = "") -> dict[str, object]:
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
+        # One of the URL wins: it is the more specific one.
         "PASSWORD": unquote(url.password or "") or password,
         "HOST": unquote(url.hostname or ""),
         "PORT": str(port or ""),
         "OPTIONS": _database_options(name, query),
         "CONN_MAX_AGE": 60,
+        # A connection that outlived a restart of PostgreSQL is replaced instead of failing a request.
         "CONN_HEALTH_CHECKS": True,
     }
 

@@ -15,6 +15,7 @@ TOKEN_PEPPER = env.text("TOKEN_PEPPER")
 DEBUG = env.flag("DEBUG", False)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
+# Strict by default; the launcher's demo switches on what a trial needs.
 PUBLIC_READ = env.flag("PUBLIC_READ", False)
 SSH_ALLOW_PRIVATE = env.flag("SSH_ALLOW_PRIVATE", False)
 HTTPS_ONLY = env.flag("HTTPS_ONLY", True)
@@ -22,6 +23,7 @@ CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = HTTPS_ONLY
 # The proxy in front of the web server ends TLS and sets this header.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
+# The container's own health check asks by plain HTTP and without a proxy.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY
@@ -30,6 +32,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
+# No script or style within a page, so nonces are not needed: all of them are files of ours.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -71,6 +74,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    # Early: a static file needs neither a session nor a database.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -80,6 +84,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -94,6 +99,7 @@ AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
+# Memory-hard, and in Python's own library; no second hasher, as there are no old passwords.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -129,6 +135,7 @@ STATICFILES_FINDERS = [
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # Names with a hash of the content: a browser keeps a file for good and still gets every new one.
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -145,6 +152,7 @@ WORKER_ID = env.identifier("WORKER_ID", socket.gethostname())
 LEASE_S = env.whole("LEASE_S", 120, at_least=5)
 TICK_S = env.whole("TICK_S", 5, at_least=1)
 REAP_S = env.whole("REAP_S", 60, at_least=1)
+# How long a provider has to list nothing before a launch without an answer counts as none.
 PROVIDER_SETTLE_S = env.whole("PROVIDER_SETTLE_S", 300, at_least=1)
 BOOT_LIMIT_S = env.whole("BOOT_LIMIT_S", 900, at_least=1)
 CAPACITY_WAIT_S = env.whole("CAPACITY_WAIT_S", 3600, at_least=0)
@@ -170,6 +178,7 @@ EMAIL_HOST_USER = _mail.username
 EMAIL_HOST_PASSWORD = _mail.password
 EMAIL_USE_TLS = _mail.is_starttls
 EMAIL_USE_SSL = _mail.is_tls
+# A mail server that hangs would otherwise keep the worker of all notices.
 EMAIL_TIMEOUT = 15
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "rackrate@localhost")
 
@@ -178,6 +187,7 @@ THROTTLE_TOKEN = env.text("THROTTLE_TOKEN", "12000/min")
 # In steps of a simulation; seconds and calculations at once are those of one request and process.
 WORK_RATE_TOKEN = env.text("WORK_RATE_TOKEN", "2400000000/min")
 WORK_RATE_ANONYMOUS = env.text("WORK_RATE_ANONYMOUS", "240000000/min")
+# A stranger's request of 53 kB once kept a process for ten seconds, eight of them the whole site.
 WORK_ANONYMOUS_STEPS = env.whole("WORK_ANONYMOUS_STEPS", 30_000_000, at_least=1)
 WORK_SIGNED_IN_S = env.whole("WORK_SIGNED_IN_S", 60, at_least=1)
 WORK_ANONYMOUS_S = env.whole("WORK_ANONYMOUS_S", 10, at_least=1)
@@ -189,6 +199,7 @@ REST_FRAMEWORK = {
         "backend.accounts.api.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["backend.common.rest.permissions.ScopePermission"],
+    # No browsable API: its pages need inline scripts, which the policy forbids.
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_THROTTLE_CLASSES": [
@@ -197,6 +208,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_SCHEMA_CLASS": "backend.common.rest.openapi.ViewSchema",
     "EXCEPTION_HANDLER": "backend.common.rest.problem.exception_handler",
+    # A JSON number is read as a float, which would lose digits of an amount.
     "COERCE_DECIMAL_TO_STRING": True,
     # The suffix of an address chooses the format, not a parameter.
     "URL_FORMAT_OVERRIDE": None,
@@ -209,12 +221,14 @@ SPECTACULAR_SETTINGS = {
         " but for JSON, as a whole. Unknown parameters are named in X-Warning and change nothing."
     ),
     "VERSION": "1",
+    # The schema describes the API's documents and not itself.
     "SERVE_INCLUDE_SCHEMA": False,
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {
         "NoticeKindEnum": "backend.notifications.models.NoticeKind.values",
         "OfferKindEnum": "backend.catalog.models.OfferKind.values",
     },
+    # From a package and not from a CDN: a browser here asks no other host.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
@@ -223,6 +237,7 @@ SPECTACULAR_SETTINGS = {
 LOG_FILE = env.text("LOG_FILE", "")
 LOGGING = {
     "version": 1,
+    # Modules make their loggers before this is read.
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
@@ -234,6 +249,7 @@ LOGGING = {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": "line",
+            # With a file for everything, the terminal shows only what somebody should look at.
             "level": "WARNING" if LOG_FILE else "NOTSET",
         },
         **(

@@ -18,6 +18,7 @@ from backend.rankings.selectors.views import views_visible
 from backend.rankings.services.reports import reports_visible
 from backend.scenarios.selectors.scenarios import scenarios_visible
 
+# Each word is one more condition on every row.
 MOST_CHARS = 100
 MOST_OF_A_KIND = 20
 
@@ -36,6 +37,7 @@ def search(text: str, *, workspace: Workspace, reader: str) -> list[Match]:
     Every word has to be in a name, a slug, a region or a CPU model, in any order and case; an offer
     of exactly this name is first. `reader` is as in `views_visible`.
     """
+    # PostgreSQL's texts hold no NUL, and it refuses to compare with one.
     words = text.replace("\0", " ")[:MOST_CHARS].split()
     return list(_matches(words, workspace, reader)) if words else []
 
@@ -55,6 +57,7 @@ def _matches(words: list[str], workspace: Workspace, reader: str) -> Iterator[Ma
     for view in _having(views_visible(workspace.slug, reader), words, "name", "slug"):
         yield Match("view", view.name, reverse("view", args=[view.slug]))
     for metric in METRICS.values():
+        # Metrics are in the code and not in the database.
         if has_words(f"{metric.key} {metric.label}".lower(), " ".join(words)):
             yield Match("metric", metric.label, reverse("metric", args=[metric.key]))
     for run in _having(
