@@ -7,6 +7,8 @@ from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import account_access, reaper
 
+# By name, here: when a module connected the signals as it was imported, nobody imported it and no worker
+# took local runs.
 presence.follow_worker()
 
 
@@ -56,6 +58,8 @@ def reap() -> None:
 @app.task(
     name="workers.fetch_prices",
     soft_time_limit=fetching.TASK_S,
+    # The soft limit is an exception that ends up on the feed; the hard one ends a call that does not hear
+    # it.
     time_limit=fetching.TASK_S + 60,
 )
 def fetch_prices() -> None:

@@ -48,16 +48,18 @@ log = logging.getLogger(__name__)
 Dispatch = Callable[[Claim | None], None]
 """Sends a claimed step on; None asks for a poller."""
 
+# With the waits between them some ten seconds: what lasts longer is for a person to know.
 MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
+# Fixed: the results wait on the host, and a rented one is paid for meanwhile.
 COLLECT_RETRY_S = 5
 BEFORE_TEARDOWN = frozenset(
     state for state, following in TRANSITIONS.items() if RunState.TEARING_DOWN in following
 )
+# States in which a cancelled run has nothing measured to collect. The later ones keep what they have.
 CANCELLABLE = BEFORE_TEARDOWN - {RunState.RUNNING, RunState.COLLECTING, RunState.PARSED}
-"""States in which a cancelled run has nothing measured to collect."""
+# States in which a rented machine may be taken away from under a step.
 LOGGED_IN = frozenset({RunState.REACHABLE, RunState.PREPARED, RunState.COLLECTING})
-"""States in which a rented machine may be taken away from under a step."""
 
 
 # --- running a step ----------------------------------------------------------------------------
@@ -69,12 +71,14 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
     A message that comes late or twice finds its claim gone and changes nothing.
     """
     try:
+        # Anew, as the message may have waited in the queue for most of its lease.
         step = renewed(claim)
         try:
             outcome = _worked(step)
         except DriverError as error:
             outcome = _after_error(step, error)
         except ProbeError as error:
+            # What the host said does not parse, and would not the next time either.
             outcome = _after_error(step, DriverError(Reason.BUG, str(error), retryable=False))
         _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
@@ -86,6 +90,7 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
 
 def _worked(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
+    # A finished run is let through: its machine may remain to be ended.
     if step.state != run.state and not run.is_finished:
         raise StaleState(f"step {step.state} of a run in {run.state}")
     if not is_here(run):
@@ -95,6 +100,7 @@ def _worked(step: Step) -> Move | Wait:
         raise StaleState(f"a {state} run is followed, not worked on")
     if state in CANCELLABLE and run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
+    # Attempts also count steps whose worker died: one that kills its workers would else go round for ever.
     if state in BEFORE_TEARDOWN | {RunState.QUEUED} and step.attempt > MAX_ATTEMPTS:
         return _given_up(
             step, Reason.BUG, f"stopped after {MAX_ATTEMPTS} attempts: {step.last_error}"
@@ -125,6 +131,7 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
     log.warning("run %s on %s, %s: %s", run.pk, run.host.name, state, error)
     if state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
+    # Spot machines are taken away: asking says so at once, where retries would end as unreachable.
     if state in LOGGED_IN and run.host.is_rented and error.retryable and error.reason != Reason.BUG:
         why = rented_steps.why_ended(run)
         if why is not None:
@@ -156,6 +163,7 @@ def refused(run: Run, error: DriverError) -> Move:
 
 
 def _given_up(step: Step, reason: Reason, detail: str) -> Move:
+    # A queued run has made nothing that a teardown would have to clean.
     target = RunState.FAILED if step.state == RunState.QUEUED else RunState.TEARING_DOWN
     return Move(target, failed(step.run, reason, detail), event=detail)
 
@@ -169,6 +177,7 @@ def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
     that the host is not blocked for ever; this step then goes on by itself."""
     run = step.run
     is_over = clock.now() - step.created_at > lost_after()
+    # The engine's part goes on although the run is over: something may still cost money.
     if run.is_finished or (error.retryable and run.outcome != RunState.LOST and not is_over):
         return Wait(_backoff_s(step), str(error))
     what = run.resource if run.host.is_rented else f"{run.live.get('directory')} on the host"
@@ -190,6 +199,7 @@ def _write(claim: Claim, outcome: Move | Wait, dispatch: Dispatch) -> None:
 
 def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
     """Write the outcome of a step and claim its successor, in one fenced transaction."""
+    # Everywhere the same order of locks, schedule, step, run: two workers would else wait for each other.
     with transaction.atomic(), _schedule_if_last(claim, outcome), fenced(claim) as step:
         run, target = step.run, outcome.target
         if run.is_finished:  # only the teardown outlives its run
@@ -231,6 +241,7 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
     """The next step, due at once: claimed for whoever gets the message, or left to a poller."""
     if state == RunState.RUNNING:
         step_create_followed(run=run, deadline_at=_deadline(run))
+        # After the commit: a worker that is faster than the commit would find no step to follow.
         transaction.on_commit(lambda: dispatch(None))
         return
     claim = step_create_claimed(run=run, state=state)
@@ -243,6 +254,7 @@ def _deadline(run: Run) -> dt.datetime:
     if not run.host.is_rented or run.resource.expires_at is None:
         return deadline
     last_login_s = provider(run.resource.account.provider).last_login_s
+    # The results must be off a machine before it ends itself.
     return min(deadline, run.resource.expires_at - dt.timedelta(seconds=last_login_s))
 
 
@@ -251,6 +263,7 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
     detail = f"{type(error).__name__}: {error}"
     try:
         step = renewed(claim)
+        # Retryable: it may have been no more than a broken connection to the database.
         outcome = _after_error(step, DriverError(Reason.BUG, detail, retryable=True))
         _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
@@ -266,6 +279,7 @@ def tick() -> int:
     claims = claim_due(is_polling=False, is_routed=True)
     for claim in claims:
         to_queue(claim)
+    # Also without a claim: a poller that died leaves runs that nobody follows.
     to_queue(None)
     return len(claims)
 

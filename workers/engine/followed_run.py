@@ -24,13 +24,14 @@ from workers.remote.driver import MachineDriver, Target, Transport
 from workers.remote.probes.plan import Plan
 from workers.remote.registry import driver
 
+# How often a run is read. More seldom where the reading takes CPU from what is measured.
 PERIOD_S = 1.0
 LOCAL_PERIOD_S = 2.0
-"""How often a run is read; more seldom where the reading takes CPU from what is measured."""
+# The series of the running repeat is only for the page that shows it, and costs a process on the host.
 LIVE_PERIOD_S = 3.0
-"""How often the series of the running repeat is read for the page that shows it."""
+# A reading that says what the one before said is written this seldom: rows would change each second for
+# nothing.
 UNCHANGED_S = 5.0
-"""A reading that says what the one before said is written this seldom."""
 Pair = tuple[str, str]
 
 
@@ -119,16 +120,19 @@ class Followed:
 
     def take_in_value(self, pair: Pair, metric: str, value: float, flags: Iterable[str]) -> None:
         is_judged = pair in self.plan.rule and metric == series_of(*pair).metric
+        # Repeats that do not count must not narrow the interval.
         if is_judged and UNFIT.isdisjoint(flags):
             self.values.setdefault(pair, []).append(value)
 
     def order(self, names: set[str]) -> None:
         """Orders for the target with the next reading, each once."""
+        # An order is a file on the target: creating it again would wake the runner for nothing.
         self.orders |= names - self.ordered
 
     def orders_are_given(self) -> None:
         """The last reading took its orders to the target."""
         self.ordered |= self.sent
+        # Only now: a reading that failed may not have left its orders there.
         self.orders -= self.sent
 
     @property
@@ -139,6 +143,7 @@ class Followed:
     def settled(self, status: RunnerStatus) -> set[str]:
         """Orders to leave out the rest of each series that needs no more repeats: its interval
         is narrow enough, or the profile's time is over and it has one."""
+        # By the runner's own clock: it measures on while nobody reaches the host.
         if status.monotonic_s > self.plan.profile.time_cap_s:
             ended = self.measured & set(self.plan.series)
         else:
@@ -207,6 +212,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
         )
         for step in steps
     }
+    # From the database, as the run may have been followed by a process that died.
     evidence = Evidence.objects.filter(run__in=runs).order_by("n")
     for run_id, n, *pair in evidence.values_list("run_id", "n", "probe", "variant"):
         runs[run_id].after = n

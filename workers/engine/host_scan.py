@@ -30,6 +30,7 @@ async def _presented(host: Host, bastion: Target | None) -> str:
 
 def _bastion(host: Host) -> Target | None:
     """How to log in to the host's bastion, which shows us the key; None without one."""
+    # An unapproved bastion could show us any key it likes as the host's.
     for machine in host.route[1:]:
         if machine.state != HostState.TRUSTED:
             detail = f"the host key of the bastion {machine.name} is not approved"

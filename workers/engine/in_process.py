@@ -10,8 +10,8 @@ from backend.benchmarks.models import Tick
 from backend.common import clock
 from workers.engine.pump import Pump
 
+# A worker that missed this many ticks is not there; the command then works by itself.
 TICKS_OF_SILENCE = 3
-"""A worker that missed this many ticks is not there; the command then works by itself."""
 
 
 class StandIn:

@@ -31,15 +31,17 @@ from backend.rentals.services.resources import (
 from workers.engine.steps import Move, Wait, failed, jittered
 from workers.rentals.provider_calls import ProviderCalls
 
+# Our own machines fill it, and one may end at any moment.
 QUOTA_RETRY_S = 10
+# Between two rounds over the zones. Capacity comes back by minutes, not by seconds.
 CAPACITY_RETRY_S = 120
-"""Between two rounds over the zones. Capacity comes back by minutes, not by seconds."""
 
 
 def arm(run: Run, step: Step) -> Move:
     """See that the provider knows us and sells the type, and make the key pair."""
     resource = run.resource
     provider = ProviderCalls(resource.account)
+    # First: a refused login is named as such, and not as a type that is not sold.
     provider.ask(methodcaller("whoami"))
     offering = provider.ask(methodcaller("zones", resource.machine_type, resource.region))
     named = resource.account.settings.get("zones", {}).get(resource.region, [])
@@ -66,6 +68,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
         detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
         return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
     provider = ProviderCalls(resource.account)
+    # Refused at the first call nothing can have been made; later an earlier call may have been heard.
     is_first = resource.state == ResourceState.RESERVED
     with fenced(claim_of(step)):
         resource_mark_called(resource=resource, zone=zone)
@@ -85,6 +88,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
                 )
         if is_full:
             why = f"{zone or resource.region}: {error.detail}"
+            # At once in the next zone: each has a capacity of its own.
             return Wait(0, why, is_progress=True)
         if is_over_quota and is_first and resources_beside(resource).exists():
             # It is our own machines that fill the quota, and they end.
@@ -105,6 +109,8 @@ def _no_capacity(run: Run, step: Step) -> Move | Wait:
     may have been heard."""
     resource = run.resource
     waited_s = (clock.now() - step.created_at).total_seconds()
+    # A call that may have been heard cannot be made under another specification, so no further round
+    # either.
     if waited_s >= settings.CAPACITY_WAIT_S or resource.state != ResourceState.RESERVED:
         return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
     with fenced(claim_of(step)):
@@ -124,6 +130,7 @@ def _spec(run: Run) -> LaunchSpec:
     """The same for every call of a round."""
     resource = run.resource
     private_key = asyncssh.import_private_key(host_private_key(host=run.host))
+    # Stored with the call: computed anew it would differ, and the provider would refuse the token.
     if resource.expires_at is None:
         raise ValueError("the resource was not saved as called")
     return LaunchSpec(

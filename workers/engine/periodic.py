@@ -13,10 +13,11 @@ from workers.rentals import account_access
 
 log = logging.getLogger(__name__)
 
+# An account that nobody has checked by then: the message may be lost with its broker, and is sent again.
 CHECK_AGAIN_S = 30
-"""An account that nobody has checked by then: the message is sent again."""
+# Campaigns that one tick starts at most, as ticks come every five seconds; the next ones come with the next
+# tick.
 MAX_STARTS = 20
-"""Campaigns that one tick starts at most; the next ones come with the next tick."""
 
 
 def tick() -> None:

@@ -44,22 +44,26 @@ from workers.remote.pipeline import Snapshot
 
 log = logging.getLogger(__name__)
 
+# Shorter than a lease, so that a window's claims do not run out under it.
 MAX_WINDOW_S = 60
 MAX_FOLLOWED = 300
+# Shortly before the expected end we look more often: the hosts wait for the next run meanwhile.
 END_PERIOD_S = 0.25
 END_S = 3
-"""Shortly before the expected end we look more often, so that the end is seen soon."""
+# A host that is rebooting or cut off costs ten seconds of a login slot each time.
 SILENT_PERIOD_S = 5.0
+# A second poller takes only what the first leaves lying, so that workers stay free for steps.
 OVERDUE_S = 3
-"""A second poller takes only what the first leaves lying, so that workers stay free for steps."""
+# Gathered: one statement for hundreds of runs costs little more than one for a single run.
 WRITE_PERIOD_S = 0.5
+# Whether somebody wants a run to end is looked up this often, for all runs at once: whoever presses the
+# button on a host that others need wants it to be free again within two seconds.
 CANCEL_PERIOD_S = 0.5
-"""Whether somebody wants a run to end is looked up this often, for all runs at once: whoever presses
-the button on a host that others need wants it to be free again within two seconds."""
+# The provider of a rented machine that is silent is asked this often whether it lives: calls are limited.
 ASK_PERIOD_S = 15.0
-"""The provider of a rented machine that is silent is asked this often whether it still lives."""
+# Readings that are under way when the window closes are waited for this long. Their orders are on their
+# way.
 LAST_READINGS_S = 2.0
-"""Readings that are under way when the window closes are waited for this long."""
 
 
 def follow(
@@ -197,6 +201,7 @@ class FollowWindow:
     def _take_in(self, one: Followed) -> None:
         """Note what was read, and stop following when the run goes on to its next state."""
         read, one.reading = one.reading, None
+        # Dropped while it was being read: only now can its connection be closed, as the reading used it.
         if read is None or self._followed.get(one.claim.step_id) is not one:
             self._hosts.submit(one.close())
             return
@@ -232,6 +237,7 @@ class FollowWindow:
             status is None
             or status.is_over
             or not (snapshot.has_directory and snapshot.is_alive)
+            # After a reboot the results of before stand beside a clock that began anew: never merged.
             or snapshot.boot_id != one.run.boot_id
         ):
             self._write_now(one)
@@ -252,6 +258,7 @@ class FollowWindow:
 
     def _write(self) -> None:
         """Write what has gathered; one run that cannot be written does not hold up the others."""
+        # Emptied first: what cannot be written must not come back with every pass.
         gathered, self._unwritten = list(self._unwritten.values()), {}
         self._write_at = time.monotonic() + WRITE_PERIOD_S
         try:
@@ -318,6 +325,7 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
     status = snapshot.status
     with fenced(one.claim) as step:
         run = step.run
+        # First, whatever has happened: what was measured is kept.
         repeats_store([(run, readings)])
         one.take_in(readings)
         if snapshot.boot_id != run.boot_id:
@@ -371,6 +379,7 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
         if clock.now() - since > lost_after():
             fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
             return Move(RunState.TEARING_DOWN, fields, event=error.detail)
+        # In the row: the next window, or another worker, must go on counting and not begin anew.
         run.live = {**run.live, "silent_since": since.isoformat()}
         is_asking = run.host.is_rented and _is_to_be_asked(run)
         if is_asking:

@@ -31,6 +31,8 @@ class Presence:
         if time.monotonic() >= self._next_at:
             self._next_at = time.monotonic() + PERIOD_S
             is_ours = worker_seen(worker_id=settings.WORKER_ID, instance=instance())
+            # Once, not every ten seconds: two workers with one WORKER_ID are a fault of the set-up that
+            # stays.
             if not is_ours and self._is_ours is not False:
                 log.warning(
                     "WORKER_ID %s belongs to another worker: no run on this machine is done here",
@@ -63,6 +65,8 @@ class WorkerPresence:
         finally:
             connection.close()  # the children that are forked later must not share it
         if is_ours:
+            # At run time, as only the database knows whether the name is ours; adding it twice does
+            # nothing.
             self._consumer.add_task_queue(queue)
         elif queue in self._consumer.app.amqp.queues.consume_from:
             self._consumer.cancel_task_queue(queue)

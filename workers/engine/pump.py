@@ -17,6 +17,7 @@ from workers.pricelists import fetching
 from workers.rentals import reaper
 
 log = logging.getLogger(__name__)
+# A look is one indexed query, and whoever pressed a button is waiting.
 IDLE_S = 0.25
 
 

@@ -43,8 +43,9 @@ from workers.remote.driver import HostKeyChanged, Transport
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 from workers.time_limits import step_seconds
 
+# How soon the provider is asked again whether it is done, at first and at most: calls come from a bucket,
+# and the time to the first login is a result.
 LOOK_S = (1.0, 10.0)
-"""How soon the provider is asked again whether it is done, at first and at most."""
 LOGIN_S = 20
 OVER = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
@@ -62,6 +63,7 @@ def _trouble_s(run: Run, step: Step) -> float:
 def _look_s(step: Step) -> float:
     """When to ask again: the longer it has taken, the later."""
     least, most = LOOK_S
+    # A fifth of the age: looks add at most that share to the boot time that is measured.
     return jittered(min(most, max(least, _age_s(step) / 5)))
 
 
@@ -93,6 +95,7 @@ def patient(handler: Handler) -> Handler:
             if step.state == RunState.TEARING_DOWN or not error.retryable:
                 raise
             trouble_s = _trouble_s(run, step)
+            # Not retryable from here on, so that the run fails and its budget is free again.
             if trouble_s > _boot_limit_s(run.resource):
                 raise DriverError(error.reason, error.detail, retryable=False) from error
             return Wait(jittered(max(1, trouble_s / 2)), str(error), is_progress=True)
@@ -105,6 +108,7 @@ def patient(handler: Handler) -> Handler:
 
 def reserve(run: Run, step: Step) -> Move | Wait:
     """Take its place in the account and what it may cost from the budgets."""
+    # Before anything is paid for: the peer's key cannot be approved while a machine waits.
     if run.peer is not None and run.peer.state != HostState.TRUSTED:
         detail = f"the host key of {run.peer.name} is not approved"
         return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
@@ -195,6 +199,7 @@ def _logged_in(
                 via=steps.target_of(host.bastion) if host.bastion else None,
             )
         )
+        # Nothing was sent yet: whoever answers at the address has not shown that it is our machine.
         if (key := host_key(presented)) != shown:
             detail = f"it presents the host key {key}, but its console shows {shown}"
             if not _is_late(resource):
@@ -210,6 +215,7 @@ def _logged_in(
                 host_key=presented,
             )
     steps.on_host(host, _greeted, seconds=min(LOGIN_S, step_seconds()))
+    # From the call, not from the state's beginning: what a buyer waits for.
     seconds = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
     detail = f"the first login came {seconds:.1f} s after the machine was asked for"
     return Move(
@@ -233,6 +239,7 @@ def _ended(resource: Resource, machine: machines.ProviderResource) -> str | None
     known = resource.launched_at or resource.called_at
     settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
     if machine.state == machines.ProviderResourceState.ABSENT:
+        # Providers list what they make only after a while; before that its absence means nothing.
         if known is not None and clock.now() > known + settled:
             return "the provider does not know the machine"
         return None
@@ -251,6 +258,7 @@ def why_ended(run: Run) -> str | None:
         return "the machine is gone"
     try:
         machine = ProviderCalls(resource.account).described(_handle(resource))
+    # No word is no proof: the run goes on as if the host were only silent.
     except (NoCallLeft, DriverError):
         return None
     return _ended(resource, machine)
@@ -278,6 +286,7 @@ def end(run: Run, step: Step) -> Move | Wait:
         machine, left = _machines_of(provider, resource, step)
         if left:
             with fenced(claim_of(step)):
+                # It goes on costing until the provider says that it is over.
                 ledger_record(resource=resource, until=clock.now())
             _terminate(provider, left)
             return Wait(_look_s(step), _named(left), is_progress=True)
@@ -307,6 +316,7 @@ def _machines_of(
     described = None
     if resource.provider_id:
         described = provider.described(_handle(resource))
+        # The answer about one thing is newer than a list, which may lag.
         by_id[described.id] = described
     left = [one for one in by_id.values() if one.state not in OVER]
     return described, left

@@ -61,6 +61,7 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
     from backend.rankings.selectors.ranking import query_from, ranking
     from backend.rankings.services.current_data import current_stamp
 
+    # First, so that the ranking below has the repeats of this run.
     current_stamp()
     query, _ = query_from({})
     listed = ranking(query)

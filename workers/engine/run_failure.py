@@ -24,6 +24,7 @@ def run_failure(snapshot: Snapshot, repeats: Sequence[Repeat]) -> tuple[Reason, 
     status = snapshot.status
     if status is not None and status.state == "cancelled":
         return None
+    # The first reason that a probe gives says more than how the runner then ended.
     for repeat in repeats:
         if repeat.reason is not None and repeat.probe not in BEST_EFFORT:
             return repeat.reason, repeat.error

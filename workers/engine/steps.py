@@ -31,10 +31,12 @@ from workers.time_limits import step_seconds
 T = TypeVar("T")
 BUSY_RETRY_S = 2
 PEER_RETRY_S = 3
+# A package manager that waits for its lock may take this long to install iperf3.
 PEER_READY_S = 600
-"""A package manager that waits for its lock may take this long to install iperf3."""
+# The other end listens for this long beyond the deadline of the run, then ends by itself: nobody may be
+# left to stop it.
 SERVED_S = 300
-"""The other end listens for this long beyond the deadline of the run, and then ends by itself."""
+# Below that it is the way to the host and back, and nothing of ours compares the two clocks.
 MAX_SKEW_S = 2
 LOOPBACK = "127.0.0.1"
 
@@ -102,6 +104,7 @@ def on_host(
     try:
         return asyncio.run(connected())
     except HostKeyChanged as error:
+        # Written at once: every other run of the host must stop before it logs in.
         host_key_distrust(host=host, pinned=error.pinned, presented=error.presented)
         raise
     except TimeoutError:
@@ -137,6 +140,7 @@ def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
 def _paired(run: Run) -> Host | None:
     """The other end of the run's network tests, if it has any."""
     chosen = PROFILES[run.profile].series if run.probes is None else run.probes
+    # Without network tests the peer is not touched, not even logged in to.
     return run.peer if NETWORK in chosen else None
 
 
@@ -144,6 +148,7 @@ def failed(
     run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED
 ) -> dict[str, object]:
     """Fields that record why a run fails; the first reason stays."""
+    # What comes later usually follows from it.
     if run.failure_reason:
         return {}
     return {"outcome": outcome, "failure_reason": reason, "failure_detail": detail[:2000]}
@@ -172,6 +177,7 @@ def identify(run: Run, step: Step) -> Move:
     live = {"directory": target.directory, "arch": target.arch, "container": gethostname()}
     if peer is not None:
         other, more = on_peer(peer, lambda t: _looked_at(t, run, seconds, True), seconds=seconds)
+        # The peer may be the worker's own machine, whose address only the host sees.
         address = peer.address or target.seen_from or LOOPBACK
         live |= {"peer_directory": other.directory, "peer_address": address}
         swept += more
@@ -225,6 +231,7 @@ def prepare(run: Run, step: Step) -> Move | Wait:
     peer = _paired(run)
     unavailable = ""
     if peer is not None:
+        # Before the host: it must listen when the runner starts.
         serving = on_peer(peer, lambda t: _served(t, run), seconds=step_seconds() / 2)
         if serving.busy:
             why = f"{serving.busy} is measuring on the peer {peer.name}"
@@ -235,6 +242,7 @@ def prepare(run: Run, step: Step) -> Move | Wait:
         elif not unavailable and (clock.now() - step.created_at).total_seconds() < PEER_READY_S:
             return Wait(PEER_RETRY_S, f"the peer {peer.name} gets ready", is_progress=True)
     planned = plan_of(run)
+    # Both logins share the time of one step, which must end within its lease.
     seconds = step_seconds() - (time.monotonic() - began)
     other = on_host(run.host, lambda t: _started(t, run, planned), seconds=seconds)
     if other is not None:
@@ -269,6 +277,7 @@ async def _served(transport: Transport, run: Run) -> pipeline.Serving:
     return await pipeline.serve(
         transport,
         directory,
+        # Any port: the plan's length does not depend on which one it is, only on whether there is one.
         seconds=plan_of(run, peer_port=1).deadline_s + SERVED_S,
         is_installing=bool(run.parameters.get("install_tools")),
     )
