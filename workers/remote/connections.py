@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from workers.remote.driver import MachineDriver, Target, Transport
 
 T = TypeVar("T")
+# Logins under way at once: each costs milliseconds of computing for its keys, and all share one thread.
 CONNECTS = 16
-"""Logins under way at once."""
 KEEP_S = 10.0
 
 
@@ -39,6 +39,7 @@ class Connections:
         if kept is not None:
             known, transport, end = kept
             end.cancel()
+            # Keys or address may have been replaced since: what the row says now counts.
             if known == target:
                 return transport
             await transport.close()
@@ -58,6 +59,7 @@ class Connections:
 
     def _end(self, key: object) -> None:
         _, transport, _ = self._kept.pop(key)
+        # Kept in a name: a loop alone does not keep its tasks from being collected.
         self._closing = self._loop.create_task(transport.close())
 
 

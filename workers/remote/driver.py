@@ -56,6 +56,7 @@ async def read_capped(reader: ByteReader, limit_bytes: int) -> bytes:
     size_bytes = 0
     while chunk := await reader.read(65_536):
         size_bytes += len(chunk)
+        # While it is read: a host that is hostile or broken must not fill the worker's memory.
         if size_bytes > limit_bytes:
             raise DriverError(
                 Reason.UNSUPPORTED, f"a command wrote over {limit_bytes} bytes", retryable=False

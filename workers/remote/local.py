@@ -10,6 +10,7 @@ from typing import cast
 from backend.domain.errors import DriverError, Reason
 from workers.remote.driver import Output, Target, Transport, read_capped
 
+# By name what is kept, as a new secret of ours would else have to be thought of here.
 KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
 
 
@@ -34,6 +35,7 @@ class LocalTransport:
             stderr=asyncio.subprocess.PIPE,
             env=_environment(),
             cwd="/",
+            # So that a command that takes too long is ended with all that it started.
             start_new_session=True,
         )
         cast("asyncio.StreamWriter", process.stdin).write(stdin)
@@ -71,6 +73,7 @@ def _written(content: bytes, path: Path, mode: int) -> None:
     try:
         part.write_bytes(content)
         part.chmod(mode)
+        # By rename: a worker that dies must not leave half a file under the right name.
         part.replace(path)
     except OSError as error:
         raise _file_error(error) from error

@@ -24,20 +24,21 @@ from workers.remote.driver import Transport
 from workers.remote.probes import build
 
 SCRIPT_TIMEOUT_S = 20
+# Packages that we installed are removed by the target's package manager.
 TEARDOWN_TIMEOUT_S = 75
-"""Packages that we installed are removed by the target's package manager."""
 PUT_TIMEOUT_S = 60
+# The bundle, all results and some air; the files of dd are the runner's own concern.
 NEEDED_KIB = 16 * 1024
-"""The bundle, all results and some air; the files of dd are the runner's own concern."""
 ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 MAX_RESULTS = 60
 MAX_FILE_BYTES = 2 * 2**20
+# After this many no further result is begun: with its four files it stays under what a command may answer
+# (workers.remote.driver).
 MAX_READ_BYTES = 6 * 2**20
-"""After this many no further result is begun: with its four files it stays under what a command
-may answer (workers.remote.driver)."""
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
+# Below the range from which kernels take the ports of outgoing connections, or one might be taken between
+# choosing and listening.
 PORTS = (20_000, 32_000)
-"""Below the range from which kernels take the ports of outgoing connections."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ async def bundle(
         try:
             built = build.binaries(arch, build_dir)
         except build.BuildError:
+            # In a thread: compiling takes seconds, and the step's deadline is kept by this loop.
             built = await asyncio.to_thread(build.build, arch, build_dir=build_dir)
     except build.BuildError as error:
         raise DriverError(Reason.UNSUPPORTED, str(error), retryable=False) from error
@@ -175,6 +177,7 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
 
     All that is missing goes in one piece: a session of its own for each costs tenths of a second.
     """
+    # By content, as an earlier attempt may have been cut off in the middle, or had another version's files.
     expected = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     present = _sums(await _script(transport, scripts.HASHES, directory))
     missing = [name for name in files if present.get(name) != expected[name]]
@@ -218,11 +221,13 @@ async def serve(
 
     With neither a port nor a reason it needs more time: ask again.
     """
+    # Chosen at random, so that two runs that serve on one machine seldom meet; ten, as some may be in use.
     ports = [str(PORTS[0] + secrets.randbelow(PORTS[1] - PORTS[0])) for _ in range(10)]
     install = "install" if is_installing else "-"
     said = await _script(
         transport, scripts.SERVE, directory, str(math.ceil(seconds)), install, *ports
     )
+    # The last line: installing iperf3 may print before it.
     word, _, rest = text_of(said).strip().rpartition("\n")[2].partition(" ")
     return Serving(
         port=int(rest) if word == "port" else None,
@@ -298,6 +303,7 @@ async def read_all(transport: Transport, directory: str) -> Snapshot:
     """Every result and the manifest, in as many pieces as it takes."""
     snapshot = await read(transport, directory)
     results = list(snapshot.results)
+    # Until nothing more comes: without a manifest only an empty answer says that it was all.
     while snapshot.results and not _is_complete(snapshot, results):
         snapshot = await read(transport, directory, after=results[-1].number)
         results += snapshot.results

@@ -8,11 +8,11 @@ from backend.providers.fetcher import PriceFetcher
 from backend.providers.machines import Access, ProviderDriver
 from workers.remote.driver import MachineDriver
 
+# Machines that are simply there: how to log in (Host.driver).
 MACHINES = {
     "local": "workers.remote.local:LocalDriver",
     "static": "workers.remote.static:StaticDriver",
 }
-"""Machines that are simply there: how to log in (Host.driver)."""
 
 
 def driver(slug: str) -> MachineDriver:

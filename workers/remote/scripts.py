@@ -4,9 +4,9 @@ Every script is sent on the standard input of /bin/sh, so that nothing shows in 
 its values come as arguments, never within the text.
 """
 
+# The line after which an answer begins: what stands before it, the login shell's start-up files have
+# printed.
 BEGIN = "=== rackrate begins"
-"""The line after which an answer begins: what stands before it, the login shell's start-up files
-have printed."""
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
 WRAPPER = f"""LC_ALL=C; export LC_ALL; umask 077
 lock=${{{{TMPDIR:-/tmp}}}}/rackrate-host.lock

@@ -20,9 +20,11 @@ from backend.domain.host_keys import TYPES
 from workers.remote.driver import HostKeyChanged, Output, Target, read_capped
 
 CONNECT_TIMEOUT_S = 10
+# A dead network is seen so after three of them; without, a read would wait for hours.
 KEEPALIVE_S = 15
+# RSA keys sign by SHA-2 although their type is called ssh-rsa: asked for by that name they would sign by
+# SHA-1, which new servers refuse.
 SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
-"""What host keys of a type sign with, where that is not named as the type."""
 
 asyncssh.set_log_level("WARNING")  # one line for every connection and channel otherwise
 
@@ -41,6 +43,7 @@ class _Client(asyncssh.SSHClient):
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
         self.presented = _public_line(key)
+        # Never by asking anybody: a key that is not the pinned one ends the connection before the login.
         return False
 
 
@@ -105,6 +108,8 @@ async def scan(
                 port,
                 tunnel=bastion.connection if bastion else (),
                 config=None,
+                # The library prefers RSA, people's ssh and the consoles of clouds show Ed25519: both must
+                # speak of one key.
                 server_host_key_algs=algorithms,
             )
     except (OSError, asyncssh.Error) as error:
@@ -125,6 +130,7 @@ async def connect(target: Target) -> "SshTransport":
     endpoint = f"{target.username}@{target.address} port {target.port}"
     try:
         connection = await _logged_in(target, name, endpoint, bastion)
+    # Also when the step's time is over: the way through the bastion would stay open.
     except BaseException:
         if bastion is not None:
             await bastion.close()
@@ -147,6 +153,8 @@ async def _logged_in(
             known_hosts=f"* {target.host_key}\n".encode(),
             client_factory=lambda: client,
             config=None,
+            # Nothing of the worker's own user, its agent, configuration or known hosts, may open or trust a
+            # host.
             agent_path=None,
             password=None,
             preferred_auth="publickey",
@@ -167,6 +175,7 @@ async def _logged_in(
             first_type=target.host_key.partition(" ")[0],
             via=target.via,
         )
+        # The right machine after all, in trouble: nothing to distrust it for.
         if presented == target.host_key:
             raise _connect_error(error, endpoint) from error
         raise _changed(target, endpoint, presented) from error

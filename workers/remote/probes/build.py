@@ -117,6 +117,7 @@ def build(
         existing = binaries(arch, build_dir)
         recorded = json.loads((build_dir / arch / "manifest.json").read_text())
         if all(recorded[key] == value for key, value in expected.items()):
+            # Without compiling, so that every worker may ask at each run.
             return existing
     except (BuildError, KeyError):
         pass

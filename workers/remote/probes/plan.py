@@ -17,14 +17,14 @@ from backend.domain.profiles import (
 )
 from backend.domain.stats import StoppingRule
 
+# A file size that a person asked for is copied whole unless the disk is slower than this.
 LEAST_BYTES_PER_DISK_S = 32 * 2**20
-"""A file size that a person asked for is copied whole unless the disk is slower than this."""
+# What the progress and the remaining time calculate with.
 USUAL_BYTES_PER_DISK_S = 256 * 2**20
-"""What the progress and the remaining time calculate with."""
 USUAL_FILES_PER_S = 2000
 PING_PERIOD_S = 0.2
+# On a host in production each step looks whether it is idle, also once the budget is spent.
 CAREFUL_LOOK_S = 2
-"""On a host in production each step looks whether it is idle, also once the budget is spent."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,7 @@ def _values(profile: Profile, parameters: Mapping[str, Value]) -> dict[str, Valu
     """The profile's values with the run's own, and what follows from them."""
     values: dict[str, Value] = {"install_tools": False, **profile.values, **parameters}
     file_bytes, disk_s = int(_number(values, "file_bytes")), int(_number(values, "disk_s"))
+    # Else the probe's time would end before the file is written.
     if "file_bytes" in parameters and "disk_s" not in parameters:
         disk_s = max(disk_s, file_bytes // LEAST_BYTES_PER_DISK_S)
     ramp_s = _number(values, "fio_ramp_s")
