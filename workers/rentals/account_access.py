@@ -20,6 +20,7 @@ from backend.rentals.services.account_access import (
 )
 from workers.remote.registry import cloud
 
+# All regions at once, within the time limit of a task.
 PREFLIGHT_S = 45
 LATER = "Check the account again; the provider may be out of order."
 log = logging.getLogger(__name__)
@@ -47,7 +48,9 @@ def check(account_id: str) -> None:
     access: Access | None = None
     try:
         access = access_of(account)
+        # Here, as whatever goes wrong below may quote it.
         secret = dict(access.secret)
+        # Elsewhere an account only reads price lists, and nobody says whose it is.
         if provider(account.provider).rents_machines:
             identity = asyncio.run(cloud(account.provider, access).whoami())
     except DriverError as failure:

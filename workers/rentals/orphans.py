@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 
+# Of clocks: a machine that is past its time ends by itself, this is for the one that did not.
 MARGIN = dt.timedelta(minutes=5)
-"""Of clocks: a machine that is past its time ends by itself, this is for the one that did not."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def _of_machine(machine: ProviderResource, launch: Launch | None, now: dt.dateti
         return "no launch of ours is known for it"
     if launch.is_over:
         return "its run has ended"
+    # Both carry the launch's token; the run knows one, so nobody would ever end the other.
     if launch.provider_id and launch.provider_id != machine.id:
         return "a second machine of one launch"
     # Both ends are the provider's word, and the later one counts: a worker's clock may be wrong.
@@ -78,6 +79,7 @@ def _of_part(
 ) -> str:
     if (part.token and part.token in living) or (launch is not None and not launch.is_over):
         return ""
+    # Key pair and group are made before their machine, which is not listed yet.
     if part.launched_at is not None and part.launched_at > settled:
         return ""
     return "its machine is gone"

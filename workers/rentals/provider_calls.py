@@ -28,21 +28,22 @@ from workers.rentals.account_access import access_of
 from workers.time_limits import step_seconds
 
 T = TypeVar("T")
+# Drivers themselves stop after about 20 s; this is for one that does not.
 CALL_S = 30
-"""One call of a driver; drivers themselves stop after about 20 s."""
+# A further call of the same step waits so long for the bucket.
 PATIENCE_S = 5.0
-"""A further call of the same step waits so long for the bucket."""
 
 
 def of_ours(listed: Inventory) -> Inventory:
     """Without what another installation has made: this database may be a copy of its."""
+    # "" for what was made before installations had ids.
     own = {"", *own_installations()}
     return Inventory((one for one in listed if one.installation in own), listed.unread)
 
 
 def _in_time(work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-    """The answer, or TimeoutError. A call that blocks is left behind in a thread of its own: a loop
-    that ends waits for the threads that it has begun, however long they take."""
+    # A call that blocks is left behind in a thread of its own: a loop that ends waits for the threads that
+    # it has begun, so a bound of 1 s came back after 6 s. Raises TimeoutError.
     answer: Future[T] = Future()
 
     async def bounded() -> T:
@@ -77,6 +78,7 @@ class ProviderCalls:
         self._account = account
         self._is_end = is_end
         self._access = access_of(account)
+        # Before the step does anything: it can wait without having half done its work.
         self._take(0)
         self._has_taken = True
 
@@ -87,6 +89,8 @@ class ProviderCalls:
             call_take,
             account=self._account,
             is_end=self._is_end,
+            # Of each provider, as Hetzner locks an account at 3,600 calls an hour where others allow tens a
+            # second.
             rate_per_s=record.calls_per_s,
             burst=record.calls_at_once,
         )
@@ -119,4 +123,5 @@ class ProviderCalls:
             raise DriverError(Reason.TIMEOUT, detail, retryable=True) from None
         except DriverError as error:
             detail = redacted(error.detail, self._access.secret)
+            # From None: the driver's own error would stand in the log with what was taken out.
             raise DriverError(error.reason, detail, retryable=error.retryable) from None

@@ -50,13 +50,14 @@ from workers.rentals.provider_calls import NoCallLeft, ProviderCalls, of_ours
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+# After this no further call is begun, well within a task's time limit.
 BUDGET_S = 60.0
-"""After this no further call is begun, well within a task's time limit."""
+# The least time that one account has, also when many wait: two silent accounts must not use up the minute
+# for good.
 ACCOUNT_S = 15.0
-"""The least time that one account has, also when many wait."""
 NO_TIME = "no time was left to look at it"
+# First half of the advisory lock's key; the second one is of the account.
 LOCK = 0x5EA9
-"""First half of the advisory lock's key; the second one is of the account."""
 
 
 class TimeIsUp(DriverError):
@@ -110,6 +111,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
             if not is_alone:
                 look.is_skipped = True
             elif monotonic() > until:
+                # An error too, so that the command ends with one: nobody has looked for machines there.
                 look.is_skipped, look.error = True, NO_TIME
                 if not is_dry:
                     look_record_delay(account=account, now=_now())
@@ -121,6 +123,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
 
 def _look(account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> None:
     if not is_dry:
+        # Written before the look: one that is killed must not put the account first again.
         look_begin(account=account, at=_now())
     try:
         _Reaping(account, look, until, is_dry=is_dry).work()
@@ -181,6 +184,8 @@ class _Reaping:
         self.look.strangers = len(everything) - len(listed)
         self.unread = {region: str(error) for region, error in listed.unread.items()}
         self.now = _now()  # after the provider's answer, as everything below
+        # After the provider was asked: a token is saved before it is used, so none is missing that is in
+        # use.
         resources = self.rows_by_token(listed)
         self.look.machines = sum(thing.kind == ResourceKind.MACHINE for thing in listed)
         due = orphans(listed, _launches(resources), now=self.now, settle=self.settle)
@@ -205,6 +210,7 @@ class _Reaping:
 
     def finish(self, listed: Collection[str]) -> None:
         for key, entry in self.before.items():
+            # Not listed because nobody answered: it is not gone.
             if self.unread and entry.region in {"", *self.unread}:
                 self.ending.setdefault(key, entry)
         self.look.waiting = [f"{key}: {entry.why}" for key, entry in self.ending.items()]
@@ -221,6 +227,7 @@ class _Reaping:
 
     def rows_by_token(self, listed: Sequence[machines.ProviderResource]) -> dict[str, Resource]:
         """Ours by token: of any account, two of them may lead into one cloud."""
+        # A person may have changed a tag: what is no id of ours must not end the look as a database error.
         tokens = {thing.token for thing in listed if _is_uuid(thing.token)}
         return {str(row.pk): row for row in resources_of_tokens(self.account, tokens)}
 
@@ -233,6 +240,7 @@ class _Reaping:
         entry = self.before.get(thing.id)
         if entry is None:
             entry = Ending(self.now.isoformat(), why, thing.region)
+            # Once for each thing, not each minute until it is gone.
             ending_audit(
                 account=self.account,
                 resource=resource,
@@ -262,6 +270,7 @@ class _Reaping:
             resource = resources.get(thing.token)
             if resource is None or thing.kind != ResourceKind.MACHINE:
                 continue
+            # Booked by the account that rented it; another one into the same cloud sees it, too.
             if resource.account_id != self.account.pk or resource.state == ResourceState.GONE:
                 continue
             is_named = thing.id == resource.provider_id
