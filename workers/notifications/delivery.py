@@ -17,14 +17,15 @@ from backend.notifications.services.subscriptions import subscription_secret
 
 log = logging.getLogger(__name__)
 
+# After this no further notice is begun, well within a task's time limit.
 BUDGET_S = 45.0
-"""After this no further notice is begun, well within a task's time limit."""
 
 
 def deliver_due(*, may_continue: Callable[[], bool] = lambda: True) -> int:
     """Send what is due, one after the other; returns how many were sent."""
     sent = 0
     end = time.monotonic() + BUDGET_S
+    # Claimed one at a time: a notice that is claimed and not sent would wait for its next attempt.
     while may_continue() and time.monotonic() < end and (notice := notice_claim()) is not None:
         recipient = f"{notice.subscription.channel} subscription {notice.subscription_id}"
         attempt = f"notice {notice.key} to {recipient}, attempt {notice.attempt}"
@@ -53,6 +54,7 @@ def _send(notice: Notice) -> None:
     )
     try:
         channel = channel_of(subscription.channel)
+        # Again, as what a name leads to may have changed since the subscription was saved.
         channel.check_address(message.address)
         channel.send(message)
     except InvalidValue as error:

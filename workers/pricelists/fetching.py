@@ -51,14 +51,14 @@ from workers.rentals.account_access import access_of
 
 log = logging.getLogger(__name__)
 
+# After this no further list is begun.
 BUDGET_S = 45.0
-"""After this no further list is begun."""
+# The most that asking for one list may take. With the time to record it, less than the lease.
 FETCH_S = 600.0
-"""The most that asking for one list may take. With the time to record it, less than the lease."""
 TASK_S = 1_500
+# Of PostgreSQL, for this database: one process reads lists, however many workers there are, so that reading
+# never displaces work on runs.
 LOCK = 0x52_52_50_52
-"""Of PostgreSQL, for this database: one process reads lists, however many workers there are, so
-that reading never displaces work on runs."""
 FX_PROVIDER = "ecb"
 
 Report = ImportReport | RatesReport
@@ -109,6 +109,7 @@ def _readable(provider: str) -> tuple[FeedKind, ...]:
     kinds = [kind for kind in feed_kinds(provider) if not kind.is_alternative]
     if all(kind.are_rates for kind in kinds):
         raise InvalidValue("/provider", f"{provider} publishes no prices")
+    # All that can be read, so that one command fills a fresh database without an account.
     has_account = _account(provider) is not None
     readable = tuple(kind for kind in kinds if has_account or not kind.needs_account)
     if not readable:
@@ -120,6 +121,7 @@ def _readable(provider: str) -> tuple[FeedKind, ...]:
 def _alone() -> Iterator[bool]:
     """Whether no other process reads lists; released with the connection if we die."""
     with connection.cursor() as cursor:
+        # Of the session, since reading is many transactions; none is open while a provider is waited for.
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         (is_alone,) = cursor.fetchone()
     try:
@@ -146,12 +148,14 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
         log.info("%s: not modified", _named(feed))
         return None
     except Cancelled:
+        # Due again at once, and no failure: the process was asked to end.
         feed_given_back(claim=claim)
         raise
     except ClaimLost:
         # Another worker has the feed: not even the failure is ours to write down.
         raise
     except (FetchError, DriverError, DomainError) as error:
+        # Providers quote requests in their refusals, and errors stand on a page.
         detail = redacted(str(error), secret)
         after_s = getattr(error, "after_s", 0.0)
     except Exception as error:  # noqa: BLE001  (the outermost: stated on the feed and in the log)
@@ -169,6 +173,7 @@ def _request(feed: PriceFeed, patience: Patience, is_conditional: bool) -> Fetch
     provider = feed.provider.slug
     kind = feed_kind(provider, feed.kind)
     access = _access(provider) if kind.needs_account else None
+    # A person who asks for the list now wants to see it read, not that it is as before.
     known = Validators(feed.etag, feed.last_modified) if is_conditional else Validators()
     is_joined = kind.needs_on_demand
     return FetchRequest(
@@ -188,6 +193,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
     source = (rates_fetcher if are_rates else fetcher)(provider, kind)
     with Spool() as spool:
         validators = source.fetch(request, spool)
+        # When the answer was there: prices that are recorded a minute later were seen now.
         observed_at = clock.now()
         payload = spool.payload()
         # Read to the end before anything is locked: that may take a minute.
@@ -244,6 +250,7 @@ def _access(provider: str) -> Access:
 def _account(provider: str) -> CloudAccount | None:
     """The oldest enabled one, those first whose last check went well."""
     enabled = CloudAccount.objects.filter(provider=provider, is_enabled=True)
+    # An empty text sorts first: accounts whose last check went well.
     return enabled.order_by("check_error", "created_at").first()
 
 
@@ -251,6 +258,7 @@ def _endpoint(provider: str, access: Access | None) -> str:
     """Another address than the provider's own; "" for that."""
     own: Mapping[str, str] = settings.PRICE_ENDPOINTS
     named = access.settings.get("endpoint_url", "") if access and settings.CLOUD_ENDPOINTS else ""
+    # The operator's own address counts more than that of an account, which its editor may change.
     return own.get(provider, "") or str(named or "")
 
 

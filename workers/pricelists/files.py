@@ -20,11 +20,12 @@ from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Spool
 from workers.remote.registry import fetcher
 
+# Enough for the first keys of every document; the files have gigabytes.
 HEAD_BYTES = 1 << 16
 PIECE_BYTES = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
+# What parsers call a document that they know no name of.
 PAGE = re.compile(r"^(?:page [0-9]+|offer file|savings plan file|pricing)(?: |$)")
-"""What parsers call a document that they know no name of."""
 
 OnDemand = Callable[[str], Sequence[ParsedPrice]]
 """The known on-demand prices of a region."""
@@ -65,6 +66,7 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
             _check_complete(provider, feed, group)
             parts = [[one] for one in group] if feed.is_one_document else [group]
             list_region = (code or None) if feed.is_regional else ""
+            # The parser of such a list reads one document only.
             lists += [PriceList(provider, feed, list_region, part) for part in parts]
     return lists
 
@@ -150,6 +152,7 @@ class FileReading:
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """The file, unpacked where it is packed. Raises InvalidValue where that cannot be."""
     with path.open("rb") as file:
+        # By content: downloads lose their suffix, and some are named .json although they are packed.
         is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
         file.seek(0)
         try:

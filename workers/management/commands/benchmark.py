@@ -32,8 +32,8 @@ from workers.engine.in_process import StandIn
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
+# Looking more often would be foreign work beside what is measured on this very machine.
 LOOK_S = 2.0
-"""Looking more often would be foreign work beside what is measured on this very machine."""
 BAR_CHARS = 30
 
 
@@ -184,6 +184,7 @@ class Command(BaseCommand):
         return host_approve(host=host, fingerprint_sha256=shown, actor=ACTOR)
 
     def _is_approved(self, host: Host, shown: str) -> bool:
+        # Nobody is there to compare the key: a script has to name the fingerprint that it expects.
         if not self._is_terminal():
             return False
         changed = " (CHANGED since it was approved)" if host.host_key else ""
@@ -209,6 +210,7 @@ class Command(BaseCommand):
                         return run_view(run)
                     time.sleep(LOOK_S)
                 except KeyboardInterrupt:
+                    # The first one ends the run, which takes a moment; a second one ends the command.
                     if run.is_cancel_requested:
                         raise
                     run_cancel(run=run, actor=ACTOR)

@@ -19,8 +19,8 @@ from backend.domain.errors import DomainError
 from workers.engine.in_process import StandIn
 
 ACTOR = "command"
+# Looking more often would be foreign work beside what is measured on this very machine.
 LOOK_S = 1.0
-"""Looking more often would be foreign work beside what is measured on this very machine."""
 BAR_CHARS = 30
 
 

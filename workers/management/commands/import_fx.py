@@ -51,6 +51,7 @@ def _recorded(file: str | None, *, is_history: bool) -> RatesReport:
 
 def _content(file: str) -> bytes:
     if file == "-":
+        # One more than allowed, to see that there is more without reading it.
         content = sys.stdin.buffer.read(LARGEST_FILE + 1)
     else:
         with Path(file).open("rb") as opened:

@@ -22,6 +22,7 @@ from backend.providers.spool import Spool
 from workers.pricelists.fetching import fetch_now
 from workers.pricelists.files import FileReading, PriceList, price_lists
 
+# A file of gigabytes is read for minutes, in which nothing else is to be seen.
 PROGRESS_EVERY_S = 5.0
 MB = 1_000_000
 COUNTS = (
@@ -88,6 +89,7 @@ class Command(BaseCommand):
         """All lists of the files in one transaction; reports by the kind of list."""
         reports: dict[str, ImportReport] = {}
         progress = _Progress(self.stderr, options["files"])
+        # Across lists: savings plans are joined on prices of the file before, and half an import is none.
         with transaction.atomic():
             for one in price_lists(options["provider"], options["files"], options["region"]):
                 report = _recorded(one, options, progress)

@@ -25,6 +25,7 @@ class Command(BaseCommand):
         if options["once"]:
             pump.once()
             return
+        # The step under way is finished: its lease would else have to run out first.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: pump.stop())
         pump.run()
