@@ -9,6 +9,7 @@ from launcher.paths import state_directory
 from launcher.state import StackState
 from launcher.supervisor import heed_interrupts
 
+# As shells say it of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
 
@@ -59,10 +60,12 @@ def port(text: str) -> int:
 
 def run(arguments: list[str]) -> int:
     """Run one command; its exit status."""
+    # Before any parsing: options behind `manage` belong to Django's command, --help included.
     if arguments[:1] == ["manage"]:
         return commands.manage(arguments[1:])
     if arguments[:1] == ["user"]:
         return commands.user(arguments)
+    # What is left over is pytest's, of `test` alone.
     options, rest = parser().parse_known_args(arguments)
     if rest and options.command != "test":
         parser().error(f"unknown: {' '.join(rest)}")

@@ -44,6 +44,7 @@ def from_path() -> str | None:
 
 def install() -> None:
     """Fetch and unpack the browser: executable, its libraries, one font."""
+    # What an interrupted set-up left is never completed: nobody knows how far it was.
     shutil.rmtree(OWN, ignore_errors=True)
     OWN.mkdir(parents=True)
     for name in ("package.json", "package-lock.json", ".npmrc"):

@@ -15,6 +15,7 @@ from launcher.stack import Stack
 from launcher.state import Busy, StackState, throw_away
 
 SERVING = ("up", "demo")
+# PostgreSQL alone may take 20 s, and what is before it in line 8 s each.
 STOPPED_WITHIN_S = 60.0
 
 
@@ -50,6 +51,7 @@ def serve(
     state = StackState(state_directory())
     _acquire(state, command)
     try:
+        # First of all: a port that is taken is said before minutes of set-up, not behind them.
         port = claim_port(port)
         # First, so that nobody has to wait for the question.
         has_to_unpack = benchmark and host_tools.offer_stress_ng(state, is_asked_for=install_tools)
@@ -156,6 +158,7 @@ def _join(state: StackState, busy: Busy, command: list[str]) -> int:
     environment[STATE_VARIABLE] = str(state.directory)
     if chosen("DATABASE_URL") is None and "DATABASE_URL" not in environment:
         raise LauncherError(f"{busy} ended before it was ready; see {state.logs}.")
+    # Instead of a child: signals and the exit status are the command's own then.
     os.execve(command[0], command, environment)
 
 

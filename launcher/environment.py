@@ -31,6 +31,7 @@ def plain_environment() -> dict[str, str]:
     """The person's environment without what ./rackrate added, with the project's tools on PATH."""
     environment = {key: value for key, value in os.environ.items() if key not in OWN_VARIABLES}
     path = environment.get("PATH", os.defpath)
+    # The tools for measuring come last: those of the system are what its owner means to measure with.
     environment["PATH"] = os.pathsep.join((str(BIN), path, str(HOST_TOOLS)))
     # The stack runs on the Python that started it.
     environment["UV_PYTHON_DOWNLOADS"] = "never"
@@ -55,6 +56,7 @@ def application_environment(state: StackState, defaults: Mapping[str, str]) -> d
         "CREDENTIAL_KEY": known["CREDENTIAL_KEY"],
         "TOKEN_PEPPER": known["TOKEN_PEPPER"],
         "ALLOWED_HOSTS": "127.0.0.1,localhost,[::1]",
+        # Loopback only, so no certificate: browsers take 127.0.0.1 for secure without one.
         "HTTPS_ONLY": "0",
         "PUBLIC_READ": "1",
         "SSH_ALLOW_PRIVATE": "1",
@@ -65,6 +67,7 @@ def application_environment(state: StackState, defaults: Mapping[str, str]) -> d
     environment = {name: value for name, value in generated.items() if f"{name}_FILE" not in own}
     environment.update(own)
     environment["DJANGO_SETTINGS_MODULE"] = "backend.config.settings"
+    # Else the last lines of a child that was killed never reach its log.
     environment["PYTHONUNBUFFERED"] = "1"
     return environment
 
@@ -74,6 +77,7 @@ def production_environment() -> dict[str, str]:
     return {
         **plain_environment(),
         "DJANGO_SETTINGS_MODULE": "backend.config.settings",
+        # Port 1: a command that connects all the same fails at once, instead of changing a database.
         "DATABASE_URL": "postgresql://rackrate:unused@127.0.0.1:1/rackrate",
         "REDIS_URL": "redis://127.0.0.1:1/0",
         "SECRET_KEY": "stand-in-for-checks-only-0123456789-abcdefghijklmnopqrstuvwxyz",

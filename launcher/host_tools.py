@@ -13,6 +13,7 @@ from launcher.state import StackState
 from launcher.steps import LOGS, tool
 
 STRESS_NG = "stress-ng"
+# Kept, so that nobody is asked at every start.
 DECLINED = "tools-declined"
 MANAGERS = {
     "apt-get": "sudo apt-get install stress-ng",

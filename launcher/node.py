@@ -47,6 +47,7 @@ def npm_ci(name: str, folder: Path, *, for_development: bool = False) -> None:
     npm = [installed[1]] if installed else [str(OWN_NODE), str(OWN_NPM)]
     # Its own pauses between retries add up to more than a minute when there is no network.
     patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
+    # Scripts of packages would run with the rights of whoever starts the launcher.
     arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience]
     if not for_development:
         arguments.append("--omit=dev")

@@ -41,8 +41,10 @@ def digest(paths: Iterable[Path], *words: str) -> str:
             sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
         )
         for file in files:
+            # Written by whoever imports the sources: the digest would change without any change of theirs.
             if "__pycache__" in file.parts:
                 continue
+            # With the name: moving a file changes the result of a step as much as editing it.
             total.update(str(file.relative_to(path.parent)).encode() + b"\0")
             total.update(file.read_bytes() if file.is_file() else b"absent")
     return total.hexdigest()

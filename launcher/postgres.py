@@ -18,6 +18,7 @@ from launcher.supervisor import Program, is_root
 
 USER = DATABASE = "rackrate"
 NOBODY = 65534
+# The checkout may lie below /root, which the user nobody may not enter otherwise.
 CAPABILITIES = "+dac_override,+dac_read_search"
 # Without no_setuid_fixup access(2) ignores the capabilities and PostgreSQL calls its files invalid.
 SETPRIV = (
@@ -101,13 +102,16 @@ class Postgres:
             return f"{error.strerror} ({error.filename})"
 
     def _initialise(self, rights: Rights) -> str | None:
+        # Made beside its place and moved: initdb refuses a folder that an interrupted one left half full.
         fresh = rights.data.with_name(rights.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.rmtree(rights.data, ignore_errors=True)
         fresh.mkdir(mode=0o700)
         password_file = fresh.with_name(fresh.name + ".password")
         with os.fdopen(
-            os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w"
+            # Its mode from the start: between writing and chmod others could read it.
+            os.open(password_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+            "w",
         ) as file:
             file.write(self.password)
         for path in (fresh, password_file):
@@ -127,6 +131,8 @@ class Postgres:
                 "-A",
                 "scram-sha-256",
                 f"--pwfile={password_file}",
+                # Nothing is in it yet that a crash could lose, and initdb waits seconds for slow disks
+                # otherwise.
                 "--no-sync",
                 "--no-instructions",
             )
@@ -145,6 +151,7 @@ class Postgres:
                 text=True,
                 check=False,
                 cwd="/",
+                # Nothing of PG* from outside: PGPORT or PGDATA would lead the program to another cluster.
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
                 user=rights.user_id,
                 group=rights.user_id,
@@ -222,6 +229,7 @@ class Postgres:
                 "127.0.0.1",
                 "-p",
                 str(port),
+                # No socket in a folder: /tmp may be forbidden, and paths of a socket end at 107 characters.
                 "-k",
                 "",
                 *options,

@@ -24,6 +24,8 @@ def die_with_launcher(with_signal: int) -> Callable[[], None]:
     def prepare() -> None:
         # A launcher started in the background of a shell ignores SIGINT, and children inherit that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # Also after SIGKILL, which no handler of the launcher sees: a database left alone would block the
+        # next start.
         LIBC.prctl(PR_SET_PDEATHSIG, with_signal, 0, 0, 0)
         if os.getppid() != launcher:  # it died before the line above took hold
             os.kill(os.getpid(), signal.SIGKILL)
@@ -60,6 +62,7 @@ def cpu_s(root: int) -> float:
         fields = _stat(int(entry.name)) if entry.name.isdigit() else None
         if fields:
             children.setdefault(int(fields[1]), []).append(int(entry.name))
+            # utime, stime, and both of children that ended: probes of a second would be missed else.
             ticks[int(entry.name)] = sum(map(int, fields[11:15]))
     family = [root]
     for pid in family:  # grows meanwhile

@@ -61,6 +61,7 @@ def _install_uv() -> None:
         return
     pip = [sys.executable, "-m", "pip"]
     if subprocess.run([*pip, "--version"], capture_output=True, check=False).returncode:
+        # Debian's Python may have no pip, but then often has venv, which carries one.
         helper = TOOLS / "pip"
         made = subprocess.run(
             [sys.executable, "-m", "venv", str(helper)], capture_output=True, check=False
@@ -104,6 +105,7 @@ def _index_settings() -> dict[str, str]:
         "UV_DEFAULT_INDEX": known.get("index-url"),
         "UV_INDEX": known.get("extra-index-url"),
         "SSL_CERT_FILE": known.get("cert"),
+        # Mirrors may be slow at their first answer; uv ends after 30 s on its own.
         "UV_HTTP_TIMEOUT": known.get("default-timeout") or known.get("timeout") or "120",
     }
     return {key: value for key, value in settings.items() if value and key not in environment}

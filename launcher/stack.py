@@ -17,11 +17,11 @@ from launcher.supervisor import APPLICATION_TIER, Program, Supervisor, ignore_in
 from launcher.valkey import Valkey
 
 READY_WITHIN_S = 60.0
+# Longer than the tick's period, so that each look sees what comes regularly.
 REST_S = 6.0
-"""Longer than the tick's period, so that each look sees what comes regularly."""
 REST_WITHIN_S = 60.0
+# Of all CPUs. Repeats with more than 0.05 of them for others are disturbed.
 REST_RATIO = 0.02
-"""Of all CPUs. Repeats with more than 0.05 of them for others are disturbed."""
 FIRST_ACCOUNT = "admin"
 QUEUES = "engine,poll,reap,price,notify"
 Process = subprocess.Popen[bytes]
@@ -64,11 +64,13 @@ class Stack:
             port = self._start_service(self.valkey)
             self.addresses["REDIS_URL"] = self.valkey.url(port)
         self.environment = application_environment(self.state, self.addresses)
+        # Again, behind what the person set: an isolated stack takes no database of theirs.
         self.environment.update(self.addresses)
 
     def _start_service(self, service: Postgres | Valkey) -> int:
         """Start on a free port; another one when somebody took it in between. The port."""
         name = "service"
+        # A free port may be taken between asking for it and listening on it.
         for _attempt in range(3):
             port = free_port()
             program = service.program(port)
@@ -145,6 +147,7 @@ class Stack:
         self.environment.setdefault("PUBLIC_URL", url)
         schedule = self.state.directory / "beat-schedule"
         celery = [str(BIN / "celery"), "-A", "backend.config.celery"]
+        # The CPUs that this process may use, which in a container are fewer than the machine has.
         web_workers = min(4, len(os.sched_getaffinity(0)))
         for name, argv in {
             "web": [
@@ -184,6 +187,7 @@ class Stack:
                 "beat",
                 "--schedule",
                 str(schedule),
+                # None: one that a killed beat leaves would keep the next one from starting.
                 "--pidfile=",
                 "--loglevel",
                 "INFO",

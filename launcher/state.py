@@ -49,6 +49,7 @@ class StackState:
         """Write a file (0600) in one step: a reader sees the old or the new one, never half."""
         path = self.directory / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
+        # mkstemp makes files of mode 0600; beside the file, as a rename across disks is no longer one step.
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "w") as file:
             file.write(text)
@@ -77,6 +78,7 @@ class StackState:
     def log(self, name: str) -> Path:
         """Log file of a process or step; started anew once it is large."""
         path = self.logs / f"{name}.log"
+        # Here, as a log is opened: children write to it by themselves and cannot be made to change files.
         if path.is_file() and path.stat().st_size > 10_000_000:
             path.replace(path.with_suffix(".log.1"))
         return path
@@ -101,6 +103,7 @@ class StackState:
     def release(self) -> None:
         """Give the lock up."""
         if self._lock is not None:
+            # Emptied before it is free, so that nobody is named who is not there any more.
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
@@ -165,6 +168,7 @@ def throw_away(beside: StackState, purpose: str) -> Iterator[StackState]:
         abandoned.release()
         shutil.rmtree(old, ignore_errors=True)
     state = StackState(Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent)))
+    # For as long as it is used, or the next clean-up would take it for one that was left.
     state.acquire(purpose)
     try:
         yield state

@@ -50,6 +50,7 @@ class SetupStep:
         """Whether the last success was for the same inputs."""
         stamp = STAMPS / self.name.replace(" ", "-")
         known = stamp.read_text() if stamp.is_file() else ""
+        # A stamp outlives what somebody deleted by hand.
         return known == self.mark() and all(output.exists() for output in self.outputs)
 
     def run(self) -> None:

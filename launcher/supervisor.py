@@ -14,6 +14,7 @@ from launcher.paths import ROOT, STATE_VARIABLE
 from launcher.processes import ProcessRecord, die_with_launcher, send, wait_until
 from launcher.state import StackState
 
+# A program that dies at its start would else be started for ever, and its reason scroll away in a log.
 DEATHS_ALLOWED = 5
 DEATHS_WITHIN_S = 60.0
 APPLICATION_TIER = 2
@@ -115,6 +116,7 @@ class Supervisor:
                 f"{self.state.log(name)}."
             )
         recent = sum(1 for death in self.deaths if now - death <= DEATHS_WITHIN_S)
+        # Later each time: what it depends on may be starting again, too.
         child.start_at = now + 0.5 * recent
         say(f"{name} ended ({_ending(status)}) and is started again")
 
@@ -126,6 +128,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop every child, the highest tier first; kill what does not end in its grace time."""
+        # Workers before the broker and the database that they still write to.
         for tier in sorted({child.program.tier for child in self.children.values()}, reverse=True):
             group = [child for child in self.children.values() if child.program.tier == tier]
             for child in group:
