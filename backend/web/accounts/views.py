@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from backend.accounts.selectors.people import sign_in_links
 from backend.accounts.services.people import sign_in_link_use
 
+# Half an hour: time to get a link from somebody who can make one.
 NEXT_COOKIE, NEXT_COOKIE_S = "next", 1800
 
 
@@ -23,6 +24,8 @@ class SignInPage(LoginView):
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = super().get(request, *args, **kwargs)
         if page := self.get_redirect_url():
+            # A cookie and not the address: the link that signs in is made by somebody who does not
+            # know the page.
             answer.set_cookie(
                 NEXT_COOKIE,
                 page,
@@ -39,6 +42,7 @@ class SignInPage(LoginView):
 def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
     """Asks first: what opens links only to show them, as chat programs do, must not use this one up."""
     if request.method == "POST":
+        # None where the link was used meanwhile; the page then says so as for an unknown one.
         user = sign_in_link_use(secret=secret)
         if user is not None:
             login(request, user)
@@ -58,6 +62,7 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
 def _next_page(request: HttpRequest) -> str:
     """The page asked for before; only one of ours."""
     page = request.COOKIES.get(NEXT_COOKIE, "")
+    # Another host of the same domain may write a cookie of ours, so it is not trusted to lead out.
     is_ours = url_has_allowed_host_and_scheme(
         page, {request.get_host()}, require_https=request.is_secure()
     )

@@ -29,6 +29,7 @@ PAGES = {
 }
 
 
+# What the trail calls the objects whose models have names of several words.
 OBJECTS = {
     "apitoken": "API token",
     "cloudaccount": "cloud account",
@@ -41,10 +42,9 @@ OBJECTS = {
     "subscription": "alert",
     "unpricedtype": "type without a price",
 }
-"""What the trail calls the objects whose models have names of several words."""
 
+# Details that name an object, the first that an entry has.
 NAMES = ("name", "title", "address", "offer", "slug")
-"""Details that name an object, the first that an entry has."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class ActivityForm(forms.Form):
     """What the trail is narrowed to; all of it is in the address."""
 
     actor = text("Who", required=False, placeholder="name")
+    # Its choices are the actions that the trail has, so none of them leads to an empty list.
     action = forms.ChoiceField(label="Did", required=False)
     about = text("Object", required=False, placeholder="identifier or kind")
     since = Day(label="Since", required=False)
@@ -90,6 +91,7 @@ class ActivityForm(forms.Form):
         about = self.cleaned_data.get("about")
         if not about:
             return entries
+        # Unions of conditions, not of lists: what follows counts and slices one query.
         return entries.filter(object_id__icontains=about) | entries.filter(
             object_type__icontains=about
         )
@@ -119,6 +121,7 @@ def _value(value: Any) -> str:
             return ", ".join(map(_value, value))
         case None:
             return "none"
+        # Before `case _`, as str(True) is Python and not a word for people.
         case bool():
             return "yes" if value else "no"
         case _:
@@ -132,6 +135,7 @@ def _line(entry: AuditEntry) -> ActivityLine:
         action=_words(entry.action),
         about=OBJECTS.get(entry.object_type, entry.object_type),
         name=next((str(detail[key]) for key in NAMES if detail.get(key)), entry.object_id),
+        # The object may be gone by now: its page then answers 404, and the trail still has its name.
         url=reverse(page, args=[entry.object_id]) if page else "",
         facts=[(_words(name), _value(value)) for name, value in detail.items()],
     )

@@ -34,9 +34,12 @@ class NeedForm(BasisForm):
             },
             errors=errors,
         )
+        # The line asks for a size and a budget; the term belongs to the ranking's own form.
         del self.fields["term"]
         groups = [("", "the world"), *words.REGION_GROUPS.items()]
         chosen = state.value(params, "region_group")
+        # An address may ask for a region that the form does not offer; a menu without it would show
+        # another.
         if chosen not in dict(groups):
             groups.append((chosen, words.category("region_group", chosen)))
         self.fields["region_group"].widget = forms.Select(choices=groups)

@@ -16,10 +16,10 @@ from backend.web.shared.offer_lines import OfferLine, offer_lines
 
 ROWS_SHOWN = 10
 MOST_OWN = 3
+# How the metrics begin that a machine has only where its system has the tool.
 NEEDS_STRESS_NG = "stress_ng"
-"""How the metrics begin that a machine has only where its system has the tool."""
+# Of the picture, which is half as wide as that of the frontier page.
 MOST_POINTS, MOST_DOTS = 60, 400
-"""Of the picture, which is half as wide as that of the frontier page."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
     basis = remembered(ranked, "basis of the answer", lambda: basis_words(params, ranked.rows))
     rows = [row for row in ranked.rows if row.rank is not None]
     own = its.own[:MOST_OWN]
+    # In the units of the other lines: two tables under each other are compared by eye.
     own_lines = offer_lines((one.row for one in own), metric, scale, cost)
+    # Everything below that follows from the ranking alone is kept with it: this page is asked for most.
     captions = picture(f"answer-{metric.key}", params, basis, ranked.data_version)
     drawn = [_drawn(one) for one in own]
     chart = remembered(

@@ -34,6 +34,7 @@ def _is_need(names: set[str]) -> bool:
 def answer_page(request: HttpRequest) -> HttpResponse:
     """The question in one line, its answer, and what the answer is taken from."""
     given = dict(request.GET.lists())
+    # By the ranking's own reader, so that both pages mean the same by a parameter.
     requested = ranking_request(request, as_filters(given))
     params = requested.sound
     form = NeedForm(
@@ -52,5 +53,6 @@ def answer_page(request: HttpRequest) -> HttpResponse:
     }
     response = render(request, "answer/page.html", context)
     currency_remembered(request, response, params["currency"][0])
+    # The currency follows the browser's language until somebody chooses one.
     patch_vary_headers(response, ["Accept-Language", "Cookie"])
     return response

@@ -82,6 +82,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             campaign = _created(form, request.user.get_username())
+            # A campaign may rent machines, so making it and starting it are two acts of a person.
             messages.success(request, "The campaign is ready. Nothing runs before it is started.")
             return HttpResponseRedirect(reverse("campaign", args=[campaign.pk]))
     return render(request, "campaigns/new.html", {"form": form})
@@ -117,6 +118,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
     return {
         "campaign": campaign,
         "view": view,
+        # A campaign that is over may still have machines that end: the page goes on until they are gone.
         "is_live": campaign.state == CampaignState.RUNNING or not is_over,
         "finished_count": sum(run.state in TERMINAL_STATES for run in view.runs),
         "failed_count": sum(run.state in NOT_DONE for run in view.runs),
@@ -125,6 +127,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
             (run, target_name(run), redaction_for(request.user, run).message(run.failure_detail))
             for run in view.runs
         ],
+        # hasattr: a reverse relation to one row raises where there is none; hosts of one's own have none.
         "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
         "estimate": _cost_words(view.cost_estimate),
         "estimate_note": view.cost_estimate.note_with(figures.figure(view.cost_estimate.known)),
@@ -135,6 +138,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
 
 def _rows(view: CampaignView) -> list[MatrixRow]:
     cells = {(cell.target, cell.probe): cell for cell in view.matrix}
+    # dict, not set: the rows keep the order in which the targets were named.
     targets = dict.fromkeys(cell.target for cell in view.matrix)
     return [
         MatrixRow(target, [cells.get((target, probe)) for probe in view.probes])
@@ -167,6 +171,7 @@ def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
 
 
 def _parameters(request: HttpRequest, campaign: Campaign) -> list[tuple[str, str]]:
+    # Parameters may hold addresses of hosts, which strangers are not shown.
     redaction = Redaction(is_on=not request.user.is_authenticated)
     return [
         (words.run_parameter(name), words.run_value(name, value))

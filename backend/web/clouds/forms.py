@@ -23,6 +23,7 @@ from backend.web.shared.forms import SecretText, WriteForm, currency, text
 # also are what a pointer /settings/NAME of a refusal leads to.
 SETTING = "settings_"
 SECRET = "secret_"  # noqa: S105  (how the fields are called)
+# A blank has to follow the colon: an identifier such as an ARN has colons, too.
 REGION_LINE = re.compile(r"[a-z][a-z0-9-]*\s*:\s")
 FORM_HINTS = {
     SettingForm.TEXT: "",
@@ -48,6 +49,8 @@ class _CloudForm(WriteForm):
         else:
             field = _lines(setting.label, help_text)
         if setting.is_chosen_by_us:
+            # The function and not its value: each form is shown another one. An external id that
+            # people choose themselves is guessed or used twice.
             field.initial = uuid4
         self.fields[f"{SETTING}{name}"] = field
 
@@ -92,6 +95,7 @@ class LoginForm(_CloudForm):
         ]
         for name, setting in self._method_settings().items():
             self.add_setting(name, setting)
+        # Elsewhere the field would let people with the scope admin make the worker call any address.
         if are_endpoints_allowed:
             self.add_setting("endpoint_url", ENDPOINT)
         for method in self.record.auth_methods.values():
@@ -118,6 +122,7 @@ class LoginForm(_CloudForm):
         own = {f"{SETTING}{name}": self._methods_with(name) for name in names}
         for method in self.record.auth_methods.values():
             own |= {f"{SECRET}{name}": self._methods_with(name) for name in method.secret_fields}
+        # No method named means all of them: such a field stays when another method is chosen.
         every = len(self.record.auth_methods)
         return [
             LoginField(self[name], [] if len(own[name]) == every else own[name])
@@ -146,6 +151,7 @@ def parsed_setting(form: SettingForm, typed: str) -> object:
         return re.split(r"[\s,]+", typed.strip()) if lines else []
     if form == SettingForm.PAIRS:
         return _by_name(lines, "=")
+    # One line that is no region makes the whole text a plain value, the same for all regions.
     if form == SettingForm.BY_REGION and lines and all(REGION_LINE.match(line) for line in lines):
         return _by_name(lines, ":")
     return typed.strip()
@@ -169,6 +175,7 @@ def _secret_field(field: SecretField) -> forms.CharField:
     if field.check is not None:
         widget: forms.Widget = SecretText(attrs={"rows": 4, "spellcheck": "false"})
     else:
+        # new-password keeps browsers from filling in what the person signs in to Rackrate with.
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
     return forms.CharField(
         label=field.label,
@@ -208,6 +215,7 @@ class LimitsForm(_CloudForm):
         )
         for name, setting in self.record.settings.items():
             self.add_setting(name, setting)
+            # The driver says what it cannot do without; `add_setting` makes every field optional.
             self.fields[f"{SETTING}{name}"].required = name in self.record.required_settings
         for name, setting in COMMON.items():
             self.add_setting(name, setting)
@@ -244,6 +252,7 @@ class LimitsForm(_CloudForm):
     @property
     def limit_fields(self) -> Iterable[forms.BoundField]:
         """How many machines, and what they may cost."""
+        # Fewer for an account that only reads prices.
         names = ("max_machines", "budget_amount", "budget_currency")
         return [self[name] for name in names if name in self.fields]
 
@@ -263,6 +272,7 @@ class LimitsForm(_CloudForm):
         data = self.cleaned_data
         amount = data.get("budget_amount")
         currency = (data.get("budget_currency") or "USD").upper()
+        # None and not zero: a budget of zero forbids everything.
         budget = None if amount is None else Budget(amount, currency)
         return {"max_machines": data.get("max_machines") or 0, "budget": budget}
 

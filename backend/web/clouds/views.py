@@ -38,9 +38,10 @@ from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 
+# All of them are in the API's list of resources.
 MACHINES_SHOWN = 100
+# A look at the regions that takes longer is given up.
 LOOK_OVER = dt.timedelta(minutes=1)
-"""A look at the regions that takes longer is given up."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def clouds_page(request: HttpRequest) -> HttpResponse:
 def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     """The form of a provider; a good one makes the account and asks who we are."""
     demand(request, Scope.ADMIN)
+    # A provider whose prices are read without an account has nothing to log in to.
     if provider not in account_providers():
         return HttpResponseRedirect(reverse("clouds"))
     form = AccountForm(
@@ -147,6 +149,7 @@ def _state_context(account: CloudAccount) -> dict[str, Any]:
 def _is_looked_over(account: CloudAccount) -> bool:
     """Whether a worker, having asked who we are, still looks at the regions."""
     asked, seen = account.checked_at, account.preflight_at
+    # A look that is older than the last answer to who we are was for an earlier login.
     is_left = asked is not None and (seen is None or seen < asked) and not account.check_error
     is_rented = provider_record(account.provider).rents_machines
     return bool(is_left and is_rented and asked and clock.now() - asked < LOOK_OVER)
@@ -290,6 +293,7 @@ def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)
+    # The service refuses while a machine of the account may exist: nobody could end that any more.
     account_delete(account=_account(account_id), actor=request.user.get_username())
     messages.success(request, "The account is removed and its secret deleted.")
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

@@ -19,6 +19,7 @@ from backend.web.shared.conclusions import contender
 
 GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}
 UNKNOWN = {FACTS: "not stated", COST: "unknown", METRIC: "not measured"}
+# As many as can be looked through; the table above them has every metric.
 MOST_CHARTS = 24
 WORDS: Mapping[str, Callable[[str], str]] = {
     "provider": words.provider,
@@ -32,16 +33,16 @@ WORDS: Mapping[str, Callable[[str], str]] = {
 class ShownCell:
     """One cell: text, the full figure for its title, and the difference from the baseline."""
 
+    # Label of its column, which a narrow screen has no head for.
     offer: str
-    """Label of its column, which a narrow screen has no head for."""
     text: str
+    # Words in place of the text where nothing is known.
     unknown: str = ""
-    """Words in place of the text where nothing is known."""
     title: str = ""
     interval: str = ""
     delta: str = ""
+    # better or worse; `too close to call` where errors could explain the difference.
     outcome: str = ""
-    """better or worse; `too close to call` where errors could explain the difference."""
     tone: str = ""
     origin: str = ""
     url: str | None = None
@@ -84,6 +85,7 @@ def columns(comparison: Comparison, params: state.Params, path: str) -> list[Off
     slugs = [row.offer_id for row in comparison.rows]
 
     def url(order: Sequence[str], base: str = comparison.base) -> str:
+        # A baseline that is taken out is not replaced here: which is the next is the comparison's choice.
         kept = base if base in order else None
         return path + state.query(params, o=",".join(order) or None, base=kept)
 
@@ -119,6 +121,7 @@ def groups(
 
 def _line(item: ComparedItem, labels: Sequence[str]) -> ComparedLine:
     known = [cell.value for cell in item.cells if cell.value is not None]
+    # One unit for the line: figures side by side must not change from MiB to GiB in between.
     scale = figures.scale(item.unit, known)
     return ComparedLine(
         key=item.key,
@@ -141,6 +144,7 @@ def _shown(
     outcome, tone = _outcome(cell, item)
     return ShownCell(
         offer=label,
+        # Facts are exact numbers such as 8 vCPU; only measured figures are rounded to their digits.
         text=scale.text(cell.value) if is_measure else figures.quantity(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
         interval=figures.ends(scale, cell.ci95_low, cell.ci95_high),
@@ -157,6 +161,7 @@ def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
     """The difference in a word, and the tone of its mark."""
     if cell.delta_ratio is None or not item.better:
         return "", ""
+    # An estimate's difference within its error is said; of a plain fact an equal value says nothing.
     if not cell.is_distinguishable:
         return ("too close to call", "") if item.is_estimate else ("", "")
     is_better = (cell.delta_ratio > 0) == (item.better == "higher")
@@ -176,6 +181,7 @@ def _origin(cell: ComparedCell) -> str:
 
 def small_charts(comparison: Comparison, items: Sequence[ComparedItem]) -> list[dict[str, Any]]:
     """A bar for each offer and metric that at least two of them have; data of the page's script."""
+    # A single bar compares nothing.
     drawn = [item for item in items if item.is_estimate and len(list(_known(item))) > 1]
     return [_chart(item, comparison) for item in drawn[:MOST_CHARTS]]
 
@@ -211,6 +217,7 @@ def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
         "title": item.label,
         "unit": scale.unit,
         "bars": bars,
+        # The line across the chart is the baseline, in the place where a ranking has its median.
         "median": scale.shown(base.value),
         "medianLabel": "",
         "summary": f"Bars of {item.label} in {scale.unit}, {item.better} is better: {said}.",

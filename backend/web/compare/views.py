@@ -25,6 +25,7 @@ from backend.web.shared.access import may, readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
 
+# What only this page knows; everything else is the basis of the prices.
 OWN = frozenset({"o", "add", "differences"})
 MATCHES_SHOWN = 12
 MOST_READ = 50
@@ -50,6 +51,7 @@ def compared_request(request: HttpRequest) -> ComparedRequest:
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
         notes.append(f"The baseline {base[:80]!r} is not among the offers compared.")
+        # Said once and dropped: kept, every link of the page would repeat the fault.
         base = ""
     return ComparedRequest(requested, slugs, base, _params(requested, slugs, base), notes)
 
@@ -59,6 +61,7 @@ def compared_request(request: HttpRequest) -> ComparedRequest:
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The offers in `o` against `base`; `add` looks for one more."""
     requested, slugs, base, params, notes = compared_request(request)
+    # Before `differences` is put in: a report has all lines, whatever is hidden at the moment.
     freeze_url = reverse("report-new-comparison") + state.query(params)
     if request.GET.get("differences") == "1":
         params["differences"] = ["1"]
@@ -67,6 +70,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     if len(matches) == 1 or (words and words in [row.offer_id for row in matches]):
         # One match, or the exact name of one: there is nothing to choose.
         added = words if len(matches) > 1 else matches[0].offer_id
+        # Adding leads to an address of its own, so that reloading does not add again.
         return HttpResponseRedirect(request.path + state.query(params, o=_joined(slugs, added)))
     context = {
         "notes": notes,

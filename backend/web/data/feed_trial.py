@@ -81,5 +81,7 @@ def _answer(path: str, query: str, asked_from: HttpRequest) -> HttpResponse:
         "wsgi.url_scheme": asked_from.scheme,
         "wsgi.input": io.BytesIO(),
     }
+    # Called as a function: a request over the network to ourselves would need a free thread of the
+    # server, and with all of them trying there would be none.
     answer: HttpResponse = match.func(WSGIRequest(environ), *match.args, **match.kwargs)
     return answer.render() if isinstance(answer, SimpleTemplateResponse) else answer

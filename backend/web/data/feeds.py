@@ -21,8 +21,8 @@ FORMATS = ("csv", "tsv", "xlsx", "json")
 class Printed:
     """A list as the data page prints it."""
 
+    # Format to address.
     urls: Mapping[str, str]
-    """Format to address."""
     formulas: Sequence[Formula]
     needs_token: bool
 
@@ -44,6 +44,7 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
     """
     params = asked_view.params
     if asked_view.view and not asked_view.view.is_private:
+        # The slug alone follows later changes of the view; parameters would be those of today.
         params = shortened(asked_view.params, asked_view.kept, asked_view.view.slug)
     asked = state.encoded(params)
     urls = {
@@ -57,6 +58,7 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
         csv_url=urls["csv"],
         columns=[COLUMN[name] for name in query.cols],
         value_url=value + ("&" if asked else "?"),
+        # Where everybody may read, a formula without a secret is the better one to hand around.
         needs_token=not settings.PUBLIC_READ,
     )
     return Printed(urls, formulas(source), source.needs_token)
@@ -64,6 +66,7 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
 
 def feed_list(request: HttpRequest, view: SavedView, key: str, query: RankingQuery) -> Printed:
     """The list as the feed that the key opens."""
+    # A feed has no address of a single value: its key opens the rows of one view and nothing else.
     urls = {kind: request.build_absolute_uri(_feed_path(key, view.slug, kind)) for kind in FORMATS}
     source = FormulaSource(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
     return Printed(urls, formulas(source), needs_token=False)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from backend.common.rest.table import Column, ColumnType
 
+# Excel's WEBSERVICE takes no longer one.
 LONGEST_ADDRESS = 2_048
-"""Excel's WEBSERVICE takes no longer one."""
+# Of a text within a formula; longer ones are joined of pieces.
 LONGEST_EXCEL_TEXT = 255
-"""Of a text within a formula; longer ones are joined of pieces."""
 TYPES_A_LINE = 3
 BASIC = "When asked how to sign in: Basic, any user name, an API token as the password."
 M_TYPES = {
@@ -33,8 +33,8 @@ class FormulaSource:
 
     csv_url: str
     columns: Sequence[Column]
+    # Address of one number, ending in `?` or `&`; empty where there is none.
     value_url: str = ""
-    """Address of one number, ending in `?` or `&`; empty where there is none."""
     needs_token: bool = False
     """Whether it wants an Authorization header; an address of a feed does not."""
 
@@ -52,6 +52,7 @@ class Formula:
 def formulas(source: FormulaSource) -> list[Formula]:
     """Those that work for the source, spreadsheets first."""
     sheets = [power_query(source)]
+    # IMPORTDATA cannot send a header, so there is no way for it to sign in.
     if not source.needs_token:
         sheets.append(import_data(source))
     sheets.append(libre_office(source))

@@ -27,6 +27,7 @@ SCHEMA_CHANGES = (
 
 
 @readable
+# A trial shows an answer of this moment, and the page may hold the address of a private view.
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_page(request: HttpRequest) -> HttpResponse:
@@ -54,6 +55,7 @@ def data_page(request: HttpRequest) -> HttpResponse:
 
 def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[tuple[str, str]]]:
     """What the address asks for, as far as it can be answered, and what is wrong with the rest."""
+    # Works off the marks of changed data, which selectors never do.
     current_stamp()
     given = dict(request.GET.lists())
     reader = request.user.get_username()

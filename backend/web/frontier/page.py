@@ -11,11 +11,12 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import is_own
 from backend.web.shared import charts, figures, words
 
+# Points with a name and an interval; a browser draws no more of them fluently.
 MOST_POINTS = 500
-"""Points with a name and an interval; a browser draws no more of them fluently."""
 MOST_DOTS = 1000
+# Beyond MOST_POINTS one dot stands for all offers within one cell of this grid.
 CELLS_ACROSS, CELLS_DOWN = 160, 100
-"""Beyond MOST_POINTS one dot stands for all offers within one cell of this grid."""
+# Of the length of an axis: enough for the outermost point to be drawn whole.
 MARGIN_RATIO = 0.06
 LIMITS = {
     ("price", "__lte"): "price at most",
@@ -43,6 +44,7 @@ def frontier_chart(
     """
     most_points, most_dots = most or (MOST_POINTS, MOST_DOTS)
     line = frontier.line
+    # These come first, so that thinning never takes one's own or one of the line.
     first = {row.offer_id: row for row in (*own, *line)}
     within, others_beyond = (
         [row for row in rows if row.offer_id not in first]
@@ -152,6 +154,7 @@ def _thinned(
         kept = _one_a_cell(rows, marked, bounds, coarseness)
         if len(kept) <= most:
             return kept
+    # Nothing coarser: with fewer cells the shape of the cloud would be lost.
     return kept[:most]
 
 
@@ -173,7 +176,9 @@ def _one_a_cell(
 
 def _cell_of(ends: Sequence[float], count: float) -> Callable[[float], int]:
     low, high = math.log(ends[0]), math.log(ends[1])
+    # Where all have one price the width is zero, and every row falls into one cell.
     width = (high - low) / count or 1.0
+    # The grid is logarithmic like the axes, so that it thins evenly to the eye.
     return lambda value: int((math.log(value) - low) / width)
 
 

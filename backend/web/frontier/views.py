@@ -21,6 +21,7 @@ from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
 from backend.web.shared.offer_lines import offer_lines
 
+# The table repeats the picture for those who do not see it; all rows are on the ranking.
 ROWS_SHOWN = 50
 
 
@@ -59,6 +60,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "hidden": state.pairs(params.keys() - form.fields.keys(), params),
         "carried": state.pairs(state.SELECTORS | state.QUESTION, params),
         "picked": picked,
+        # Picks that no row of this page shows travel in hidden fields, or a submit would lose them.
         "picked_beside": [slug for slug in picked if slug not in listed],
         "chips": address.chips(),
         "clear_url": address.without_filters(),
@@ -75,6 +77,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
 
 def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
     is_higher_better, unit = front.metric.is_higher_better, front.metric.unit
+    # Of a metric where less is better, a limit worth asking for is an upper one.
     limit = "score__gte" if is_higher_better else "score__lte"
     bound = "at least" if is_higher_better else "at most"
     number = {"inputmode": "decimal"}

@@ -32,6 +32,7 @@ ITEM_LABELS: Mapping[str, str] = {
     "unit_price": "Price of one",
     "watts": "Mean watts of one",
 }
+# Without scripts no line can be added, and each calculation gives as many again.
 EMPTY_ROWS = 3
 NO_BOUND = 1_000_000
 
@@ -76,6 +77,7 @@ class HardwareForm(WriteForm):
                 + (" a server" if name in OF_A_SERVER else ""),
             )
         made = forms.formset_factory(ItemForm, extra=EMPTY_ROWS)
+        # auto_id without "id_": labels, scripts and tests name fields by their own names.
         self.items = made(data, initial=list(items) or None, prefix="items", auto_id="%s")
 
     @property
@@ -86,6 +88,7 @@ class HardwareForm(WriteForm):
     def document(self) -> dict[str, Any]:
         """What was typed as a document; lines and assumptions left empty are left out."""
         self.full_clean()
+        # Position in the form of each item of the document, for `report`.
         self._rows: list[int] = []
         items = []
         for index, form in enumerate(self.items.forms):

@@ -11,6 +11,7 @@ from backend.domain.money import RateTable
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot
 
+# What is drawn as one band: the residual value lowers what the purchase costs.
 BANDS = (
     ("purchase and spares", ("capital", "spares", "residual")),
     ("energy", ("energy",)),
@@ -19,7 +20,7 @@ BANDS = (
     ("staff", ("staff",)),
     ("network", ("network",)),
 )
-"""What is drawn as one band: the residual value lowers what the purchase costs."""
+# More bars have no room for their labels side by side.
 MOST_BARS = 12
 
 

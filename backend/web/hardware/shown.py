@@ -20,6 +20,7 @@ def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
 def assumed(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
     """(label, value, whether it is the default, the assumption) of each assumption."""
     return [
+        # As texts: the document holds a decimal string where the assumption holds a number.
         (LABELS[name], value, str(one.default) == str(value), one)
         for name, one in ASSUMPTIONS.items()
         if (value := model.document.get(name)) is not None

@@ -58,6 +58,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
         "conclusion": conclusion(model.cost),
         "assumptions": assumed(model),
         "versions": versions,
+        # The list begins with the newest, time runs from the left.
         "plot": hardware_plot(versions[::-1], labels[::-1], rate_table()),
         "may_write": may(request, Scope.WRITE),
     }
@@ -69,6 +70,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
 def hardware_new(request: HttpRequest) -> HttpResponse:
     """The form, with an example or a version; it calculates without storing, or stores the next version."""
     demand(request, Scope.WRITE)
+    # `or None`: an empty POST is a form nobody has typed into, not one full of errors.
     form = HardwareForm(request.POST or None, document=_document(request))
     cost: HardwareCost | None = None
     if request.method == "POST":

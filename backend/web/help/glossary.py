@@ -9,6 +9,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 
+# A section for those who write code; readers of the site would only be told what not to say.
 FOR_CONTRIBUTORS = "Words not used"
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
@@ -23,11 +24,14 @@ class Term(NamedTuple):
     anchor: str
 
 
+# The file belongs to the program: it changes with a new version, and so with a new process.
 @functools.cache
 def glossary() -> list[tuple[str, list[Term]]]:
     """Sections in the document's order, as (heading, terms)."""
     _, *parts = SECTION.split((settings.BASE_DIR / "docs" / "glossary.md").read_text())
     return [
+        # The first row of each table has the heads; the row of dashes below has no blanks and does
+        # not match.
         (heading, [_term(words, meaning) for words, meaning in ROW.findall(text)[1:]])
         for heading, text in zip(parts[::2], parts[1::2], strict=True)
         if heading != FOR_CONTRIBUTORS

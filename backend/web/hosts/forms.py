@@ -54,6 +54,7 @@ class HostLoginForm(WriteForm):
         hosts = {str(host.pk): host for host in bastions}
         field: Any = self.fields["bastion"]
         field.choices = [("", "none"), *((key, host.name) for key, host in hosts.items())]
+        # A key that the person made up is none of the choices and coerces to None, never to another row.
         field.coerce = hosts.get
 
     def clean_tags(self) -> list[str]:

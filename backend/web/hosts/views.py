@@ -58,6 +58,7 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
     hosts = [
         (
             host,
+            # The approved key comes first: what a host shows today may be the attack.
             fingerprint(key) if (key := host.host_key or host.scanned_key) else None,
             redaction_for(request.user, host).message(host.scan_error),
         )
@@ -104,6 +105,7 @@ def _created(form: HostForm, actor: str) -> Host:
         tags=data["tags"],
         actor=actor,
     )
+    # At once: without a key to approve the new host's page would have nothing to do.
     host_scan(host=host, actor=actor)
     return host
 
@@ -182,7 +184,9 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """The form for a host's name and where it is logged in to."""
     demand(request, Scope.RUN)
     host = _host(host_id)
+    # A host that is its own bastion could never be reached.
     bastions = bastions_of(host.workspace).exclude(pk=host.pk)
+    # The columns by their names; only two of them are typed in another form than they are stored.
     initial = vars(host) | {"bastion": host.bastion_id, "tags": " ".join(host.tags)}
     form = HostLoginForm(request.POST or None, initial=initial, bastions=bastions)
     if request.method == "POST" and form.is_valid():
@@ -249,6 +253,7 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     try:
         host_approve(
             host=_host(host_id),
+            # What the person saw travels with the form: a scan in between must not be approved unseen.
             fingerprint_sha256=request.POST.get("fingerprint_sha256", ""),
             actor=request.user.get_username(),
         )

@@ -42,6 +42,7 @@ EXAMPLES = {
 }
 
 
+# Files of the program: they change with a new version only.
 @functools.cache
 def _text(file: str) -> str:
     return (settings.FIXTURE_DIR / "probes" / file).read_text()

@@ -63,6 +63,7 @@ class ImportForm(WriteForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "autocomplete": "off"}),
     )
+    # allow_empty_file: Django's words for one would hide our own, which name both ways.
     file = forms.FileField(label="or a file with it", required=False, allow_empty_file=True)
     direction = forms.ChoiceField(
         label="Direction",
@@ -137,6 +138,7 @@ class ImportForm(WriteForm):
         return data
 
     def _content(self, upload: "UploadedFile[bytes]") -> str:
+        # By the size that was sent, before any of it is read into memory.
         if (upload.size or 0) > MOST_BYTES:
             self.add_error("file", f"The file is larger than {MOST_BYTES // MIB} MiB.")
             return ""
@@ -159,6 +161,7 @@ class ImportForm(WriteForm):
             "file_bytes": data["file_mib"] and round(data["file_mib"] * MIB),
             "ram_bytes": data["ram_gib"] and round(data["ram_gib"] * GIB),
         }
+        # Zero and False count as not said: a file of no size was not measured.
         return {name: value for name, value in stated.items() if value} or None
 
 

@@ -26,9 +26,10 @@ from backend.web.imports.forms import TOOL_WORDS, ArchiveForm, ImportForm
 from backend.web.shared import figures, lines
 from backend.web.shared.access import demand, may, readable
 
+# Of a list that completes what is typed: the next letter narrows it.
 MOST_OFFERS = 30
+# Characters that go back into the page; a larger file is chosen again.
 MOST_KEPT = 2_000_000
-"""Characters that go back into the page; a larger file is chosen again."""
 
 
 @takes_files
@@ -44,6 +45,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     offer, read = _read(form)
     if offer is None or read is None:
         return _page(request, form)
+    # A second step of its own: what a parser took from the text is seen before it counts in a ranking.
     if "store" in request.POST:
         stored = _stored(form, offer, request.user.get_username())
         if stored is not None:
@@ -140,6 +142,7 @@ def _with_text(form: ImportForm) -> ImportForm:
     """The same form with the file's content in the text area, so that it need not come twice."""
     content = form.cleaned_data.get("text", "")
     if form.files and content and len(content) <= MOST_KEPT:
+        # A browser never fills in a file again, so without this the second step would lack it.
         form.data = {**form.data.dict(), "text": content}  # type: ignore[attr-defined]
     return form
 

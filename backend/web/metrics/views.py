@@ -13,6 +13,7 @@ from backend.rankings.services.current_data import current_stamp
 from backend.web.shared import charts
 from backend.web.shared.access import readable
 
+# Most offers lack most metrics; the number of all stands beside.
 LACKING_SHOWN = 50
 
 
