@@ -47,6 +47,7 @@ def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params
         "parts": _parts(breakdown, query) if breakdown else [],
         "total": _money(breakdown) if breakdown else "",
         "similar": _similar(detail.offer.slug, rows, query, basis),
+        # Of these rows alone: those of the whole ranking may lie orders of magnitude away.
         "similar_unit": _scale(rows, query).unit,
         "compare_url": _compare(basis, [detail.offer.slug, *(row.offer_id for row in rows)]),
     }
@@ -62,7 +63,9 @@ def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
     for part in breakdown.parts:
         label = words.basis_part(part.name, amounts.get(part.name, ""))
         amount = figures.money(part.amount, breakdown.period) if part.amount else ""
+        # Two kinds of nothing: an amount of zero is in the price already, None nobody has stated.
         nothing = "no price known" if part.amount is None else "included"
+        # capitalize() would make "ipv4" of "IPv4".
         label = label[0].upper() + label[1:]
         lines.append(
             PartLine(label, amount or nothing, figures.plain(part.amount), part.is_in_basis)

@@ -111,6 +111,7 @@ def machine_lines(
     counted: list[tuple[float, int, int]] = []
     for runs in machines.values():
         values = [value for repeats in runs.values() for value in repeats]
+        # As the score itself does: the median over the repeats of all its runs.
         counted.append((median(values), len(runs), len(values)))
     return [
         PooledMachine(

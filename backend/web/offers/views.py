@@ -37,6 +37,7 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.history_plots import PARAMETER, history_plots
 from backend.web.shared.scaling import scaling
 
+# The list of runs has all of them, under a filter for the offer.
 RUNS_SHOWN = 20
 
 
@@ -49,8 +50,8 @@ class ScoreLine:
     interval: str
     unit: str
     basis: str
+    # Models of the machines with their shares; "" where none is known.
     cpu_models: str
-    """Models of the machines with their shares; "" where none is known."""
     source_url: str | None
 
 
@@ -60,8 +61,8 @@ class RentalPart:
 
     form: RentalForm | None = None
     account: str = ""
+    # Profile in words, seconds that the machine may live, and what is reserved for them.
     profiles: tuple[tuple[str, float, str], ...] = ()
-    """Profile in words, seconds that the machine may live, and what is reserved for them."""
     refusal: str = ""
 
 
@@ -110,6 +111,7 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
         detail, requested.query, requested.sound
     )
     variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
+    # One run has no history.
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)
     context["may_write"] = may(request, Scope.WRITE)
@@ -130,6 +132,7 @@ def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
         return RentalPart(refusal=error.detail)
     reserved = {name: _reserved(rental, name) for name in PROFILE_WORDS}
     initial = {
+        # Up, or the budget that we propose ourselves would be below what is reserved.
         "budget_amount": figures.plain(_rounded_up(reserved["quick"].amount)),
         "budget_currency": rental.price.currency,
     }
@@ -197,6 +200,7 @@ def _score_line(score: Score) -> ScoreLine:
 
 def _shares(cpu_models: Mapping[str, int]) -> str:
     total = sum(cpu_models.values())
+    # By name where shares are equal, so that the same figures always read the same.
     ordered = sorted(cpu_models.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{model} {count / total:.0%}".replace("%", " %") for model, count in ordered)
 
@@ -218,5 +222,6 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
         ("Hardware threads", figures.quantity(offer.thread_count) or unknown),
         ("Memory", memory or unknown),
         ("Disk included", disk or unknown),
+        # Providers change machines under the same name, so facts have a day.
         ("Facts as of", stated or unknown),
     ]

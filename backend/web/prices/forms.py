@@ -36,6 +36,7 @@ class NarrowForm(forms.Form):
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")
         known = providers().values_list("slug", "name")
+        # Only providers that are there: a new one appears with its first list, without a new version.
         self.fields["provider"].choices = [ANY, *known]  # type: ignore[attr-defined]
         self.full_clean()
 
@@ -74,6 +75,8 @@ class ChangesForm(NarrowForm):
     def __init__(self, data: Mapping[str, Any]) -> None:
         today = clock.now().date()
         days = {"since": today - dt.timedelta(days=30), "until": today}
+        # Defaults go into the data and not into `initial`: the form is bound, and an empty address
+        # means the last thirty days.
         super().__init__({**days, **{name: value for name, value in data.items() if value}})
 
 

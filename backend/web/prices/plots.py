@@ -18,12 +18,16 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
     price of an hour.
     """
     hourly = [one for one in series if _hours(one)]
+    # A price that never changed needs no chart: the list of prices states it.
     if not any(len(one.points) > 1 for one in hourly):
         return None
     first = next((one for one in hourly if one.kind.purchase_model == "on_demand"), hourly[0])
     currency = first.kind.currency
+    # Rates of today would bend the lines of earlier years.
     hourly = [one for one in hourly if one.kind.currency == currency]
     shown = sorted(hourly, key=lambda one: one is not first)[:MOST_SERIES]
+    # Every moment at which any of them changed: steps need no others. And now, so that the lines
+    # reach the edge.
     days = sorted({day for one in shown for day, _ in _hours(one)} | {clock.now()})
     marks = [Mark(one.kind.label, _steps(one, days), is_stepped=True) for one in shown]
     return Plot(
@@ -31,6 +35,7 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
         title="Price over time",
         x_label="",
         x_kind="time",
+        # Milliseconds, as JavaScript counts.
         x=[day.timestamp() * 1000 for day in days],
         x_text=[f"{day:%Y-%m-%d %H:%M}" for day in days],
         y=Axis(f"{currency} an hour"),
@@ -68,5 +73,6 @@ def change_words(ratio: object) -> str:
     if ratio is None:
         return ""
     percent = (float(str(ratio)) - 1) * 100
+    # A minus sign, not a hyphen: the two are equally wide in a column of figures.
     sign = "+" if percent > 0 else "−"
     return f"{sign}{figures.figure(abs(percent))} %"

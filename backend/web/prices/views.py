@@ -101,6 +101,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "form": form,
         "lines": [(row, price_state(row)) for row in context["page"].object_list],
         "lists": lists,
+        # Quarantined prices rank nothing until somebody looks, so their number is on the first page.
         "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
         "unpriced": unpriced_types().count(),
         "may_write": may(request, Scope.WRITE),
@@ -208,6 +209,7 @@ def payload_page(request: HttpRequest, payload_id: int) -> HttpResponse:
     """The answer of a price interface as it came, packed as it is kept: it may be very long."""
     payload = get_object_or_404(PricePayload, pk=payload_id)
     answer = HttpResponse(bytes(payload.raw_gzip), content_type="application/gzip")
+    # As a file: a browser must not render what a provider, or who poses as one, has sent.
     answer["Content-Disposition"] = f'attachment; filename="{payload.sha256[:16]}.gz"'
     return answer
 
@@ -220,6 +222,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     offer = get_object_or_404(offers_visible(), slug=slug)
     initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
     if offer.provider.slug == OWN_PROVIDER:
+        # Of one's own machine it is nearly always that; a list price needs its source.
         initial["reason"] = "what we pay"
     form = PriceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -248,8 +251,10 @@ def tables_page(request: HttpRequest) -> HttpResponse:
         try:
             report = stored(
                 workspace=default_workspace(),
+                # Bytes: the importer judges the encoding, as it does for the command and the API.
                 text=form.cleaned_data["file"].read(),
                 actor=request.user.get_username(),
+                # Without the button's name nothing is stored: a mistake costs a look, not a price.
                 is_dry="store" not in request.POST,
             )
         except InvalidValue as error:

@@ -18,8 +18,8 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import figures, lines, state, words
 
+# Columns whose cells open what the figures of their row rest on.
 EXPLAINED = frozenset({"price", "score", "value_per_cost"})
-"""Columns whose cells open what the figures of their row rest on."""
 Render = Callable[[RankingRow], Any]
 
 
@@ -48,6 +48,7 @@ class Cells:
         rows: Sequence[RankingRow],
         sources: Mapping[str, str],
     ) -> None:
+        # Numbers of the rows on this page: short ids, where slugs would be repeated hundreds of times.
         self.indices = {row.offer_id: n for n, row in enumerate(rows)}
         self.scale = scale
         self.cost = state.cost(params)
@@ -75,6 +76,7 @@ class Cells:
     def _plain(self, name: str) -> Render:
         """Cells that hold the bare value."""
         shown = self._shown(COLUMN[name])
+        # Made once for the column and not for each of hundreds of rows.
         nothing = unknown(name)
 
         def render(row: RankingRow) -> Any:
@@ -111,6 +113,7 @@ class Cells:
     def render_rank(self, row: RankingRow) -> SafeString:
         if row.rank is None:
             return unknown("rank")
+        # The range of ranks that the intervals allow, so that nobody reads a tie as a lead.
         notes = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
         notes += ["tied"] if self.tied[row.tie_group] > 1 else []
         return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(notes))
@@ -131,6 +134,7 @@ class Cells:
         if row.vcpu is None:
             return unknown("vcpu")
         shown = figures.quantity(row.vcpu)
+        # Of shared and burstable processors the count says less; dedicated ones need no word.
         if row.vcpu_kind in {"shared", "burstable"}:
             return format_html("{}<small>{}</small>", shown, row.vcpu_kind)
         return shown
@@ -200,6 +204,7 @@ class Cells:
 
     def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""
+        # popovertarget needs no script, which the strict policy would forbid within the page.
         index = self.indices[row.offer_id]
         return format_html('{}<button popovertarget="w{}">{}</button>', shown, index, note)
 

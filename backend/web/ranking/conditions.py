@@ -21,6 +21,7 @@ SIGNS = {
     "==": "",
     "=": "",
 }
+# People write `and`, commas or nothing at all between conditions; all of it means the same.
 SEPARATORS = re.compile(r"(?:[\s,;]|&&?|\band\b)+", re.IGNORECASE)
 # A value ends at a space, or at a comma that another condition follows.
 CONDITION = re.compile(
@@ -31,6 +32,7 @@ CONDITION = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 RANGE = ".."
+# The pattern below is tried at each place of the text; a form sends no more than a line.
 LONGEST = 1_000
 
 
@@ -49,6 +51,7 @@ def conditions(text: str) -> dict[str, str]:
         if match is None:
             raise ValueError(_complaint(text[position:]))
         for name, value in _parameters(match["column"], match["sign"] or "=", match["value"]):
+            # The address can hold one value of a name: one of both would silently be dropped.
             if values.setdefault(name, value) != value:
                 raise ValueError(f"two conditions say different things: {values[name]} and {value}")
         position = _start(text, match.end())
@@ -79,6 +82,7 @@ def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
     if column is None:
         raise ValueError(_no_column(name))
     is_ordered = column.kind.is_ordered
+    # Only for what has an order: the name of a machine may have two dots.
     if is_ordered and RANGE in value and sign in {"=", "=="}:
         return _bounds(column.name, column.kind, value)
     suffix = SIGNS[sign]

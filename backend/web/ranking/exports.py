@@ -24,6 +24,7 @@ class Export:
 def has_decimal_comma(request: HttpRequest) -> bool:
     """Whether the first language that the browser asks for writes 0,5 for a half."""
     languages = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
+    # The wildcard says nothing of how figures are written.
     first = next((code for code, _ in languages if code != "*"), "en")
     return bool(get_format("DECIMAL_SEPARATOR", lang=first, use_l10n=True) == ",")
 
@@ -32,7 +33,9 @@ def exports(request: HttpRequest, params: state.Params) -> list[Export]:
     """The formats, with exactly the rows, columns and order of the page, unpaged."""
 
     def link(kind: str, dialect: str | None = None) -> str:
+        # A file is whole, and the picks of the page are no filter.
         changes = {"page": None, "per_page": None, "o": None, "dialect": dialect}
+        # Over the API: a file and a script get the same bytes.
         return f"/api/v1/rankings.{kind}{state.query(params, **changes)}"
 
     plain = Export("CSV", link("csv"), PLAIN_NOTE)

@@ -30,8 +30,10 @@ def folded(given: Mapping[str, Sequence[str]]) -> tuple[state.Params, list[tuple
 
     Conditions in error are left out as a whole.
     """
+    # Without scripts a box cannot change the form's address, so the list travels as a field of its own.
     at = QueryDict("&".join(given.get("at", [])))
     own = {name: list(values) for name, values in given.items() if not is_form_only(name)}
+    # What the form states itself comes later and wins over the list that it was drawn on.
     params = {name: values for name, values in at.lists() if not is_form_only(name)} | own
     errors: list[tuple[str, str]] = []
     try:
@@ -52,6 +54,7 @@ def _turn_round(params: state.Params, names: Sequence[str]) -> None:
     for name in names:
         if name in state.CATEGORIES and state.values(params, name):
             params[f"{name}!"] = params.pop(name)
+            # Empty and not missing: missing would leave the values of a saved view in force.
             params[name] = [""]
 
 

@@ -20,8 +20,8 @@ Errors = Mapping[str, str]
 
 MAIN_MENUS = ("provider", "kind", "region_group")
 MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term", "flags")
+# Of a menu; the rarest beyond them are asked for in the conditions box.
 MOST_OPTIONS = 60
-"""Of a menu; the rarest beyond them are asked for in the conditions box."""
 BASIS = ("sustained_use", "disk", "ip", "egress")
 BASIS_WORDS = {
     "sustained_use": ("Discount for whole months", ""),
@@ -67,6 +67,7 @@ class RankingForm(forms.Form):
         scored: Set[str],
         errors: Errors | None = None,
     ) -> None:
+        # As data and not as initial values: what is in force may be in error, and has to show both.
         values = {name: state.value(params, name) for name in self.base_fields}
         super().__init__(data=values, auto_id="%s", label_suffix="")
         choices: dict[str, Choices] = {
@@ -76,10 +77,13 @@ class RankingForm(forms.Form):
             "measured": [("any", "any"), ("1", "yes"), ("0", "no, published")],
         }
         for name, offered in choices.items():
+            # A select over a text field: a ChoiceField would judge the value a second time, in
+            # other words.
             self.fields[name].widget = forms.Select(choices=_with(offered, values[name]))
         self.fields["metric"].widget = forms.Select(choices=metric_groups(scored, values["metric"]))
         self.full_clean()
         for name, detail in (errors or {}).items():
+            # Others are beside fields that templates draw by themselves.
             if name in self.fields:
                 self.add_error(name, detail)
 
@@ -122,6 +126,7 @@ def menus(names: Iterable[str], params: state.Params, ranked: Ranking) -> list[M
 
 def _counts(name: str, ranked: Ranking) -> Counter[str]:
     counts: Counter[str] = Counter()
+    # Counted by C over whole cells first: there are thousands of rows and few different cells.
     for cell, count in Counter(map(attrgetter(name), ranked.rows)).items():
         for code in (cell or "").split() if name == "flags" else [cell] if cell else []:
             counts[code] += count
@@ -136,6 +141,7 @@ def _menu(name: str, params: state.Params, ranked: Ranking) -> Menu:
     offered = {code for code, _ in counts.most_common(MOST_OPTIONS)} | set(chosen)
     options = [
         MenuOption(code, words.category(name, code), counts[code], code in chosen)
+        # By code, so that a box keeps its place when counts change.
         for code in sorted(offered)
     ]
     return Menu(name, COLUMN[name].filter_label, options, is_not)

@@ -19,12 +19,14 @@ class ListNotice:
 
 def list_notice(ranked: Ranking, address: state.Address) -> ListNotice | None:
     """What has to be said of these rows; None where their prices hold the same."""
+    # An empty list has words of its own.
     if not ranked.rows:
         return None
     if ranked.unpriced_count >= ranked.count:
         return _unpriced(ranked, address)
     basis = state.values(address.params, "basis")
     is_mixed = remembered(ranked, "is mixed", lambda: _is_mixed(ranked))
+    # With the extras in the basis all prices hold the same, whatever each provider includes.
     if not is_mixed or not set(EXTRAS).isdisjoint(basis):
         return None
     return ListNotice(
@@ -38,6 +40,7 @@ def unpriced_counts(ranked: Ranking) -> dict[str, int]:
     """Rows without a price: those whose machine has one and only an extra lacks it, and the rest."""
     lacking = [row.missing.split() for row in ranked.rows if row.price is None]
     of_extras = {PRICE_MISSING[name] for name in EXTRAS}
+    # Without a rate the machine's own price is lacking, too, whatever else is.
     extras = sum("fx_rate" not in names and bool(of_extras & {*names}) for names in lacking)
     return {"terms": len(lacking) - extras, "extras": extras}
 
@@ -69,6 +72,7 @@ def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
 
 def _purchase(address: state.Address) -> tuple[str, ...]:
     """The link to what the offers cost to buy, where any can be bought."""
+    # A link that leads to another empty list would be worse than none.
     query, _ = query_from({**address.params, "term": ["purchase"]}, also_known=frozenset({"o"}))
     bought = ranking(query)
     if bought.unpriced_count >= bought.count:

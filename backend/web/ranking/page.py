@@ -38,6 +38,7 @@ ALIKE = (
 )
 
 
+# Without blanks, as the data of the chart are sent with every answer.
 class _CompactJson(DjangoJSONEncoder):
     item_separator, key_separator = ",", ":"
 
@@ -133,7 +134,9 @@ PANELS: Mapping[str, Sequence[str]] = {
 
 def filter_menus(params: state.Params, wrong: Mapping[str, str], ranked: Ranking) -> dict[str, Any]:
     """What of the form follows the rest of it: the options of the menus, the marks of panels."""
+    # A menu counts under the filters in force, and one in error is none.
     sound = {name: values for name, values in params.items() if name not in wrong}
+    # A menu that counted under its own filter would show zero beside every other value.
     everything = _ranking_of_any_category(sound, ranked)
     set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
     return {
@@ -159,6 +162,7 @@ def controls(
     offered = remembered(ranked, "currencies", lambda: sorted(currencies()))
     scored = remembered(ranked, "metrics", metrics_scored)
     form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
+    # The second group is drawn when its panel is opened, which keeps the page small.
     rarer = columns.BOUNDS[1][1]
     lazy = {
         "figures": any(name.partition("__")[0] in rarer for name in (*params, *wrong)),
@@ -197,6 +201,7 @@ def _ranking_of_any_category(params: state.Params, ranked: Ranking) -> Ranking:
     """The rows that a menu counts: under all filters but those of the menus."""
     gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
     others = {name: values for name, values in params.items() if name not in gone}
+    # The usual case, no category chosen: nothing is ranked a second time.
     if len(others) == len(params):
         return ranked
     return ranking(query_from(others, also_known=frozenset({"o"}))[0])
@@ -258,12 +263,14 @@ def _hidden(address: state.Address) -> list[tuple[str, str]]:
         for value in values
     ]
     view = [("view", address.view)] if address.view else []
+    # Of a view the order is sent also where it is the usual one, or the view's own would return.
     is_sorted = "sort" in params or address.view
     return [*([("sort", state.value(params, "sort"))] if is_sorted else []), *view, *carried]
 
 
 def _page(params: state.Params, rows: Sequence[RankingRow]) -> Page[RankingRow]:
     per_page = state.value(params, "per_page")
+    # An address in error still has a page; the error stands beside the field.
     size = min(int(per_page), MAX_PER_PAGE) if per_page.isdecimal() and int(per_page) else PER_PAGE
     return Paginator(rows, size).get_page(state.value(params, "page"))
 

@@ -7,6 +7,8 @@ from weakref import ref
 from backend.rankings.selectors.ranking import Ranking
 
 Value = TypeVar("Value")
+# By identity with a weak reference: a Ranking holds thousands of rows, and hashing it or keeping it
+# alive would cost more than what is saved.
 _cached: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}
 
 
@@ -18,6 +20,7 @@ def remembered(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> 
     """
     identity = id(ranked)
     entry = _cached.get(identity)
+    # An id is used again once its object is gone.
     if entry is None or entry[0]() is not ranked:
         entry = (ref(ranked, lambda _: _cached.pop(identity, None)), {})
         _cached[identity] = entry

@@ -42,6 +42,7 @@ class RankingTable:
 
     def body(self) -> Iterator[SafeString]:
         """A line for each row. Cells are made here and not by the template: there are hundreds."""
+        # What a column's cells share is made once; only the values are filled in for each row.
         made = [(self._frame(name), self.cells.of(name)) for name in self.names]
         for row in self.rows:
             drawn = (format_html(frame, render(row)) for frame, render in made)
@@ -53,6 +54,7 @@ class RankingTable:
             )
 
     def _frame(self, name: str) -> str:
+        # The head of the row, which screen readers say before each cell.
         if name == columns.ALWAYS:
             return '<th scope="row">{}</th>'
         if name in self.numbers:

@@ -31,18 +31,18 @@ COOKIE_AGE_S = 365 * 86_400
 class RankingRequest:
     """What the URL asks for: the part that can be answered, and what is wrong with the rest."""
 
+    # Of a saved view and of the URL together, those in error too; never `view` itself.
     params: state.Params
-    """Of a saved view and of the URL together, those in error too; never `view` itself."""
     query: RankingQuery
+    # State of the data that everything of the answer is of.
     stamp: DataStamp
-    """State of the data that everything of the answer is of."""
     warnings: list[str]
     errors: list[tuple[str, str]]
+    # Of what addresses always state.
     defaults: state.Params
-    """Of what addresses always state."""
     view: SavedView | None = None
+    # Parameters of that view.
     kept: state.Params = field(default_factory=dict)
-    """Parameters of that view."""
 
     @property
     def sound(self) -> state.Params:
@@ -62,6 +62,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     `given` are those of the address where the page reads some of them itself. A view means the API's
     defaults; else those of pages fill in. Private views open for their owner alone.
     """
+    # First, and once: rows, menus and chart of one answer are all of the same state of the data.
     stamp = current_stamp()
     params, errors = folded(dict(request.GET.lists()) if given is None else given)
     try:
@@ -71,6 +72,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     except InvalidParameters as error:
         errors += error.errors
         both = OpenedView({name: values for name, values in params.items() if name != "view"})
+    # A view means the same for everybody, so the reader's own currency is not filled in.
     defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
     params = {**defaults, **state.cleaned(both.params)}
     try:
@@ -93,9 +95,11 @@ def ranking_page(request: HttpRequest) -> HttpResponse:
     given = dict(request.GET.lists())
     requested = ranking_request(request)
     address = requested.address(request.path)
+    # Before anything is ranked: this address only leads on.
     if not requested.errors and "remember" in given:
         return _columns_remembered(address)
     htmx = HtmxDetails(request)
+    # On the way back htmx wants a whole page, since its own copy was gone.
     if htmx and not htmx.history_restore_request:
         return _partial(request, given, requested)
     if not requested.errors and _has_better_address(given, requested, address):
@@ -129,6 +133,7 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
     if HtmxDetails(request).trigger == "ranking-form":
         context |= ranking_parts.filter_menus(requested.params, {}, context["ranking"])
     response = render(request, "ranking/_results.html", context)
+    # The address of the page follows the form, so that it can be copied, reloaded and gone back from.
     response.headers["HX-Push-Url"] = context["address"].url()
     return _answered(request, requested, response)
 
@@ -192,6 +197,7 @@ def _columns_remembered(address: state.Address) -> HttpResponse:
     response = HttpResponseRedirect(address.url())
     names = state.values(address.params, "cols")
     if names:
+        # Joined by dots: a comma would have to be quoted in a cookie.
         response.set_cookie(
             COLUMNS_COOKIE, ".".join(names), max_age=COOKIE_AGE_S, httponly=True, samesite="Lax"
         )

@@ -26,6 +26,7 @@ class RankingReportForm(ReportForm):
         required=False,
         coerce=int,
         initial=TOP,
+        # At most fifteen: with sentence, picture and sources that is one sheet of paper.
         choices=[(count, str(count)) for count in (3, 5, TOP, 15)],
         help_text="The others stay one click away; the PDF has these alone.",
     )

@@ -41,6 +41,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.WRITE)
     requested = ranking_request(request)
     ranked = ranking(requested.query, stamp=requested.stamp)
+    # With the day, as the same ranking may be frozen again next year.
     title = f"Best value by {ranked.metric.label}, {clock.now():%Y-%m-%d}"
     form = RankingReportForm(request.POST or None, initial={"title": title[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
@@ -79,6 +80,7 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
     form = ReportForm(request.POST or None, initial={"title": names[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
         unpriced = sum(row.price is None for row in compared.rows)
+        # A comparison has only offers that were asked for, so none is left out for want of a score.
         basis = {**compared.basis, "unpriced_count": unpriced, "without_score_count": 0}
         with form.refusals():
             return _leads_to(
@@ -113,6 +115,7 @@ def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             # A report that is refused leaves the scenario open to changes.
             with form.refusals(), transaction.atomic():
+                # A second report of a frozen scenario is of the same result.
                 if scenario.frozen_at is None:
                     scenario = scenario_freeze(scenario=scenario, note=note, actor=actor)
                 outcome = scenario_outcome(scenario)

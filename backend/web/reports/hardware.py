@@ -40,6 +40,7 @@ def _money(amount: str) -> str:
 
 
 def _chart(cost: Mapping[str, Any], unit: str) -> dict[str, Any]:
+    # A band of nothing has no bar; the residual value may even make one negative.
     bands = [(name, amount) for name, amount in band_costs(cost) if amount > 0]
     return {
         "title": "Cost of one server",

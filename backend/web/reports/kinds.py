@@ -83,4 +83,5 @@ def frozen(workspace: Workspace) -> list[Frozen]:
         for scenario in scenarios_visible(workspace).exclude(slug__in=reported)
         if scenario.frozen_at is not None
     ]
+    # Both kinds of rows come from different tables, so the order is made here.
     return sorted(rows, key=lambda row: row.at, reverse=True)

@@ -24,13 +24,14 @@ class ReportLine:
     value: str
     value_interval: str
     price_delta: str
+    # Against the baseline of a comparison; empty in a ranking and for the baseline itself.
     value_delta: str
-    """Against the baseline of a comparison; empty in a ranking and for the baseline itself."""
     evidence_url: str | None
 
 
 def report_lines(document: Mapping[str, Any]) -> list[ReportLine]:
     """The rows of a report in their order."""
+    # From the stored cells alone: nothing of today's data may change what was frozen.
     rows: Sequence[Mapping[str, Any]] = document["rows"]
     scale, value_scale = _scale(document), _value_scale(document)
     base = _base(document)
@@ -139,6 +140,7 @@ def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def top_count(document: Mapping[str, Any]) -> int:
     """How many rows the report shows first."""
+    # Reports of before the choice have none stored.
     return int(document.get("top", TOP))
 
 

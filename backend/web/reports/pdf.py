@@ -21,8 +21,10 @@ from backend.web.reports.sheet import Sheet
 PAPERS: Mapping[str, tuple[float, float]] = {"a4": A4, "letter": LETTER}
 MARGIN = 15 * mm
 LABEL_WIDTH = 150
+# Everything on the sheet shrinks together, so a long note would make the table unreadable.
 MOST_NOTE_SHOWN = 900
 INK, MUTED, LINE, BAR = map(HexColor, ("#16202b", "#566270", "#a9b3bd", "#0b5c8e"))
+# One of the fonts that every reader of PDF has, so none is embedded.
 FONT, BOLD = "Helvetica", "Helvetica-Bold"
 TEXT = ParagraphStyle("text", fontName=FONT, fontSize=9, leading=12, textColor=INK)
 SMALL = ParagraphStyle("small", TEXT, fontSize=7.5, leading=9.5, textColor=MUTED)
@@ -59,6 +61,7 @@ def sheet_pdf(cover: Frame, sheet: Sheet, paper: str) -> bytes:
         rightMargin=MARGIN,
         topMargin=MARGIN,
         bottomMargin=MARGIN,
+        # Without times and random ids in the file: the same report gives the same bytes.
         invariant=1,
     )
     # A frame has six points of its own on each side.
@@ -84,6 +87,7 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
     yield _table(sheet, width)
     yield _text("Assumptions and sources", HEAD)
     for name, words in sheet.facts:
+        # Escaped: reportlab reads markup in its paragraphs, and these words come from people.
         yield Paragraph(f"<b>{escape(name)}:</b> {escape(words)}", SMALL)
     yield Spacer(0, 6)
     yield _text(cover.footer, SMALL)

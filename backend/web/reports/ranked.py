@@ -17,6 +17,7 @@ from backend.web.reports.lines import (
 from backend.web.reports.sheet import Sheet, SheetColumn
 from backend.web.shared import state, words
 
+# Each is an address of a line or two; the page has all of them.
 MOST_SOURCES = 4
 INTERVALS = "Intervals are 95 %; ranks in brackets are those the data allow."
 

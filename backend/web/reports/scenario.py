@@ -28,6 +28,7 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
     result, currency = outcome.result, currency_of(outcome)
     span = horizon_words(outcome.resolved)
     options = marked(result["options"], lost_cost(outcome))
+    # Those that serve too little come last however cheap they are.
     shown = sorted(options, key=lambda one: (one["is_short"], cost(one)))[:MOST_OPTIONS]
     price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
     return Sheet(

@@ -15,8 +15,8 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
 
+# Lines for targets in an empty form; a filled one has a free line more.
 LINES = 2
-"""Lines for targets in an empty form; a filled one has a free line more."""
 RULES = {
     Rule.TOTAL: "all servers together",
     Rule.AT_LEAST: "each at least",
@@ -34,6 +34,7 @@ class _Choices(forms.MultipleChoiceField):
     """Boxes to tick; what is none of them is refused by the reader of the document."""
 
     def valid_value(self, value: str) -> bool:
+        # Django's own refusal would stand beside that of the document's reader, in other words.
         return True
 
 
@@ -74,6 +75,7 @@ class RequirementForm(forms.Form):
         values = {name: given.get(name, [""])[-1] for name in (*self.numbers, *self.terms)}
         values["currency"] = values["currency"].upper() or "USD"
         values["term"] = values["term"] or state.DEFAULTS["term"]
+        # An address of the API has them with commas, a form as a field for each.
         kinds = [one for text in given.get("kinds", []) for one in text.split(",") if one]
         mixed = given.get("mixed", [""])[-1].lower()
         data = {**values, "kinds": kinds, "mixed": mixed in {"1", "true", "on"}}
@@ -122,6 +124,7 @@ class RequirementForm(forms.Form):
 def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> list[TargetLine]:
     free = max(1, LINES - len(pairs))
     typed = [*pairs, *[("", "")] * free]
+    # A metric to begin with: an empty menu would not say what a target is.
     if not pairs:
         typed[0] = (state.DEFAULTS["metric"], "")
     # What is wrong with the targets as such belongs to the amount without a metric, if there is one.

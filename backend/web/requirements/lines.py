@@ -12,6 +12,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 from backend.web.shared.charts import row_label
 
+# Of a drawn fleet: more small squares are not counted by eye; the number stands beside.
 MOST_BLOCKS = 24
 MOST_FAILURES = 100
 SIZES = {"ram_gib": ("Memory", "GiB"), "disk_gb": ("Disk", "GB"), TRAFFIC: ("Traffic", "GB")}
@@ -77,6 +78,7 @@ def conclusion(answer: RequirementAnswer) -> Conclusion:
 
 
 def _choice(line: FleetLine) -> FleetChoice:
+    # The demand that is met most narrowly decides whether the fleet is enough.
     limit, ratio = min(line.headroom.items(), key=lambda one: one[1])
     name = " and ".join(f"{count} × {row_label(row)}" for row, count in line.servers)
     holds = line.fleet.holds_at_worst
@@ -105,6 +107,7 @@ def _parts(line: FleetLine) -> list[FleetPart]:
     blocks_left = MOST_BLOCKS
     parts = []
     for row, count in line.servers:
+        # At least one of each type, or a small part of a mix would not be seen at all.
         drawn = min(count, max(1, blocks_left))
         parts.append(FleetPart(row, count, range(drawn), count - drawn))
         blocks_left -= drawn
@@ -165,5 +168,6 @@ def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
 
 def _detail(failure: InfeasibleOffer) -> str:
     """What a group's title does not say of the single offer."""
+    # The others are said by the title of their group already.
     is_own = failure.fault in {Fault.SERVERS, Fault.BOUND}
     return failure.reason.replace(failure.demand, label(failure.demand)) if is_own else ""

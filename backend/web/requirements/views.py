@@ -41,6 +41,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     own = {name: given[name] for name in OWN if name in given}
     errors: list[tuple[str, str]] = []
     answer = None
+    # Without any demand the page is an empty form and not an error.
     if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
         answer, errors = _answered(own, filters)
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
@@ -73,6 +74,7 @@ def _answered(
     if not names <= filters.keys():
         return None, errors
     kept = {name: values for name, values in filters.items() if name not in names}
+    # Once more without the filters in error, as the ranking leaves those out that it cannot read.
     answer, more = _answered(own, kept)
     return answer, [*errors, *more]
 

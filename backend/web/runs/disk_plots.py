@@ -40,6 +40,7 @@ def _cells(repeats: Spreads, metric: str) -> dict[tuple[int, int], RepeatSpread]
         if match:
             cell = int(match["depth"]), int(match["jobs"] or 1)
             of_prefix.setdefault(match["prefix"], {})[cell] = spread
+    # All cells of one chart are of one series of tests, never mixed from both.
     return of_prefix.get("matrix") or of_prefix.get("fio") or {}
 
 
@@ -71,6 +72,7 @@ def _depths(repeats: Spreads, metric: str) -> Plot | None:
         x_kind="category",
         x=[str(depth) for depth in depths],
         y=Axis("IOPS"),
+        # Logarithmic: a tail grows by orders of magnitude where queues fill up.
         y2=Axis(f"p99 latency, {scale.unit}", is_log=True) if tails else None,
         marks=marks,
         summary=f"Bars of random {direction} requests a second for the queue depths {depths[0]} to "
@@ -86,6 +88,7 @@ def _percentiles(repeats: Spreads) -> Plot | None:
     for metric, direction in {**IOPS, **P99}.items():
         cells = _cells(repeats, metric)
         depths = sorted({depth for depth, jobs in cells if jobs == 1})
+        # All depths would be too many lines.
         for depth in {depths[0], depths[-1], 32} & set(depths) if depths else ():
             if latencies := _latencies(cells[depth, 1].samples):
                 lines.setdefault((direction, depth), latencies)
@@ -134,7 +137,9 @@ def _disk_over_time(evidence: Sequence[Evidence]) -> Plot | None:
         x, (values,) = thinned(
             [float(t or 0) for t in piece.series.get("t_s", ())], [piece.series.get(column, ())]
         )
+        # The first repeat: a mean over repeats would smooth away what such a chart is for.
         if label not in lines and sum(value is not None for value in values) > 1:
+            # Whole seconds, so that lines of different tests share their points.
             lines[label] = {round(t): v for t, v in zip(x, values, strict=False)}
     return over_time(
         lines,

@@ -23,6 +23,7 @@ from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
 from backend.web.shared.access import may, readable
 
+# A browser is slow with more; the whole text is one link away.
 MOST_LINES = 5000
 
 
@@ -32,9 +33,11 @@ def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
     try:
         output, is_damaged = evidence_text(evidence, redaction).splitlines(), False
     except EvidenceDamaged:
+        # Damaged evidence is said to be so and never shown as if it were what came.
         output, is_damaged = [], True
     samples = list(evidence.samples.all())
     for sample in samples:
+        # The row is known already; otherwise each line would read it again.
         sample.evidence = evidence
     return {
         "evidence": evidence,

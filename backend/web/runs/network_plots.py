@@ -98,6 +98,7 @@ def _network_over_time(repeats: Spreads) -> Plot | None:
         spread = repeats.get(("net_tcp_bits_per_s", variant))
         values = list(spread.parameters.get("intervals") or ()) if spread else []
         if spread and len(values) > 1:
+            # An interval ends at its second: the first figure is that of second 1.
             x, (column,) = thinned([float(n + 1) for n in range(len(values))], [values])
             lines[_stream_words(variant, spread)] = dict(zip(x, column, strict=True))
     known = [v for line in lines.values() for v in line.values() if v]

@@ -51,9 +51,11 @@ class ParameterField(forms.FloatField):
 
     def __init__(self, name: str, parameter: RunParameter) -> None:
         unit, self.size = shown_unit(parameter)
+        # Bytes are whole, mebibytes need not be: 0.5 MiB is typed and 524,288 stored.
         self.is_whole = parameter.is_whole and self.size == 1
         defaults = {key: profile_default(profile, name) for key, profile in PROFILES.items()}
         low, high = parameter.low / self.size, parameter.high / self.size
+        # For the page's script, which shows the defaults of the profile that is chosen.
         attributes = {f"data-{key}": text for key, text in defaults.items()}
         super().__init__(
             label=f"{parameter.label}, {unit}" if unit else parameter.label,
@@ -89,6 +91,7 @@ def _counts(text: str) -> list[int]:
         raise forms.ValidationError("Enter whole numbers, separated by commas.") from None
 
 
+# What a probe measures; one without words shows its name.
 PROBE_WORDS = {
     "cmips": "CPU: integer kernel (CMIPS)",
     "stress_ng": "CPU: stress-ng div16",
@@ -102,7 +105,6 @@ PROBE_WORDS = {
     "sustained": "CPU: sustained load",
     "network": "Network: to another host",
 }
-"""What a probe measures; one without words shows its name."""
 
 
 class ParameterForm(WriteForm):
@@ -157,6 +159,7 @@ class ParameterForm(WriteForm):
         super().__init__(*args, **given)
         for name, parameter in PARAMETERS.items():
             self.fields[f"{PREFIX}{name}"] = ParameterField(name, parameter)
+        # Without scripts the form comes back with the placeholders of the profile that was sent.
         chosen = self["profile"].value()
         if chosen in PROFILES:
             for name in PARAMETERS:
@@ -206,5 +209,6 @@ class ParameterForm(WriteForm):
 
     def refuse(self, error: InvalidValue) -> None:
         if error.field.startswith("/probes"):
+            # The document names the place in the list, and the form has one field for all.
             error = InvalidValue("/probes", error.detail)
         super().refuse(error)

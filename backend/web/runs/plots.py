@@ -29,6 +29,7 @@ def _sustained(repeats: Spreads) -> Plot | None:
     parameters = spread.parameters if spread else {}
     windows = [float(value) for value in parameters.get("windows") or ()]
     window_s = float(parameters.get("window_s") or 0)
+    # A single window shows no course.
     if len(windows) < 2 or not window_s:
         return None
     x, (values,) = thinned([window_s * (n + 1) for n in range(len(windows))], [windows])
@@ -40,6 +41,7 @@ def _sustained(repeats: Spreads) -> Plot | None:
         x_label="seconds since the start",
         x_kind="linear",
         x=x,
+        # The drop is a few percent and would not be seen on an axis from zero; the note says so.
         y=Axis("CMIPS", is_from_zero=False),
         marks=[Mark("score of a window", values)],
         lines=[(windows[0], "first window"), (last, "at the end")],

@@ -25,6 +25,7 @@ class RentalForm(WriteForm):
     budget_amount = forms.DecimalField(
         label="Budget", min_value=Decimal(0), help_text="The most that this run may cost."
     )
+    # Never guessed: a machine is rented for this amount.
     budget_currency = currency(required=True, initial=None)
 
     pointers = {

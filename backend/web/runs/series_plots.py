@@ -21,6 +21,7 @@ RATES = {
 }
 CLOCK = "mhz"
 TIME = "t_s"
+# Units of the drawing, which the style sheet stretches to the width of the page.
 WIDTH, HEIGHT = 600.0, 64.0
 
 
@@ -58,6 +59,7 @@ def _cpu(series: Series) -> Plot | None:
         x_label="seconds since the start",
         x_kind="linear",
         x=x,
+        # Always the whole scale, so that runs can be compared by eye.
         y=Axis("%", most=100),
         y2=Axis("MHz") if clock else None,
         marks=marks,
@@ -67,6 +69,7 @@ def _cpu(series: Series) -> Plot | None:
 
 
 def _throughput(series: Series) -> Plot | None:
+    # A disk or network that moved nothing at all is left out of the picture.
     names = [n for n in _known(series, RATES) if any(series[n])]
     if not names:
         return None
@@ -115,8 +118,8 @@ class Strip:
     """A small drawing of the last seconds."""
 
     label: str
+    # What its upper edge stands for.
     top: str
-    """What its upper edge stands for."""
     traces: Sequence[StripTrace]
 
     @property
@@ -189,7 +192,9 @@ def path(x: Sequence[float], values: Values, top: float) -> str:
             is_down = False
             continue
         across = (at - first) / span * WIDTH
+        # One pixel stays free at both edges, or half of the line's width would be cut off.
         up = HEIGHT - min(max(value / top, 0.0), 1.0) * (HEIGHT - 2) - 1
+        # After a gap the pen is lifted: a line across it would claim what nobody saw.
         parts.append(f"{'L' if is_down else 'M'}{across:.1f} {up:.1f}")
         is_down = True
     return " ".join(parts)

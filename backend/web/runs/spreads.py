@@ -30,6 +30,7 @@ class RepeatSpread:
     def parameters(self) -> Mapping[str, Any]:
         """Those of the repeat in the middle."""
         middle = self.middle
+        # A real repeat and not a mean of several: its parameters belong together.
         nearest = min(self.samples, key=lambda s: abs(s.value - middle))
         return dict(nearest.parameters)
 
@@ -54,6 +55,7 @@ def bars(
 ) -> Mark:
     """Bars of medians; whiskers from the lowest to the highest where a test was repeated."""
     shown = scale.shown if scale else float
+    # A whisker of a single value would look like certainty.
     is_repeated = any(s and len(s.samples) > 1 for s in spread)
     return Mark(
         label,

@@ -24,6 +24,7 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.scaling import scaling
 
 UNAVAILABLE = "unavailable"
+# Events that a reader of the results sees, and how loudly.
 EVENT_TONES = {
     "warning": "warn",
     "regression": "warn",
@@ -31,7 +32,6 @@ EVENT_TONES = {
     "improvement": "",
     "environment": "",
 }
-"""Events that a reader of the results sees, and how loudly."""
 
 
 def _run(run_id: UUID) -> Run:
@@ -66,6 +66,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "may_cancel": may(request, Scope.RUN),
         **_machine(run, view, redaction),
     }
+    # Charts of a run that goes on would be drawn anew every two seconds, of half a result.
     if run.is_finished:
         series = evidence_with_series(run, disk_plots.SERIES_PROBES)
         return context | {
@@ -77,6 +78,7 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
 
 def _machine(run: Run, view: RunView, redaction: Redaction) -> dict[str, Any]:
     """The machine that was rented for the run, its boot time and what each hour cost."""
+    # A reverse relation to one row raises where there is none, as for a host of one's own.
     resource: Resource | None = getattr(run, "resource", None)
     if resource is None:
         return {}

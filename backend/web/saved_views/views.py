@@ -58,6 +58,7 @@ def _view(request: HttpRequest, slug: str) -> SavedView:
         reader = request.user.get_username()
         return view_get(slug, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
     except InvalidParameters:
+        # A private view of somebody else answers as one that is not there: its name is private, too.
         raise Http404 from None
 
 
@@ -135,6 +136,7 @@ def view_params_form(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
     """What of the page is not as in its view; nothing without one."""
+    # Both cleaned, so that an empty field is no change.
     names = modified(state.cleaned(params), state.cleaned(kept)) if kept else []
     return [CHOICES.get(name) or words.parameter(name)[1] for name in names]
 
@@ -186,6 +188,7 @@ def view_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _view_question(request: HttpRequest, slug: str) -> Question:
     view = _own_view(request, slug)
+    # All keys and not only one's own: deleting the view ends those of others as well.
     feeds = feed_keys_visible(DEFAULT_WORKSPACE, "", is_admin=True).filter(
         view=view, revoked_at=None
     )
