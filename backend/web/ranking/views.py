@@ -41,7 +41,6 @@ class RankingRequest:
     # Of what addresses always state.
     defaults: state.Params
     view: SavedView | None = None
-    # Parameters of that view.
     kept: state.Params = field(default_factory=dict)
 
     @property

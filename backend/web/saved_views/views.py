@@ -225,6 +225,7 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             with form.refusals():
+                # Before the key is made: a view that can no longer be asked gets no feed.
                 query, _ = query_from(kept_params(view))
                 made, text = feed_key_create(
                     view=view,

@@ -23,11 +23,11 @@ class _Words(NamedTuple):
 
     title: str
     axis: str
+    # After a number, in a sentence.
     unit: str
-    """After a number, in a sentence."""
     note: str
+    # From a value of the curve to what is shown.
     factor: float
-    """From a value of the curve to what is shown."""
 
 
 def shown_curves(outcome: Simulated) -> list[ShownCurve]:
@@ -64,6 +64,7 @@ def _words(curve: CostCurve, unit: str) -> _Words:
 
 
 def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
+    # The sentences below name all of them.
     lines = curve.lines[:MOST_LINES]
     return Plot(
         id=f"plot-{curve.value.replace('_', '-')}",
@@ -80,6 +81,7 @@ def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
 
 def _costs(line: CostLine) -> list[float | None]:
     pairs = zip(line.costs, line.serves, strict=True)
+    # A cheap option that serves too little would otherwise be the lowest line.
     return [float(cost) if is_serving else None for cost, is_serving in pairs]
 
 
@@ -96,6 +98,7 @@ def _said(curve: CostCurve, words: _Words) -> Iterator[str]:
         elif stretch.low == curve.at[0]:
             where = f"below {high} {words.unit}"
         elif stretch is last:
+            # Where the curve ends is not where the option ceases to win, so the bound is said.
             where = f"from {low} {words.unit} on (looked at up to {high})"
         else:
             where = f"from {low} to {high} {words.unit}"

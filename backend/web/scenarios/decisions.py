@@ -11,6 +11,7 @@ from backend.web.shared.plots import Axis, Mark, Plot
 
 def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
     """Cost against unmet demand, a sign for each option."""
+    # One x for all marks: a chart has its x values once, so each option is a mark with a single value.
     ordered = sorted(options, key=cost)
     front = undominated([(cost(one), one["unserved_share"]) for one in ordered])
     line = {ordered[index]["name"] for index in front}
@@ -83,6 +84,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         is_flat=True,
         x_kind="category",
         x=[beside(one) for one in known],
+        # Up to the ends of the whiskers: the axis would otherwise be made for the medians.
         y=Axis(currency, most=max(ends("p95"))),
         marks=[Mark("median", ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
         range_words=("5 %", "95 %"),
@@ -99,6 +101,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
 
 def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
     """What the cheapest option costs at the low and high end of each input; None without bars."""
+    # The domain has them in order of their effect, so the first matter most.
     bars = result["tornado"][:MOST_BARS]
     if not bars:
         return None
@@ -116,6 +119,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
         x_label="input",
         x_kind="category",
         x=[bar["input"] for bar in bars],
+        # Bars go from the cost as stated, which the dashed line shows, and not from zero.
         y=Axis(currency, is_from_zero=False),
         marks=[
             Mark(

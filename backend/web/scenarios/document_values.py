@@ -10,6 +10,7 @@ from typing import Any
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 REST = "rest"
+# What fits into 64 bits; a longer text stays text, and the document's reader names its field.
 MOST_DIGITS = 18
 
 
@@ -26,6 +27,7 @@ def entry_text(value: Any, kind: str) -> str:
 
 
 def _whole(text: str) -> Any:
+    # isascii, since isdecimal is true of digits of every script.
     is_whole = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
     return int(text) if is_whole else text
 
@@ -35,11 +37,13 @@ def _whole(text: str) -> Any:
 
 def _days(text: str) -> Any:
     days: set[int] = set()
+    # Spreadsheets and phones make a dash of a hyphen.
     for part in filter(None, re.split(r"[,;\s]+", text.replace("–", "-"))):
         ends = [_day(end) for end in part.split("-")]
         if len(ends) > 2 or None in ends:
             return text
         first, last = ends[0] or 0, ends[-1] or 0
+        # Modulo, so that Sat-Mon goes over the end of the week.
         days |= {(first + n) % 7 for n in range((last - first) % 7 + 1)}
     return sorted(days)
 
@@ -53,7 +57,9 @@ def _day(text: str) -> int | None:
 
 def _days_text(days: Any) -> str:
     if not all(isinstance(day, int) and 0 <= day < 7 for day in days):
+        # Days that are none are shown as they are stored, for whoever has to mend them.
         return json.dumps(days)
+    # Every day is what an empty field means.
     if sorted(days) == list(range(7)):
         return ""
     if days == list(range(5)):
@@ -80,6 +86,7 @@ def _pairs_text(pairs: Any) -> str:
 def _events(text: str) -> list[dict[str, Any]]:
     events = []
     for line in filter(None, map(str.strip, text.splitlines())):
+        # What is missing stays missing: the reader of the document says which.
         at, length, level = [*line.split(), "", "", ""][:3]
         given = {"at": at, "duration_s": _whole(length), "level": level}
         events.append({name: value for name, value in given.items() if value != ""})

@@ -56,6 +56,7 @@ def _shape_cards(document: Mapping[str, Any], chosen: LoadShape | None) -> list[
     cards = []
     for shape in SHAPES.values():
         is_chosen = shape is chosen
+        # The chosen shape with the numbers that were typed, the others with numbers of their own.
         levels = outline(document if is_chosen else reshaped(document, shape), shape.days)
         cards.append(ShapeCard(shape, outlined(levels, unit), is_chosen))
     return cards
@@ -65,6 +66,7 @@ def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
     """The offer with the most score for the money on demand, by the metric of the capacity, else by
     that of the ranking's page; None where none is ranked."""
     scored = metrics_scored()
+    # A new installation without any figure has no ranking to lead.
     if not scored:
         return None
     stamp = current_stamp()

@@ -25,6 +25,7 @@ from backend.web.scenarios.preview import preview
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared.access import demand, may, readable
 
+# Never an empty form: a document that can be calculated is easier to change than to write.
 FIRST = "startup"
 
 
@@ -79,6 +80,7 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
     shown = preview(form)
     prices = part_prices(form, form.stated)
     context = {"preview": shown, "prices": prices.values()}
+    # The script waits as long as the server asks it to, instead of asking at every key.
     return retry_later(render(request, "scenarios/_followed.html", context), shown.wait_s)
 
 

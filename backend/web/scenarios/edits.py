@@ -11,8 +11,9 @@ from backend.domain.scenarios.shapes import SHAPES, reshaped
 from backend.scenarios.selectors.offer_matches import offer_names
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 
+# Offers that an address may name.
 MOST_NAMED = 6
-"""Offers that an address may name."""
+# The name of a field of the form and a slug: nothing else may be written to by the button.
 PICK = re.compile(r"(options\.\d{1,2}\.parts\.[01]\.price\.)offer=([-\w]{1,120})")
 
 
@@ -23,6 +24,7 @@ def edited(data: QueryDict) -> ScenarioForm:
         return ScenarioForm(_picked(texts, match[1], match[2]))
     if texts.get("remove", "").isdecimal():
         start = f"options.{texts['remove']}."
+        # The document is made anew without the line, so the lines below it move up.
         texts = {name: text for name, text in texts.items() if not name.startswith(start)}
         return _opened(ScenarioForm(texts).document())
     form = ScenarioForm(data)
@@ -68,6 +70,7 @@ def _picked(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:
     kept = {
         name: text
         for name, text in texts.items()
+        # What was typed for another price must not count for this one; the term still holds.
         if not name.startswith(price) or name == f"{price}term"
     }
     return kept | {f"{price}offer": slug}
@@ -81,4 +84,5 @@ def calculated(form: ScenarioForm) -> ScenarioForm:
     """The form itself where something was typed, else one in which the document was."""
     if form.is_bound:
         return form
+    # Bound, since only a bound form is calculated.
     return ScenarioForm({name: form[name].value() or "" for name in form.fields})

@@ -32,6 +32,7 @@ def marked(options: Sequence[Option], lost: float = 0.0) -> list[dict[str, Any]]
     """The options with what sets each apart: the cheapest that serves, and those that do not;
     `lost` is what it would cost to leave all demand unmet."""
     serving = [one for one in options if may_win(one)]
+    # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
     cheapest = min(serving, key=lambda one: judged_cost(one, lost)) if serving else None
     return [
         {

@@ -18,10 +18,10 @@ FORMATS = {
     "items": "One a line, with commas: pieces in all, what it is, price of one, mean watts of one",
     "points": "One a line: time with zone or seconds since 1970, a comma, the value",
 }
+# Kinds whose format shows their meaning.
 FORMAT_ONLY = frozenset({"count", "points", "pairs", "events", "items"})
-"""Kinds whose format shows their meaning."""
+# Kinds whose bounds are those of their parts, or are described with their format.
 WITHOUT_RANGE = frozenset({"days", "numbers", "points", "count", "convention"})
-"""Kinds whose bounds are those of their parts, or are described with their format."""
 
 
 class Help(NamedTuple):

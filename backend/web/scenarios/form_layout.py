@@ -72,11 +72,11 @@ class Entry:
 
     path: str
     field: Described
+    # Pointer of the choice that decides whether the field counts; empty = it always does.
     when: str = ""
-    """Pointer of the choice that decides whether the field counts; empty = it always does."""
     values: frozenset[str] = frozenset()
+    # Its label, where that of the document is not for people.
     words: str = ""
-    """Its label, where that of the document is not for people."""
 
     @property
     def name(self) -> str:
@@ -116,6 +116,7 @@ def _entries() -> tuple[Entry, ...]:
     entries = []
     for path, field in fields.items():
         lists = path.partition("/windows/*")[0]
+        # A field of a window counts where the list of windows does.
         decided = fields[f"{lists}/windows"] if lists != path else field
         if field.value.label and decided.value.when:
             switch = "billing" if path.startswith(PRICE) else "kind"
@@ -136,6 +137,7 @@ def _of_hardware() -> tuple[Entry, ...]:
     )
 
 
+# Of the hardware's own document, which the reader of prices embeds as a whole.
 OF_HARDWARE = _of_hardware()
 EVERY = (*(entry for entry in _entries() if entry.path != HARDWARE), *OF_HARDWARE)
 
@@ -159,15 +161,15 @@ POLICY_WINDOWS = tuple(e for e in EVERY if e.path.startswith("policy/windows/"))
 OPTION = next(e for e in EVERY if e.path == "options/*/name")
 OWN_EXTRAS = tuple(e for e in EVERY if e.path.startswith("options/*/extras/"))
 PART_ENTRIES = tuple(e for e in EVERY if e.path.startswith(PART))
+# What is asked first of a price.
 FIRST = frozenset({f"{PRICE}/{name}" for name in ("offer", "term", "amount", "billing")})
-"""What is asked first of a price."""
 KEY_ENTRIES = tuple(
     sorted(
         (e for e in PART_ENTRIES if e.path in FIRST or e.path == f"{PART}/count"),
+        # The offer first: with it the other fields of the price are filled in by the catalog.
         key=lambda entry: entry.name != "offer",
     )
 )
 KEY_HARDWARE = OF_HARDWARE[:2]
 EXPERT_HARDWARE = OF_HARDWARE[2:]
 EXPERT_ENTRIES = tuple(e for e in PART_ENTRIES if e not in {*KEY_ENTRIES, *OF_HARDWARE})
-"""The rest of a part, which most leave as it is."""

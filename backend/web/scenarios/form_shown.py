@@ -24,8 +24,8 @@ SECTION_HINTS = {
     "Other costs": "Of every option, where it does not say otherwise.",
     "Uncertainty": "Coefficients of variation: 0.1 means that two of three draws lie within 10 %.",
 }
+# Fields that stand outside of their section: what is asked first.
 NAMED = frozenset({"name", "demand/unit", "capacity/units_per_server"})
-"""Fields that stand outside of their section: what is asked first."""
 
 
 class ShownField(NamedTuple):
@@ -36,7 +36,6 @@ class ShownField(NamedTuple):
     values: str
     is_wide: bool
     is_long: bool
-    """Whether its values are long names."""
 
 
 class ShownPart(NamedTuple):
@@ -52,8 +51,8 @@ class ShownPart(NamedTuple):
 class ShownOption(NamedTuple):
     """An option; an empty one is there to be filled in."""
 
+    # Of the form, from 0 on.
     line: int
-    """Of the form, from 0 on."""
     name: forms.BoundField
     parts: Sequence[ShownPart]
     extras: Sequence[ShownField]
@@ -95,6 +94,7 @@ class ShownForm:
                 is_long=entry.name == "offer",
             )
             for entry in entries
+            # Fields of own hardware are only there where it is bought.
             if field_name(entry.path, indexes) in self.form.fields
         ]
 
@@ -159,5 +159,6 @@ class ShownForm:
                 for n in range(PARTS)
             ],
             extras=self._shown(layout.OWN_EXTRAS, index),
+            # The last line is the free one that the form keeps below those that are filled.
             is_empty=index == self.form.counts["options"] - 1,
         )

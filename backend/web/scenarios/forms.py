@@ -14,15 +14,16 @@ from backend.web.scenarios.form_help import help_for
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared.forms import WriteForm
 
+# Kinds of fields that take several lines.
 LINES = frozenset({"pairs", "events", "points", "items", "numbers"})
-"""Kinds of fields that take several lines."""
 LIKE_HARDWARE = "price.hardware."
+# Kinds of fields that have a value in an empty line, too.
 SAYS_NOTHING = frozenset({"choice"})
-"""Kinds of fields that have a value in an empty line, too."""
 PARTS = 2
 CURRENCY = "currency"
+# Lines of each list, so that a form stays below the thousand fields that Django lets be sent
+# (DATA_UPLOAD_MAX_NUMBER_FIELDS).
 MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.windows": 24}
-"""Lines of each list, so that a form stays below the thousand fields that may be sent."""
 
 
 def is_editable(document: Mapping[str, Any]) -> bool:
@@ -41,6 +42,7 @@ class ScenarioForm(WriteForm):
         """With what was typed, or with a document to begin from."""
         initial = _texts(document or {})
         super().__init__(data, initial=initial)
+        # The fields depend on what is in the form, whether it comes from a document or from a person.
         texts = initial if data is None else data
         said = _said(texts)
         self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
@@ -62,10 +64,10 @@ class ScenarioForm(WriteForm):
             row = path.replace("*", str(index), 1)
             yield from (row.replace("*", str(n)) for n in range(PARTS if "*" in row else 1))
 
+    # The document that was last made of it.
     stated: Mapping[str, Any] = {}
-    """The document that was last made of it."""
+    # What was reported of it: (name of the field or empty, words).
     refused: Sequence[tuple[str, str]] = ()
-    """What was reported of it: (name of the field or empty, words)."""
 
     # --- as a document --------------------------------------------------------------------------
 
@@ -120,6 +122,7 @@ class ScenarioForm(WriteForm):
         if not entry.when:
             return True
         chosen = self._text(field_name(entry.when, indexes))
+        # Without a choice the document's default is not known here, so nothing is dropped.
         return not chosen or chosen in entry.values
 
     def _windows(self, of: str) -> list[dict[str, Any]]:
@@ -131,6 +134,7 @@ class ScenarioForm(WriteForm):
     def _option(self, index: int) -> dict[str, Any]:
         option = {**self._values((layout.OPTION, *layout.OWN_EXTRAS), (index,))}
         role = self._text(f"options.{index}.parts.0.role") or "all"
+        # The second part exists only beside a base; what was typed in it before is left out.
         roles = ("base", "burst") if role == "base" else ("all",)
         option["parts"] = [self._part(index, n, role) for n, role in enumerate(roles)]
         return option
@@ -143,6 +147,7 @@ class ScenarioForm(WriteForm):
             named = {"name": self._text(f"options.{index}.name"), CURRENCY: currency}
             price["hardware"] = {k: v for k, v in named.items() if v} | price.get("hardware", {})
         elif price and currency:
+            # One field for all prices: a document in two currencies has no result.
             price[CURRENCY] = currency
         return part
 
@@ -166,6 +171,7 @@ class ScenarioForm(WriteForm):
         name = self.row_of(pointer.removeprefix("/").replace("/", "."))
         if name.endswith(f".price.{CURRENCY}"):
             return CURRENCY
+        # Points are typed as lines of CSV, in the field of that name.
         if name == "demand.points":
             return "demand.csv"
         parts = name.split(".")
@@ -199,7 +205,6 @@ _PLAIN = (
     *layout.RISKS,
     *layout.UNCERTAINTY,
 )
-"""Fields that are there once."""
 
 
 def _is_there(name: str, texts: Mapping[str, Any]) -> bool:
@@ -243,6 +248,7 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
             texts |= _row(entries, window, index)
     for index, option in enumerate(document.get("options", ())):
         texts |= _row((layout.OPTION, *layout.OWN_EXTRAS), option, index)
+        # A document may have the two parts in either order; the form has the base first.
         ordered = sorted(option["parts"], key=lambda part: part.get("role") == "burst")
         for n, part in enumerate(ordered):
             texts |= _row(layout.PART_ENTRIES, part, index, n)

@@ -26,12 +26,14 @@ def outlined(levels: Sequence[float], unit: str) -> Outline:
     if not levels:
         return Outline("", "", "")
     low, high = min(levels), max(levels)
+    # A load of nothing has no height to scale by.
     if not high:
         return Outline(f"M0 {HEIGHT - MARGIN}H{WIDTH}", "", f"0 {unit}")
     step = WIDTH / len(levels)
     drawn, before = "", None
     for index, level in enumerate(levels):
         y = round(HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * level / high, 1)
+        # Only where the level changes: a week of minutes would be ten thousand points of SVG.
         if y != before:
             x = round(index * step, 1)
             drawn += f"M0 {y}" if before is None else f"H{x}V{y}"
@@ -50,6 +52,7 @@ class TemplateCard(NamedTuple):
     outline: Outline
 
 
+# Templates belong to the program and never change while it runs.
 @cache
 def template_cards() -> tuple[TemplateCard, ...]:
     """Every template, in the order in which they are shown."""

@@ -38,7 +38,9 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
     options = result["options"]
     shown = marked(options, lost_cost(outcome))
     index = _option_index(option, shown)
+    # Once for the whole page: each call simulates.
     series = scenario_series(scenario, most_points=MOST_POINTS)
+    # A word that no longer exists comes from an old link, which still deserves a page.
     span = span if span in SPANS else DEFAULT_SPAN
     near = spanned(scenario, series, index, span)
     return {
@@ -77,6 +79,7 @@ def _money(
 
 def scenario_outcome(scenario: Scenario) -> Simulated:
     """Result and plain document, of a frozen one as they were."""
+    # A frozen one is never calculated anew: the catalog and the arithmetic have changed since.
     if scenario.result is None or scenario.resolved is None:
         return simulated(scenario.document, workspace_slug=scenario.workspace.slug)
     return Simulated(scenario.result, scenario.resolved, scenario.data_version or 0)
@@ -110,8 +113,8 @@ def _option_index(chosen: str, options: Sequence[Mapping[str, Any]]) -> int:
 # --- assumptions --------------------------------------------------------------------------------
 
 
+# Fields of a document that assume nothing.
 NAMES = frozenset({"/schema", "/name"})
-"""Fields of a document that assume nothing."""
 
 
 def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
@@ -189,6 +192,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
     outcome = scenario_outcome(scenario)
     steps = check_map_work(outcome.resolved, most_steps(MOST_MAP_WORK))
     with calculation(steps, advice=ADVICE) as check:
+        # The check ends it within the caller's time, between two simulations.
         lines = regimes(outcome.resolved, check)
     tones = {one["name"]: n % TONES for n, one in enumerate(outcome.result["options"])}
     currency = currency_of(outcome)
@@ -245,6 +249,7 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
         for one in lines
     ]
     plot = None
+    # Amounts in different currencies are not put on one axis.
     if len(currencies) == 1:
         plot = _unmet_plot(named, f"{currencies.pop()} a month")
     return {"lines": lines, "problems": problems, "plot": plot}

@@ -18,8 +18,8 @@ from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 from backend.web.shared import figures, words
 
+# Parts whose words are looked up at once: each is a search over all offers, at every pause in typing.
 MOST_SEARCHED = 4
-"""Parts whose words are looked up at once."""
 
 
 class ShownMatch(NamedTuple):
@@ -38,17 +38,17 @@ class PartPrice:
 
     option: int
     part: int
+    # Of the offer that it names.
     slug: str = ""
-    """Of the offer that it names."""
     name: str = ""
     figures: str = ""
     source: str = ""
+    # That a typed price counts in place of the offer's.
     instead: str = ""
-    """That a typed price counts in place of the offer's."""
     is_example: bool = False
     matches: tuple[ShownMatch, ...] = ()
+    # Whether words were looked up that name no offer.
     is_searched: bool = False
-    """Whether words were looked up that name no offer."""
 
     @property
     def id(self) -> str:
@@ -70,6 +70,7 @@ def part_prices(form: ScenarioForm, document: Mapping[str, Any]) -> dict[str, Pa
     searched = 0
     for n, option in enumerate(document["options"]):
         for m, part in enumerate(option["parts"]):
+            # The document has no empty lines, so its numbers are not those of the form.
             name = form.row_of(f"options.{n}.parts.{m}")
             at = (int(name.split(".")[1]), m)
             price = part.get("price") or {}
@@ -135,6 +136,7 @@ def _price(price: Mapping[str, Any]) -> str:
         return _of_hardware(price.get("hardware"))
     try:
         amount = Decimal(str(price["amount"]))
+    # While one types a price is no number for a moment; the document's reader says so.
     except ArithmeticError:
         return ""
     unit = str(price.get("unit") or "hour")

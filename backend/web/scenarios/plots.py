@@ -12,9 +12,10 @@ from backend.web.scenarios.figures import beside, share
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot
 
+# Fixed, so that demand and shortage look alike in every chart.
 DEMAND_TONE, SERVING_TONE, UNSERVED_TONE = 5, 0, 1
+# Options that a chart of lines can distinguish, beside the demand.
 MOST_LINES = 5
-"""Options that a chart of lines can distinguish, beside the demand."""
 MOST_BARS = 8
 COMPONENTS = ("compute", "egress", "storage", "staff", "fixed", "setup")
 Series = Mapping[str, Any]
@@ -137,8 +138,10 @@ def cost_plot(result: Result, currency: str) -> Plot:
 def months_plot(series: Series, index: int) -> Plot:
     """What each month adds to the bill of one option, by components."""
     rows = [(row["month"], row["options"][index]) for row in series["months"]]
+    # Rounded up: one group too many would not fit.
     size = -(-len(rows) // MOST_BARS)
     groups = [rows[n : n + size] for n in range(0, len(rows), size)]
+    # The worst of a group, not its mean: a month of outages must not vanish in a good quarter.
     shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
     is_unmet = any(one["unserved_share"] for _, one in rows)
     words = "Below each month: what stays unmet"
@@ -215,6 +218,7 @@ def cash_plot(series: Series) -> Plot:
         paid = [float(one["paid"]) for one in months]
         left = [float(one["paid"]) + float(one["exit"]) for one in months]
         marks.append(Mark(f"{name}, paid", paid, tone=index))
+        # An option that may be left at any time owes nothing.
         if left != paid:
             marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=index))
         extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in months]
@@ -242,6 +246,8 @@ def _month_ends(series: Series) -> list[float]:
     last = dt.datetime.fromisoformat(series["t"][-1]) + dt.timedelta(seconds=series["point_s"])
     ends = []
     for row in series["cash"]:
+        # In months since year 0, so that December leads on to January.
         year, month = divmod(12 * int(row["month"][:4]) + int(row["month"][5:]), 12)
+        # The last month may be cut off by the end of the horizon.
         ends.append(min(dt.datetime(year, month + 1, 1, tzinfo=dt.UTC), last))
     return [1000 * end.timestamp() for end in ends]

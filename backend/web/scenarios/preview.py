@@ -11,8 +11,8 @@ from backend.web.scenarios.plots import demand_plot
 from backend.web.scenarios.span import first_week
 from backend.web.shared.plots import Plot
 
+# Points of the chart: what follows one's typing is small.
 MOST_SHOWN = 120
-"""Points of the chart: what follows one's typing is small."""
 
 
 class Preview(NamedTuple):
@@ -22,12 +22,12 @@ class Preview(NamedTuple):
     plot: Plot | None
     errors: list[tuple[str, str]]
     currency: str = ""
+    # What it would cost to leave all demand unmet.
     lost: float = 0.0
-    """What it would cost to leave all demand unmet."""
+    # When to ask again, where others are calculating.
     wait_s: float | None = None
-    """When to ask again, where others are calculating."""
+    # Whether the document asks for uncertainty, which is left for the result page.
     is_without_spread: bool = False
-    """Whether the document asks for uncertainty, which is left for the result page."""
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -38,6 +38,7 @@ class Preview(NamedTuple):
 def preview(form: ScenarioForm) -> Preview:
     """What was typed comes to, quickly; refusals also stand in the form."""
     document = form.document()
+    # Draws multiply the work by their number, which would not be done before the next key.
     is_spread = document.pop("uncertainty", None) is not None
     try:
         simulation = simulated(document)

@@ -14,8 +14,8 @@ SPANS: Mapping[str, str] = MappingProxyType(
     {"day": "the worst day", "week": "the worst week", "all": "the whole time"}
 )
 DAYS = {"day": 1, "week": 7}
+# Points of the whole horizon that are looked at for the sake of a part.
 MOST_FETCHED = 120_000
-"""Points of the whole horizon that are looked at for the sake of a part."""
 
 
 def spanned(scenario: Scenario, whole: dict[str, Any], index: int, span: str) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def spanned(scenario: Scenario, whole: dict[str, Any], index: int, span: str) ->
     if days is None or length <= dt.timedelta(days=days):
         return whole
     first = _first_day(times, whole, index, days)
+    # So many that the part alone has as many as a chart shows.
     points = int(MOST_POINTS * (length / dt.timedelta(days=days)))
     close = scenario_series(scenario, most_points=min(points, MOST_FETCHED))
     return _cut(close, first, first + dt.timedelta(days=days))
@@ -39,6 +40,7 @@ def _first_day(
     missing = whole["options"][index]["unserved"]
     values = missing if any(missing) else whole["demand"]
     worst = times[max(range(len(values)), key=lambda n: values[n])]
+    # From midnight, so that the chart begins where people expect a day to begin.
     midnight = worst.replace(hour=0, minute=0, second=0)
     latest = times[-1] + dt.timedelta(seconds=whole["point_s"]) - dt.timedelta(days=days)
     return max(times[0], min(midnight, latest))

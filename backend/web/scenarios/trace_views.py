@@ -81,6 +81,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
 
 def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
     try:
+        # -sig: Excel writes a byte order mark, which would become a part of the first time.
         lines = io.TextIOWrapper(data["file"], encoding="utf-8-sig")
         trace = imported(lines, series=data["series"], statistic=data["statistic"])
     except UnicodeDecodeError:

@@ -97,6 +97,7 @@ def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def scenarios_compare(request: HttpRequest) -> HttpResponse:
     """The options of several scenarios in one table."""
+    # A box ticked twice is one scenario; the order is that of the address.
     slugs = list(dict.fromkeys(request.GET.getlist("s")))
     context = comparison(slugs)
     return render(request, "scenarios/compare.html", context)
@@ -114,6 +115,7 @@ def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _deletable(request: HttpRequest, slug: str) -> Scenario:
     scenario = scenario_or_404(slug)
+    # A frozen one may stand in a decision of somebody else.
     demand(request, Scope.WRITE if scenario.frozen_at is None else Scope.ADMIN)
     return scenario
 

@@ -11,12 +11,14 @@ from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
 from backend.web.shared.forms import WriteForm, text
 
 MOST_NAME = 100
+# Hours first: the browser takes the first of a menu.
 UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))
 
 
 WEEKDAYS = tuple(
     enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), 1)
 )
+# The field that each way of starting cannot do without, and what is said where it is empty.
 NEEDED = {
     "cron": ("cron", "A cron line is needed."),
     "every": ("every", "A number is needed."),
@@ -24,7 +26,6 @@ NEEDED = {
     "weekly": ("at", "A time is needed."),
     "monthly": ("at", "A time is needed."),
 }
-"""The field that each way of starting cannot do without, and what is said where it is empty."""
 
 
 class ScheduleForm(WriteForm):
@@ -60,6 +61,7 @@ class ScheduleForm(WriteForm):
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, required=False)
+    # Up to the 28th, which every month has: a later day would be left out in February.
     month_day = forms.IntegerField(
         label="On day of the month", required=False, initial=1, min_value=1, max_value=28
     )
@@ -114,6 +116,7 @@ class ScheduleForm(WriteForm):
             del self.fields["hosts"]
         if not may_alert:
             del self.fields["alert"]
+        # Without a script the browser's own zone is not known.
         self.initial.setdefault("time_zone", "UTC")
 
     def clean(self) -> dict[str, Any]:
@@ -164,5 +167,6 @@ class ScheduleForm(WriteForm):
 
 def time_zones() -> list[str]:
     """Zones offered for completion: those of places, and UTC."""
+    # The zone data also hold old names and offsets such as Etc/GMT+5, whose sign reads the wrong way.
     continents = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Pacific/")
     return ["UTC", *sorted(zone for zone in available_timezones() if zone.startswith(continents))]

@@ -22,6 +22,7 @@ def _addresses() -> str:
 
 def _channels() -> list[tuple[str, str]]:
     """Slugs and labels, those that this server can use first."""
+    # Others are still named, with what they lack, so that people learn that they exist.
     channels = sorted(CHANNELS.values(), key=lambda channel: bool(channel.missing_setting()))
     return [
         (channel.slug, f"{channel.label} (not set up: {missing})" if missing else channel.label)
@@ -34,6 +35,7 @@ class SubscriptionForm(WriteForm):
     """Where notices go, of what, and the key that signs them."""
 
     campaign = forms.ChoiceField(label="About", required=False)
+    # The function: settings are read when the form is made, not when the module is loaded.
     channel = forms.ChoiceField(label="By", choices=_channels)
     address = forms.CharField(
         label="Address",
@@ -44,6 +46,7 @@ class SubscriptionForm(WriteForm):
     secret = forms.CharField(
         label="Secret",
         required=False,
+        # A secret may begin or end with a blank.
         strip=False,
         help_text=f"16 characters or more; signs each message. Only for: {SIGNED}.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),

@@ -68,6 +68,7 @@ def _form(request: HttpRequest, data: QueryDict | None = None, **given: Any) -> 
         data,
         campaigns=list(campaigns_of(DEFAULT_WORKSPACE)),
         hosts=list(standing.exclude(driver=ARCHIVE_DRIVER)) if may(request, Scope.RUN) else [],
+        # Subscriptions are the admins' anywhere else, too, and without a mail server none could be sent.
         may_alert=may(request, Scope.ADMIN) and not channel_of(EMAIL).missing_setting(),
         **given,
     )
@@ -128,6 +129,7 @@ def _scheduled(form: ScheduleForm, actor: str) -> None:
 
 def _previewed(form: ScheduleForm) -> list[dt.datetime]:
     """The next starts, whatever starts then; what is wrong stands in the form's errors."""
+    # Dates can be looked at before it is decided what starts then.
     form.errors.pop("campaign", None)
     if not form.errors:
         with form.refusals():
@@ -165,6 +167,7 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             schedule=schedule,
             is_enabled=is_enabled,
             actor=request.user.get_username(),
+            # The service stores a schedule as a whole; only the switch is changed.
             **schedule_recurrence(schedule),
         )
         messages.success(request, "The schedule is on." if is_enabled else "The schedule is off.")

@@ -21,6 +21,7 @@ def search_page(request: HttpRequest) -> HttpResponse:
     context = {
         "q": text,
         "count": len(matches),
+        # groupby needs no sorting: the search gives each kind in one piece.
         "kinds": [(kind, list(rows)) for kind, rows in groupby(matches, attrgetter("kind"))],
         "most": MOST_OF_A_KIND,
     }

@@ -21,6 +21,7 @@ def readable(view: View[P]) -> View[P]:
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not settings.PUBLIC_READ and not request.user.is_authenticated:
+            # With the page asked for, to which signing in leads back.
             return redirect_to_login(request.get_full_path())
         return view(request, *args, **kwargs)
 
@@ -29,6 +30,7 @@ def readable(view: View[P]) -> View[P]:
 
 def may(request: HttpRequest, needed: Scope) -> bool:
     """Whether the person's role includes the scope; nobody's does not."""
+    # Not only is_authenticated: an anonymous user has no scope to ask for.
     return isinstance(request.user, User) and request.user.scope.includes(needed)
 
 

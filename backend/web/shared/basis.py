@@ -25,6 +25,7 @@ def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
 
 
 def _span(days: Iterable[dt.date | None]) -> str:
+    # A set first: thousands of rows share a few days.
     known = sorted(day for day in set(days) if day is not None)
     if not known:
         return ""

@@ -49,6 +49,7 @@ class BasisForm(forms.Form):
         self.fields["metric"].widget = forms.Select(
             choices=metric_groups(metrics_scored(), values["metric"])
         )
+        # What has no field here still has to be said somewhere on the page.
         self.other_errors: list[tuple[str, str]] = []
         # Nothing is judged here, but errors can only be added to a form that was cleaned.
         self.full_clean()

@@ -16,11 +16,11 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 
 MOST_BARS = 20
+# A price of that many years ago or more carries its year in the chart.
 OLD_YEARS = 2
-"""A price of that many years ago or more carries its year in the chart."""
 MOST_BARS_SENT = 32  # so that hiding a provider in the legend shows the next ones
+# Of a figure in a chart: more than a bar shows, and light to send.
 SIGNIFICANT_DIGITS = 7
-"""Of a figure in a chart: more than a bar shows, and light to send."""
 
 
 def row_label(row: RankingRow) -> str:
@@ -88,6 +88,7 @@ def _mode(
 ) -> dict[str, Any]:
     of_row = attrgetter(column)
     interval = attrgetter(column, f"{column}_ci95_low", f"{column}_ci95_high")
+    # nlargest over a sort: a few bars are taken of thousands of rows.
     known = [row for row in rows if of_row(row) is not None]
     best_of = nlargest if is_best_high else nsmallest
     # The identifier decides among equals, so that bars keep their order from one load to the next.
@@ -95,6 +96,7 @@ def _mode(
     bars = distinct_labels(
         [bar(row.offer_id, row_label(row), row.provider, scale, interval(row)) for row in best]
     )
+    # Of all known rows and not of the bars, which are the best ones.
     middle = scale.shown(median(map(of_row, known))) if known else None
     return {
         "title": title,

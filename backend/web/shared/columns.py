@@ -22,6 +22,7 @@ STANDARD = (
 )
 ALWAYS = "offer"
 MOST_USED_BOUNDS = ("vcpu", "ram_gib", "disk_gb", "price", "score", "value_per_cost")
+# Columns with a field for each bound, by group; the others are asked for in the conditions box.
 BOUNDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Most used", MOST_USED_BOUNDS),
     (
@@ -33,12 +34,12 @@ BOUNDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )
-"""Columns with a field for each bound, by group; the others are asked for in the conditions box."""
 
 
 def shown(names: Iterable[str]) -> tuple[str, ...]:
     """Columns of a table: those named that exist, once each, never without the offer's name."""
     known = tuple(dict.fromkeys(name for name in names if name in COLUMN))
+    # A table without a column would be an empty page; a cookie or link may name what is gone.
     if not known:
         return STANDARD
     return known if ALWAYS in known else (ALWAYS, *known)

@@ -21,6 +21,7 @@ def of_ranking(rows: Iterable[RankingRow]) -> Conclusion:
     ranked = sorted(
         (row for row in rows if row.rank is not None), key=lambda row: (row.rank, row.offer_id)
     )
+    # All that share the first place: the sentence must not name a winner that the intervals do not show.
     group = [row for row in ranked if row.tie_group == ranked[0].tie_group]
     following = next(iter(ranked[len(group) :]), None)
     return head_of_ranking(

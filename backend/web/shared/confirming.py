@@ -42,6 +42,7 @@ def confirmed(
                     return view(request, *args, **kwargs)
                 except DomainError as error:
                     refusal_said(request, error)
+                    # The refusal is said on the page of the object, which is still there.
                     return HttpResponseRedirect(asked(request, *args, **kwargs).back)
             question = asked(request, *args, **kwargs)
             return render(request, "confirm.html", {"question": question})

@@ -9,10 +9,10 @@ Number = Decimal | float | int
 
 # Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# From here on figures have an exponent.
 HUGE = 1e12
-"""From here on figures have an exponent."""
+# A figure that much smaller than the middle one gets no decimals of its own in all others.
 FAR_BELOW = 100
-"""A figure that much smaller than the middle one gets no decimals of its own in all others."""
 MOST_DIGITS = 7
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
@@ -23,8 +23,8 @@ class UnitScale:
 
     factor: float
     unit: str
+    # Decimals of all figures, so that a column is aligned on its point; None: those of each.
     digits: int | None = None
-    """Decimals of all figures, so that a column is aligned on its point; None: those of each."""
 
     def shown(self, value: Number | None) -> float | None:
         """The value in this scale's unit; None stays None."""
@@ -72,7 +72,9 @@ def _digits(known: Sequence[float]) -> int | None:
         return None
     middle = sizes[len(sizes) // 2]
     least = min(size for size in sizes if size >= middle / FAR_BELOW)
+    # log10 gives the place of the first digit, so 2 less it are the decimals for three digits.
     digits = max(_decimals(middle), 2 - floor(log10(least)))
+    # More would make every figure of the column longer than it is worth: each then has its own.
     return digits if digits <= MOST_DIGITS else None
 
 
@@ -108,11 +110,13 @@ def money(amount: Decimal | None, period: str) -> str:
     """An amount with the decimals customary for its period: four an hour, two otherwise."""
     if amount is None:
         return ""
+    # Prices of an hour are parts of a cent for small machines, and two decimals would make them 0.00.
     return f"{amount:,.{4 if period == 'hour' else 2}f}"
 
 
 def unit_cost(value: Decimal) -> str:
     """Seven decimals as the first tables of CUP had, more where these leave under four digits."""
+    # adjusted() is the exponent of the first digit: 3 less it are the decimals for four digits.
     return f"{value:.{max(7, 3 - value.adjusted())}f}"
 
 
@@ -122,6 +126,7 @@ def plain(value: Number | None) -> str:
         return ""
     # repr has the fewest digits that still read as the same float; a Decimal has its own.
     text = format(value, "f") if isinstance(value, Decimal) else repr(value)
+    # Only behind a point: the zeros of 100 are digits.
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 

@@ -16,6 +16,7 @@ from backend.domain.errors import DomainError, InvalidValue
 class WriteForm(forms.Form):
     """A form whose service judges the values; `pointers` says which field a JSON pointer means."""
 
+    # Only where the name of the field is not that of the pointer with underscores.
     pointers: Mapping[str, str] = {}
 
     def __init__(self, data: Any = None, files: Any = None, **given: Any) -> None:
@@ -40,6 +41,7 @@ class WriteForm(forms.Form):
             if field in self.fields:
                 self.add_error(field, error.detail)
                 return
+        # A refusal that belongs to no field must not vanish.
         self.add_error(None, str(error).removeprefix("/"))
 
 
@@ -81,6 +83,7 @@ class SecretText(forms.Textarea):
 def currency(*, required: bool = False, initial: str | None = "USD") -> forms.RegexField:
     """A code of three letters; the forms give it to the services in capitals."""
     return forms.RegexField(
+        # \Z, since $ would let a line feed through.
         r"^[A-Za-z]{3}\Z",
         label="Currency",
         initial=initial,
@@ -91,6 +94,7 @@ def currency(*, required: bool = False, initial: str | None = "USD") -> forms.Re
 
 def text(label: str, *, required: bool = True, help_text: str = "", **attributes: Any) -> Any:
     """A line of text; `attributes` are those of the input element."""
+    # What a browser remembers of fields with the same name would hide our own suggestions.
     attributes.setdefault("autocomplete", "off")
     return forms.CharField(
         label=label,

@@ -15,6 +15,7 @@ from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 PARAMETER = "history"
+# Beside the tone of what left its band that is as many as there are colours.
 MOST_HOSTS = 5
 OUTSIDE_TONE = 1
 
@@ -40,6 +41,7 @@ def history_plots(
     `variants` says which variant of each metric is shown.
     """
     asked = request.GET.get(PARAMETER, "")
+    # A metric that this host never had: the first one is shown instead of an error.
     key = asked if asked in variants else next(iter(variants), "")
     if not key:
         return {"history": None, "histories": []}
@@ -52,6 +54,7 @@ def history_plots(
 
 def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None:
     """One line a host, its expected band behind it, and a mark where a run left the band."""
+    # A single run has no course.
     if len(points) < 2:
         return None
     metric = METRICS[key]

@@ -50,6 +50,7 @@ FACTS = {
     "is_timed_out": "Ran into its time limit",
     "is_cancelled": "Was cancelled",
 }
+# Said elsewhere on the page, or of no use to readers.
 HIDDEN = {"schema", "command", "probe", "variant", "repeat", "exit_code"}
 
 
@@ -128,8 +129,8 @@ class ResultLine:
     high: str
     unit: str
     flags: list[str]
+    # How many do not count: left out by a person, or unfit beside clean ones.
     excluded_count: int
-    """How many do not count: left out by a person, or unfit beside clean ones."""
     pieces: Sequence[Piece]
 
     @property
@@ -189,6 +190,7 @@ def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> Resul
 def facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Facts as pairs of words and text; nested values and unknown ones are left out."""
     names = [name for name in FACTS if name in values]
+    # Also those without words: a new fact of a probe shows before anybody has named it.
     names += [name for name in values if name not in FACTS and name not in HIDDEN]
     return [
         (FACTS.get(name, name.replace("_", " ").capitalize()), _text(name, values[name]))
@@ -204,6 +206,7 @@ def _text(name: str, value: Any) -> str:
         if name.endswith(("_ratio", "_share")):
             return figures.percent(value)
         if name.endswith("_bytes"):
+            # Memory and files are sized in powers of two, so GiB read as round numbers.
             return f"{value / 2**30:.2f} GiB" if value >= 2**28 else figures.size(int(value))
         if name.endswith("_s"):
             return f"{value:.2f} s"

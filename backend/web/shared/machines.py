@@ -46,6 +46,7 @@ def line(resource: Resource) -> MachineLine:
     return MachineLine(
         resource=resource,
         state="never made" if was_never else STATES[state],
+        # Before its state: a machine that may go on costing matters more than what it is doing.
         tone="bad" if resource.is_alarmed else TONES.get(state, ""),
         purchase=PURCHASES[ResourcePurchase(resource.purchase_model)],
         location=" · ".join(part for part in (resource.region, resource.zone) if part),

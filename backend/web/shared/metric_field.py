@@ -10,6 +10,7 @@ Group = tuple[str, list[tuple[str, str]]]
 
 def metrics_offered(scored: Set[str], chosen: Iterable[str]) -> list[str]:
     """Keys worth a choice, in their order: ours, those with figures, and what is chosen anyway."""
+    # Of the others there are many without a single figure, whose ranking would be empty.
     offered = OWN_METRICS | scored | set(chosen)
     return [key for key in METRICS if key in offered]
 

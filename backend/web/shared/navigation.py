@@ -87,6 +87,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
                 [
                     (reverse(entry.page), entry)
                     for entry in entries
+                    # A link that leads to a refusal is no help.
                     if entry.needed is None or may(request, entry.needed)
                 ],
             )

@@ -6,8 +6,8 @@ from django.urls import reverse_lazy
 
 from backend.web.shared.forms import text
 
+# The id of the list that a page with such a field has.
 SUGGESTIONS = "offer-names"
-"""The id of the list that a page with such a field has."""
 
 
 def offer_field(label: str, *, required: bool = True, help_text: str = "") -> Any:
@@ -21,6 +21,7 @@ def offer_field(label: str, *, required: bool = True, help_text: str = "") -> An
         placeholder="Search by type, provider or region",
         **{
             "hx-get": reverse_lazy("offer-names"),
+            # A short rest after the last key: one search for a word, not one for each letter.
             "hx-trigger": "input changed delay:300ms",
             "hx-target": f"#{SUGGESTIONS}",
             "hx-swap": "innerHTML",

@@ -17,7 +17,6 @@ class OfferLine:
     price: str
     score: str
     interval: str
-    """Of the score."""
     value: str
     value_interval: str
 

@@ -36,8 +36,8 @@ def _pairs(euro: str, others: str) -> dict[str, str]:
 
 
 OF_LANGUAGE = _pairs(_EURO_LANGUAGES, _OTHER_LANGUAGES)
+# The currencies that the European Central Bank states rates of.
 OF_COUNTRY = _pairs(_EURO_COUNTRIES, _OTHER_COUNTRIES)
-"""The currencies that the European Central Bank states rates of."""
 
 
 def page_defaults(request: HttpRequest, stamp: DataStamp) -> state.Params:
@@ -54,6 +54,7 @@ def preferred_currency(request: HttpRequest, stamp: DataStamp) -> str:
     """The currency chosen last, else that of the first language asked for, else the dollar."""
     last = request.COOKIES.get(CURRENCY_COOKIE, "")
     code = last if re.fullmatch("[A-Z]{3}", last) else language_currency(request)
+    # A currency without a rate here would leave every price empty.
     return code if code in known_currencies(stamp, code) else OTHERWISE
 
 
@@ -63,12 +64,14 @@ def language_currency(request: HttpRequest) -> str:
     first = next((code for code, _ in languages if code != "*"), "")
     language, _, rest = first.partition("-")
     country = rest.rpartition("-")[2].upper()
+    # Two letters are a country; es-419 names a part of the world, so there its language decides.
     known, code = (OF_COUNTRY, country) if len(country) == 2 else (OF_LANGUAGE, language)
     return known.get(code, OTHERWISE)
 
 
 def currency_remembered(request: HttpRequest, response: HttpResponse, currency: str) -> None:
     """Keeps the currency that the address states for the next visit."""
+    # Only one that was asked for: a guess must not become a choice.
     if request.GET.get("currency") and request.COOKIES.get(CURRENCY_COOKIE) != currency:
         response.set_cookie(
             CURRENCY_COOKIE, currency, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax"

@@ -18,6 +18,7 @@ def paged(request: HttpRequest, rows: Any, count: int | None = None) -> dict[str
     if count is not None:
         paginator.count = count
     page = paginator.get_page(request.GET.get("page"))
+    # Without empty fields, which a form sends along, so that addresses stay short.
     kept = {name: value for name, value in request.GET.items() if name != "page" and value}
     return {
         "page": page,

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from backend.web.shared import figures
 
+# Longer series are averaged down to this: a screen shows no more, and the table stays short.
 MOST_POINTS = 240
-"""Longer series are averaged down to this: a screen shows no more, and the table stays short."""
 
 Values = Sequence[float | None]
 
@@ -18,15 +18,15 @@ class Mark:
 
     label: str
     values: Values
+    # area: a line filled down to zero or to what it stands on; span: a bar from low to high.
     kind: Literal["bar", "line", "dots", "area", "span"] = "line"
-    """area: a line filled down to zero or to what it stands on; span: a bar from low to high."""
     axis: Literal["y", "y2"] = "y"
     lows: Values | None = None
     highs: Values | None = None
+    # Whether a value holds until the next one; None then breaks the line.
     is_stepped: bool = False
-    """Whether a value holds until the next one; None then breaks the line."""
+    # Colour and shape by number; None = its place among the marks.
     tone: int | None = None
-    """Colour and shape by number; None = its place among the marks."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,18 @@ class Plot:
     summary: str
     note: str = ""
     y2: Axis | None = None
+    # How the table writes x; empty = as it is.
     x_text: Sequence[str] = ()
-    """How the table writes x; empty = as it is."""
     urls: Sequence[str | None] = ()
-    """Where each x leads to."""
+    # Columns that only the table shows, text for each x.
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Columns that only the table shows, text for each x."""
     more_rows: Sequence[PlotRow] = ()
-    """Rows that only the table shows."""
     range_words: tuple[str, str] = ("lowest", "highest")
     is_stacked: bool = False
-    """Whether the bars of one x stand on each other."""
+    # Whether bars lie: x then runs downwards, and y to the right.
     is_flat: bool = False
-    """Whether bars lie: x then runs downwards, and y to the right."""
+    # Levels of the left axis drawn as dashed lines, with their labels.
     lines: Sequence[tuple[float, str]] = ()
-    """Levels of the left axis drawn as dashed lines, with their labels."""
 
     @property
     def json_id(self) -> str:
@@ -172,5 +169,6 @@ def thinned(x: Sequence[float], columns: Sequence[Values]) -> tuple[list[float],
 
 
 def _mean(values: Values) -> float | None:
+    # Unknown seconds are left out of the mean; counted as zero they would be dips that never were.
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

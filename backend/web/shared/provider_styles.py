@@ -18,6 +18,7 @@ from backend.providers.base import ProviderRecord
 from backend.providers.registry import PROVIDERS
 
 PATH = "css/providers.css"
+# Colours are used a second time for hollow points, which a swatch shows by hatching.
 HATCHING = (
     "background-image:repeating-linear-gradient(-45deg,transparent 0 2px,var(--card) 2px 3.5px)"
 )
@@ -25,6 +26,7 @@ HATCHING = (
 
 def provider_styles(records: Iterable[ProviderRecord]) -> str:
     """Custom properties of every provider with a colour, for both themes, and their swatches."""
+    # The others share the colour of the style sheet for providers without one.
     coloured = [record for record in records if record.colour]
     light = "".join(map(_properties, coloured))
     dark = "".join(
@@ -36,6 +38,8 @@ def provider_styles(records: Iterable[ProviderRecord]) -> str:
         [
             f":root{{{light}}}",
             f':root[data-theme="dark"]{{{dark}}}',
+            # Twice, for the theme that was chosen and for that of the system: CSS cannot join the
+            # two conditions.
             f"@media (prefers-color-scheme:dark){{:root:not([data-theme]){{{dark}}}}}",
             *map(_swatch, coloured),
             "",
@@ -58,6 +62,7 @@ class ProviderStyles(BaseFinder):
     """Finds the style sheet, which is written to a folder of this process first."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
+        # A folder of the process: in containers the program's own files cannot be written.
         folder = Path(tempfile.mkdtemp(prefix="provider-styles-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         (folder / PATH).parent.mkdir()

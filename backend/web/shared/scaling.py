@@ -26,6 +26,7 @@ def scaling(values: Mapping[tuple[str, str], float], samples: Iterable[Sample]) 
         for sample in samples
         if (sample.metric, sample.variant) == ALL_THREADS and sample.source == Source.MEASURED
     }
+    # Samples of machines with different numbers of threads have no common ratio.
     threads = counts.pop() if len(counts) == 1 else None
     all_score, single_score = values.get(ALL_THREADS), values.get(ONE_THREAD)
     if not all_score or not single_score or not isinstance(threads, int) or threads < 2:

@@ -25,8 +25,8 @@ ARRANGEMENT = {
     "dialect",
     "o",
 }
+# Parameters whose defaults on pages are not those of the API: addresses always state them.
 STATED = ("metric", "period", "currency", "available")
-"""Parameters whose defaults on pages are not those of the API: addresses always state them."""
 ANY = "any"
 DEFAULTS = {**QUERY_DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": ANY, "available": ANY}
 # The parameter that states how much of a part of the basis there is.
@@ -39,8 +39,8 @@ LISTS = {
     *CATEGORIES,
     *(f"{name}!" for name in CATEGORIES),
 }
+# What a saved view means that does not state them.
 API_DEFAULTS = {name: [DEFAULTS[name]] for name in STATED}
-"""What a saved view means that does not state them."""
 BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
 
 
@@ -55,6 +55,7 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
         if name in LISTS:
             parts = [part.strip() for value in said for part in value.split(",")]
             said = [",".join(dict.fromkeys(part for part in parts if part))] if parts else []
+        # One address for one list: the same code in small letters would be another one for every cache.
         if name == "currency":
             said = [code.upper() for code in said]
         if name == "sort" and said:
@@ -73,6 +74,7 @@ def _is_of_alternatives(name: str) -> bool:
     """Whether several values of a parameter count, all of them."""
     if name in LISTS:
         return True
+    # Conditions on a column are alternatives; of a parameter that chooses, only one can hold.
     return name not in PARAMETER and name.removesuffix("!") in COLUMN
 
 
@@ -193,8 +195,8 @@ class Heading:
     """What the head of a sortable column needs: link, direction in force, place among the keys."""
 
     url: str
+    # The key to send as `also`: the column after the present keys, or turned round in place.
     also: str
-    """The key to send as `also`: the column after the present keys, or turned round in place."""
     direction: str
     ordinal: int | None
 
@@ -222,8 +224,8 @@ class Address:
     path: str
     params: Params
     view: str = ""
+    # Parameters of the saved view, cleaned.
     kept: Params = field(default_factory=dict)
-    """Parameters of the saved view, cleaned."""
 
     def url(self, **changes: str | None) -> str:
         """The address after the changes; None takes a parameter out."""
@@ -266,6 +268,7 @@ class Address:
         keys = sort_keys(self.params)
         names = [name for name, _ in keys]
         ordinal = names.index(column) + 1 if column in names else None
+        # The first click shows the best: the highest of scores, the lowest of prices.
         first = COLUMN[column].is_descending_first
         if ordinal is None:
             alone = also = _key(column, is_descending=first)

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve, reverse
 
+# Pages with the forms of addresses whose parent is no page, by their first part.
 FORMS = {"subscriptions": "schedules", "samples": "runs"}
-"""Pages with the forms of addresses whose parent is no page, by their first part."""
 
 
 class LeadOn:
@@ -19,12 +19,14 @@ class LeadOn:
 
     def __call__(self, request: HttpRequest) -> Any:
         answer = self.get_response(request)
+        # Only for what a person opens; a program that sends the wrong method reads the status.
         if isinstance(answer, HttpResponseNotAllowed) and request.method in {"GET", "HEAD"}:
             return _leading(request, answer)
         return answer
 
 
 def _leading(request: HttpRequest, answer: HttpResponseNotAllowed) -> HttpResponse:
+    # The status and the header Allow stay as they are.
     answer.content = render_to_string("405.html", {"leads_to": _above(request.path)}, request)
     return answer
 
@@ -35,6 +37,7 @@ def _above(path: str) -> str:
         return reverse(FORMS[first])
     parts = path.strip("/").split("/")
     for length in range(len(parts) - 1, 0, -1):
+        # Upwards until an address answers: part of a path need not be a page.
         above = "/" + "/".join(parts[:length]) + "/"
         try:
             resolve(above)

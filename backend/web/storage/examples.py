@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 Params = Mapping[str, Sequence[str]]
+# The first of each section is what an address without the section's names shows.
 EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
     "links": (
         (
@@ -88,4 +89,3 @@ EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
         ),
     ),
 }  # fmt: skip
-"""The first of each section is what an address without the section's names shows."""

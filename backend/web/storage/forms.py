@@ -31,8 +31,11 @@ from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, 
 
 KIB = 2**10
 TB = 10**12
+# Sectors of 4 KiB, as disks of today have.
 DEFAULT_ASHIFT = 12
+# The default of ZFS for datasets (recordsize).
 DEFAULT_RECORD_KIB = 128
+# The default of `zpool create` for dRAID, where there are as many disks.
 DEFAULT_DATA_DISKS = 8
 RECORDS_KIB = ("0.5", "1", "2", *(str(2**shift) for shift in range(2, 15)))
 MOST_IOPS = 10**9
@@ -108,6 +111,7 @@ class ArrayForm(WriteForm):
         for name, what in (("disks", "A number of disks"), ("size", "A size")):
             if name not in self.errors and given.get(name) is None:
                 self.add_error(name, f"{what} is needed.")
+        # A speed in error has its words already.
         if "read" not in self.errors and given.get("read") is None and not given.get("disk"):
             self.add_error("read", "A speed or a kind of disk is needed.")
         return given
@@ -127,6 +131,7 @@ class ArrayForm(WriteForm):
     def used_ratio(self) -> float:
         """How full the array is when a disk fails."""
         full = self.cleaned_data["full"]
+        # A full array is the worst case for a rebuild, so it is what counts unless stated.
         return 1.0 if full is None else float(full / 100)
 
     @property
@@ -147,6 +152,7 @@ class ArrayForm(WriteForm):
         given = self.cleaned_data
         kind = PRESETS.get(given["disk"])
         read = _scaled(given["read"], MB)
+        # What is stated counts before the kind of disk, which only fills in.
         read = kind.bytes_per_s if read is None and kind else read or 0.0
         write = _scaled(given["write"], MB)
         write_iops = _scaled(given["write_iops"], 1)

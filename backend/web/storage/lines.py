@@ -90,6 +90,7 @@ def flow_lines(
 def _limited_by(share: FlowShare, full: set[str]) -> str:
     if share.bottleneck is None:
         return ""
+    # A bottleneck that is not full is the share of one link in a bond, which a single flow cannot exceed.
     is_full = share.bottleneck in full
     return share.bottleneck if is_full else f"one of the links of {share.bottleneck}"
 
@@ -200,6 +201,7 @@ def _at_level(
         return estimate(other, used_ratio=used_ratio, rules=rules), "", other.groups
     except InvalidValue as error:
         if error.field == "/groups":
+            # RAID 0, RAID 10 and dRAID are one group, whatever was asked for another level.
             return _at_level(replace(array, groups=1), key, used_ratio, rules)
         return None, error.detail, other.groups
 
@@ -287,9 +289,8 @@ class ModulesShown:
 
     modules: int
     peak: str
-    """Of one socket."""
+    # Time of work that memory limits, over its time as the memory is stated.
     time_ratio: float
-    """Time of work that memory limits, over its time as the memory is stated."""
 
 
 def module_lines(memory: Memory, population: Population) -> list[ModulesShown]:

@@ -12,6 +12,7 @@ from backend.domain.storage import PRESETS, Chain, Segment, chain_shares
 from backend.web.shared.forms import WriteForm
 from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, speeds, whole
 
+# Of links and of flows each: more than a chain has, and few enough for one address.
 MOST_LINES = 20
 MOST_MB = 10**12
 MOST_COUNT = 10**9
@@ -32,6 +33,7 @@ class ChainLine(WriteForm):
     def __init__(self, data: Mapping[str, str] | None, index: int) -> None:
         """With what was typed; None makes a free line."""
         super().__init__(data)
+        # Names repeat in every line, so their ids need the line's number.
         self.auto_id = f"%s_{index}"
 
     @property
@@ -46,6 +48,7 @@ class LinkLine(ChainLine):
     kind = forms.ChoiceField(
         label="Kind",
         required=False,
+        # Disks may be the last link of a chain; their own empty choice would be a second one.
         choices=[*speeds("link", "its own speed"), *speeds("disk", "")[1:]],
     )
     speed = number("Speed of one, MB/s", 0, MOST_MB_PER_S, placeholder="of its kind")
@@ -122,6 +125,7 @@ class FlowLine(ChainLine):
     def flow_over(self, names: Sequence[str]) -> Flow:
         """The flows; `names` are the links that they pass unless they say which."""
         given = self.cleaned_data
+        # Both are what people write: a, b, c and a > b > c.
         stated = [name.strip() for name in given["over"].replace(">", ",").split(",")]
         asked = given["asks"]
         return Flow(

@@ -8,8 +8,8 @@ from backend.web.shared.plots import Axis, Mark, Plot
 from backend.web.storage.lines import FlowShown, LevelShown, LinkShown
 
 TB = 10**12
+# As many as there are colours; further flows are drawn as one.
 MOST_MARKS = 6
-"""As many as there are colours; further flows are drawn as one."""
 
 
 def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> Plot:

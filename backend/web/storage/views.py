@@ -50,6 +50,7 @@ def storage_page(request: HttpRequest) -> HttpResponse:
         section: {name: given[name] for name in names if name in given}
         for section, names in SECTIONS.items()
     }
+    # A section that the address does not state shows its first example: an empty page explains nothing.
     stated = {section: own[section] or EXAMPLES[section][0][1] for section in SECTIONS}
     known = {name for names in SECTIONS.values() for name in names}
     calculated = {

@@ -14,6 +14,7 @@ register = template.Library()
 def picture_footer(context: dict[str, Any]) -> str:
     """Day and data version: the page's `data_version`, else the present one, read once a request."""
     request = context["request"]
+    # A page may have a dozen charts, and each would read the version again.
     if not hasattr(request, "picture_footer"):
         number = context.get("data_version") or data_stamp().number
         request.picture_footer = f"Rackrate, {clock.now().date()}, data version {number}"

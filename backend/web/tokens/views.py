@@ -32,6 +32,8 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             token, text = _created(form, request.user.get_username())
+            # In the answer to the POST and not behind a redirect: the text is stored nowhere to be
+            # shown later.
             made = {"made": token, "text": text}
             form = TokenForm()
     now = clock.now()
