@@ -19,7 +19,7 @@ def free_port() -> int:
 
 
 def claim_port(port: int) -> int:
-    """The port itself, or a free one for 0; Problem when somebody listens on it."""
+    """The port itself, or a free one for 0; LauncherError when somebody listens on it."""
     if port == 0:
         return free_port()
     with socket.socket() as probe:

@@ -31,7 +31,6 @@ def from_path() -> tuple[str, str] | None:
 
 
 def node() -> str:
-    """Path of the Node to use."""
     installed = from_path()
     return installed[0] if installed else str(OWN_NODE)
 

@@ -26,7 +26,7 @@ def state_directory() -> Path:
 
 
 def installed(pattern: str) -> Path:
-    """The one path below site-packages that matches; Problem when the package is absent."""
+    """The one path below site-packages that matches; LauncherError when the package is absent."""
     matches = sorted(VENV.glob(f"lib/python3*/site-packages/{pattern}"))
     if not matches:
         raise LauncherError(f"{pattern} is missing in {VENV}; remove that folder and start again.")

@@ -70,7 +70,7 @@ class Postgres:
         )
 
     def prepare(self) -> Rights:
-        """Create the cluster on first use and choose how to run it; Problem when nothing works."""
+        """Create the cluster on first use and choose how to run it; LauncherError when nothing works."""
         tried = []
         remembered = self.state.read("postgres.rights")
         # What worked last time first: the data have its owner already.
@@ -255,7 +255,6 @@ class Postgres:
         )
 
     def is_ready(self, port: int) -> bool:
-        """Whether it takes connections."""
         return self._client("pg_isready", port, "-t", "2").returncode == 0
 
     def create_database(self, port: int) -> None:
@@ -271,7 +270,6 @@ class Postgres:
         self._client("psql", port, "-d", DATABASE, "-qc", "VACUUM (ANALYZE)", "-c", "CHECKPOINT")
 
     def url(self, port: int) -> str:
-        """Value of DATABASE_URL."""
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{port}/{DATABASE}"
 
     def remove_public(self) -> None:

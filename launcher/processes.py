@@ -119,7 +119,6 @@ def send(pid: int, with_signal: int) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether no process of this number runs."""
     return start_ticks(pid) is None
 
 

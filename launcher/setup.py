@@ -29,7 +29,7 @@ def uv() -> str:
 
 
 def check_machine() -> None:
-    """Problem when this machine cannot run the stack at all."""
+    """LauncherError when this machine cannot run the stack at all."""
     if sys.platform != "linux":
         raise LauncherError(
             f"./rackrate needs Linux, this is {sys.platform}; see docker-compose.yml instead."
@@ -47,7 +47,7 @@ def check_machine() -> None:
 
 
 def check_space() -> None:
-    """Problem when the disk is too full for a first set-up."""
+    """LauncherError when the disk is too full for a first set-up."""
     free = shutil.disk_usage(ROOT).free
     if free < NEEDED_BYTES:
         raise LauncherError(

@@ -116,7 +116,7 @@ class Stack:
         say(f"  {stamp:<20} {time.monotonic() - started:5.1f} s")
 
     def manage_quietly(self, log_name: str, *command: str) -> None:
-        """Run a manage.py command with its output in a log; Problem with its last line."""
+        """Run a manage.py command with its output in a log; LauncherError with its last line."""
         log = self.state.log(log_name)
         with log.open("wb") as output:
             status = self.run([str(PYTHON), str(MANAGE), *command], stdout=output)

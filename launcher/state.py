@@ -101,7 +101,6 @@ class StackState:
         self._lock = handle
 
     def release(self) -> None:
-        """Give the lock up."""
         if self._lock is not None:
             # Emptied before it is free, so that nobody is named who is not there any more.
             os.ftruncate(self._lock, 0)

@@ -54,7 +54,6 @@ class SetupStep:
         return known == self.mark() and all(output.exists() for output in self.outputs)
 
     def run(self) -> None:
-        """Do it and remember that it is done."""
         started = time.monotonic()
         say(f"  {self.name} …")
         stamp = STAMPS / self.name.replace(" ", "-")
@@ -66,7 +65,7 @@ class SetupStep:
 
 
 def run_steps(steps: Iterable[SetupStep]) -> None:
-    """Run steps in threads, each after those it names (listed before it); the first Problem wins."""
+    """Run steps in threads, each after those it names (listed before it); the first LauncherError wins."""
     for folder in (STAMPS, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
     todo = list(steps)
@@ -91,7 +90,7 @@ def run_steps(steps: Iterable[SetupStep]) -> None:
 def tool(
     name: str, argv: list[str], environment: Mapping[str, str] | None = None, cwd: Path = ROOT
 ) -> str:
-    """Run a set-up tool to its end, output in a log; Problem with one sentence when it fails."""
+    """Run a set-up tool to its end, output in a log; LauncherError with one sentence when it fails."""
     log = LOGS / f"{name.replace(' ', '-')}.log"
     try:
         done = subprocess.run(

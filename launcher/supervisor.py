@@ -54,7 +54,6 @@ class Supervisor:
     deaths: deque[float] = field(default_factory=lambda: deque(maxlen=DEATHS_ALLOWED))
 
     def start(self, program: Program) -> None:
-        """Start a program and watch it from now on."""
         child = self.children.setdefault(program.name, Child(program))
         child.program = program
         self._start(child)
@@ -85,7 +84,6 @@ class Supervisor:
         self.state.save_processes(self.records)
 
     def is_running(self, name: str) -> bool:
-        """Whether the child runs at this moment."""
         child = self.children.get(name)
         return bool(child and child.process and child.process.poll() is None)
 
@@ -96,7 +94,7 @@ class Supervisor:
         self.state.save_processes(self.records)
 
     def tick(self) -> None:
-        """Notice deaths and start again what is due; Problem at the fifth death in a minute."""
+        """Notice deaths and start again what is due; LauncherError at the fifth death in a minute."""
         now = self.clock()
         for child in self.children.values():
             if child.process is None:
@@ -121,7 +119,6 @@ class Supervisor:
         say(f"{name} ended ({_ending(status)}) and is started again")
 
     def run_until(self, is_over: Callable[[], bool], pause_s: float = 0.2) -> None:
-        """Supervise until the condition holds."""
         while not is_over():
             self.tick()
             time.sleep(pause_s)
@@ -179,5 +176,4 @@ def heed_interrupts() -> None:
 
 
 def is_root() -> bool:
-    """Whether this process has all rights."""
     return os.geteuid() == 0

@@ -15,7 +15,6 @@ class Valkey:
         self.state, self.password, self.is_durable = state, password, is_durable
 
     def program(self, port: int) -> Program:
-        """The server as a child."""
         folder = self.state.directory / "valkey"
         folder.mkdir(mode=0o700, exist_ok=True)
         lines = [
@@ -37,7 +36,6 @@ class Valkey:
         )
 
     def is_ready(self, port: int) -> bool:
-        """Whether it answers to the password."""
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
                 # Spoken by hand: no client library is installed when the launcher starts.
@@ -52,5 +50,4 @@ class Valkey:
         return answer.startswith(b"+OK\r\n+PONG")
 
     def url(self, port: int) -> str:
-        """Value of REDIS_URL."""
         return f"redis://:{self.password}@127.0.0.1:{port}/0"

@@ -33,13 +33,11 @@ def poll_steps() -> None:
 
 @app.task(name="workers.scan_host")
 def scan_host(host_id: str) -> None:
-    """Look at the key that a host presents."""
     host_scan.scan_host(host_id)
 
 
 @app.task(name="workers.send_notices")
 def send_notices() -> None:
-    """Deliver the notices that are due."""
     delivery.deliver_due()
 
 
@@ -63,5 +61,4 @@ def reap() -> None:
     time_limit=fetching.TASK_S + 60,
 )
 def fetch_prices() -> None:
-    """Read the price lists that are due."""
     fetching.fetch_due()

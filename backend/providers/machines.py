@@ -99,7 +99,6 @@ class ProviderResource:
     address: str = ""
     port: int = 22
     username: str = ""
-    """Who may log in."""
     launched_at: dt.datetime | None = None
     ended_at: dt.datetime | None = None
     expires_at: dt.datetime | None = None
@@ -146,7 +145,6 @@ class Preflight:
     state: Readiness
     detail: str
     advice: str = ""
-    """What to do where it is not ready."""
 
 
 class Overview:

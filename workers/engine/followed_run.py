@@ -50,7 +50,6 @@ class Followed:
     after: int = 0
     """Number of the last result that is stored."""
     measured: set[Pair] = field(default_factory=set)
-    """Series with a result."""
     values: dict[Pair, list[float]] = field(default_factory=dict)
     """What the stopping rule judges: undisturbed and uncached, in the order of the repeats."""
     transport: Transport | None = None
@@ -100,7 +99,6 @@ class Followed:
             raise
 
     async def close(self) -> None:
-        """Let go of the host."""
         transport, self.transport = self.transport, None
         if transport is not None:
             await transport.close()

@@ -42,7 +42,6 @@ class Pump:
         self._wake.set()
 
     def run(self) -> None:
-        """Work until stopped."""
         attending = {
             self._attend: settings.TICK_S,
             reaper.reap: settings.REAP_S,

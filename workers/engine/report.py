@@ -150,7 +150,6 @@ def lines(document: dict[str, Any]) -> list[str]:
 
 
 def worth_line(worth: dict[str, Any]) -> str:
-    """At which price the machine would be the best of the ranking."""
     return (
         f"  below {worth['break_even_price']:,.2f} {worth['currency']} a {worth['period']} "
         f"({worth['break_even_price_low']:,.2f} … {worth['break_even_price_high']:,.2f} by the "

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 CALL_S = 10
-"""The longest that one call may take."""
 SCOPES = ("https://www.googleapis.com/auth/compute",)
 # Name space of the ids of requests, which must be UUIDs: fixed, so that a token always gives the same.
 REQUESTS = uuid.UUID("5b6b7a1c-3c0e-4a55-9d60-0f7f0f5a3a52")
