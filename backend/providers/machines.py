@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
 
-from backend.domain.errors import DriverError
+from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 
 INSTALLATION = "installation"
@@ -25,6 +25,9 @@ class ProviderResourceState(StrEnum):
     """The provider knows it and says that it is over."""
     ABSENT = "absent"
     """The provider does not know it: never made, forgotten since, or not listed yet."""
+
+
+OVER = (ProviderResourceState.GONE, ProviderResourceState.ABSENT)
 
 
 class ResourceKind(StrEnum):
@@ -51,9 +54,26 @@ class Access:
         return str(value.get(region, "") if isinstance(value, Mapping) else value)
 
     @property
+    def ssh_port(self) -> int:
+        return int(self.settings.get("ssh_port", 22))
+
+    @property
     def is_private(self) -> bool:
         # Anything else, nothing included, gets a public address: without one workers outside cannot log in.
         return self.settings.get("address") == "private"
+
+
+def unsupported(detail: str) -> DriverError:
+    """What the provider or the account cannot do, however often it is asked."""
+    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
+
+def labelled_time(text: str, form: str) -> dt.datetime | None:
+    """The time that a label states in UTC; None where it is missing or somebody changed it."""
+    try:
+        return dt.datetime.strptime(text, form).replace(tzinfo=dt.UTC)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,6 @@ from workers.time_limits import step_seconds
 # and the time to the first login is a result.
 LOOK_S = (1.0, 10.0)
 LOGIN_S = 20
-OVER = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
 
 def _age_s(step: Step) -> float:
@@ -318,7 +317,7 @@ def _machines_of(
         described = provider.described(_handle(resource))
         # The answer about one thing is newer than a list, which may lag.
         by_id[described.id] = described
-    left = [one for one in by_id.values() if one.state not in OVER]
+    left = [one for one in by_id.values() if one.state not in machines.OVER]
     return described, left
 
 

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
+from backend.providers.machines import OVER, ProviderResource, ResourceKind
 
 # Of clocks: a machine that is past its time ends by itself, this is for the one that did not.
 MARGIN = dt.timedelta(minutes=5)
@@ -42,7 +42,7 @@ def orphans(
     it is used, so one that is missing here was never given out. Parts of a machine (key pair,
     disk, …) stay until it is gone and they are older than `settle`.
     """
-    present = [thing for thing in listed if thing.state not in _OVER]
+    present = [thing for thing in listed if thing.state not in OVER]
     machines = [thing for thing in present if thing.kind == ResourceKind.MACHINE]
     parts = [thing for thing in present if thing.kind != ResourceKind.MACHINE]
     living = {machine.token for machine in machines}
@@ -54,9 +54,6 @@ def orphans(
         *((part, _of_part(part, launches.get(part.token), living, now - settle)) for part in parts),
     ]
     return [Orphan(thing, why) for thing, why in reasons if why]
-
-
-_OVER = (ProviderResourceState.GONE, ProviderResourceState.ABSENT)
 
 
 def _of_machine(machine: ProviderResource, launch: Launch | None, now: dt.datetime) -> str:

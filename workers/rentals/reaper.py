@@ -295,7 +295,7 @@ class _Reaping:
             except DriverError as error:
                 self.errors.append(f"{resource.provider_id}: {error}")
                 continue
-            if machine.state not in _GONE:
+            if machine.state not in machines.OVER:
                 self.end(Orphan(machine, "its run has ended"), resource)
             elif machine.state == machines.ProviderResourceState.GONE or self.is_settled(resource):
                 self.look.closed.append(str(resource))
@@ -336,9 +336,6 @@ class _Reaping:
     def check_time(self, more_s: float) -> None:
         if monotonic() + more_s > self.until:
             raise TimeIsUp(Reason.TIMEOUT, "no time is left in this look", retryable=True)
-
-
-_GONE = (machines.ProviderResourceState.GONE, machines.ProviderResourceState.ABSENT)
 
 
 def _launches(resources: dict[str, Resource]) -> dict[str, Launch]:

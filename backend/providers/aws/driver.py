@@ -19,7 +19,7 @@ from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
-from backend.providers.aws.launching import prepared, ssh_port
+from backend.providers.aws.launching import prepared
 from backend.providers.aws.listings import instances, offers, pages, zones
 from backend.providers.aws.preflight import looked_over
 from backend.providers.aws.request import (
@@ -204,7 +204,7 @@ class AwsDriver:
             address=instance.get(
                 "PrivateIpAddress" if self._access.is_private else "PublicIpAddress", ""
             ),
-            port=ssh_port(self._access),
+            port=self._access.ssh_port,
             username=str(self._settings.get("username") or USERNAME),
             launched_at=instance.get("LaunchTime"),
             # A stopped machine has such a text as well, and goes on costing its disks.

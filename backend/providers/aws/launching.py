@@ -17,7 +17,7 @@ from backend.providers.aws.request import (
     tagged,
     tags,
 )
-from backend.providers.machines import Access, LaunchSpec
+from backend.providers.machines import Access, LaunchSpec, unsupported
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -55,14 +55,10 @@ def prepared(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[st
     )
 
 
-def ssh_port(access: Access) -> int:
-    return int(access.settings.get("ssh_port", 22))
-
-
 def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any]]:
     """The image's id, and its disks, which all end with the machine."""
     if spec.arch not in ARCHITECTURES:
-        raise _unusable("the architecture of the type is not known")
+        raise unsupported("the architecture of the type is not known")
     debian, ours = ARCHITECTURES[spec.arch]
     name = (access.in_region("image", spec.region) or IMAGE).replace("{arch}", debian)
     if name.startswith("/"):
@@ -70,7 +66,7 @@ def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any
     images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
     # Else RunInstances refuses the pair, after key pair and group were made.
     if not images or images[0].get("Architecture") != ours:
-        raise _unusable(f"image {name} is none for {spec.arch}")
+        raise unsupported(f"image {name} is none for {spec.arch}")
     disks = [
         disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
         for disk in images[0].get("BlockDeviceMappings", ())
@@ -88,16 +84,12 @@ def _group(
     if subnet:
         network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
     group = _group_made(ec2, token, marks, network)
-    rule = let_in(ssh_port(access), access.settings.get("allowed_cidrs", ()))
+    rule = let_in(access.ssh_port, access.settings.get("allowed_cidrs", ()))
     # The step may be done again after it was cut off anywhere: each of these calls may have gone well
     # before.
     with allowing("InvalidPermission.Duplicate"):
         ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[rule])
     return group
-
-
-def _unusable(why: str) -> DriverError:
-    return DriverError(Reason.UNSUPPORTED, why, retryable=False)
 
 
 def _check_time(until: float) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from backend.domain.errors import DriverError, Reason
 from backend.providers.aws.api import Login
 from backend.providers.aws.request import filters
-from backend.providers.machines import MachineListing
+from backend.providers.machines import MachineListing, unsupported
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -37,8 +36,7 @@ def zones(at: Login, *, machine_type: str, region: str) -> list[str]:
     rows = _offerings(at, region, LocationType="availability-zone", Filters=typed)
     if zones := sorted(row["Location"] for row in rows):
         return zones
-    detail = f"{region} does not sell {machine_type}"
-    raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+    raise unsupported(f"{region} does not sell {machine_type}")
 
 
 def _offerings(at: Login, region: str, **query: Any) -> Iterator[Any]:

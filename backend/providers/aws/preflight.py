@@ -15,12 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from backend.domain.errors import DriverError, Reason
 from backend.providers.aws.api import ERRORS, Login, code, failure
 from backend.providers.aws.launching import image_of, prepared
 from backend.providers.aws.listings import instances
 from backend.providers.aws.request import filters, name_of
-from backend.providers.machines import Access, LaunchSpec, Overview, Preflight
+from backend.providers.machines import Access, LaunchSpec, Overview, Preflight, unsupported
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -83,12 +82,11 @@ def _network(ec2: "EC2Client", access: Access, region: str) -> str:
         (shown,) = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
         free = shown["AvailableIpAddressCount"]
         if free < FEW_ADDRESSES:
-            detail = f"{subnet} has {free} free addresses left"
-            raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+            raise unsupported(f"{subnet} has {free} free addresses left")
         return f"{subnet} in {shown['AvailabilityZone']}, {free} free addresses"
     subnets = ec2.describe_subnets(Filters=filters(**{"default-for-az": "true"}))["Subnets"]
     if not subnets:
-        raise DriverError(Reason.UNSUPPORTED, "no default network", retryable=False)
+        raise unsupported("no default network")
     return f"default subnets in {', '.join(sorted(one['AvailabilityZone'] for one in subnets))}"
 
 

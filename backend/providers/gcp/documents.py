@@ -15,6 +15,8 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
+    labelled_time,
+    unsupported,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[st
     """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
     name, username = f"rackrate-{token}", access.settings.get("username") or USERNAME
     if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
-        raise _unsupported(f"{token!r} on {spec.arch!r}")
+        raise unsupported(f"{token!r} on {spec.arch!r}")
     labels = _labels(spec, token, access.settings.get("tags", {}))
     platform = access.settings.get("min_cpu_platform")
     return {
@@ -97,14 +99,14 @@ def _labels(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[st
     labels = {**further, **spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
     for key in labels:
         if not LABEL_KEY.fullmatch(key):
-            raise _unsupported(f"{key!r} is no name of a label")
+            raise unsupported(f"{key!r} is no name of a label")
     return {key: label(value) for key, value in labels.items()}
 
 
 def label(value: str) -> str:
     """The value as it is; DriverError(UNSUPPORTED) where a label cannot have it."""
     if not LABEL_VALUE.fullmatch(value):
-        raise _unsupported(f"{value!r} is no value of a label")
+        raise unsupported(f"{value!r} is no value of a label")
     return value
 
 
@@ -156,10 +158,10 @@ def machine(answer: "compute_v1.Instance", access: Access) -> ProviderResource:
         region=zone.rpartition("-")[0],
         zone=zone,
         address=next(filter(None, addresses), ""),
-        port=int(settings.get("ssh_port", 22)),
+        port=access.ssh_port,
         username=settings.get("username") or USERNAME,
         launched_at=moment(answer.creation_timestamp),
-        expires_at=_expiry(answer.labels),
+        expires_at=labelled_time(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
         detail=answer.status_message,
     )
 
@@ -178,16 +180,8 @@ def disk(answer: "compute_v1.Disk") -> ProviderResource:
         region=zone.rpartition("-")[0],
         zone=zone,
         launched_at=moment(answer.creation_timestamp),
-        expires_at=_expiry(answer.labels),
+        expires_at=labelled_time(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
     )
-
-
-def _expiry(labels: Mapping[str, str]) -> dt.datetime | None:
-    """None where it is missing or was changed to something else."""
-    try:
-        return dt.datetime.strptime(labels.get(EXPIRES, ""), EXPIRES_FORMAT).replace(tzinfo=dt.UTC)
-    except ValueError:
-        return None
 
 
 def moment(text: str) -> dt.datetime | None:
@@ -260,7 +254,3 @@ def _named(codes: str, status: int, detail: str) -> DriverError:
     else:
         reason, is_retryable = Reason.UNSUPPORTED, False
     return DriverError(reason, f"{codes or status}: {detail}"[:500], retryable=is_retryable)
-
-
-def _unsupported(detail: str) -> DriverError:
-    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)

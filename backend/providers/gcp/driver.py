@@ -47,6 +47,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
+    unsupported,
 )
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ class _Project:
             if zone.region.endswith(f"/regions/{region}")
         )
         if not zones:
-            raise DriverError(Reason.UNSUPPORTED, f"no zone in region {region}", retryable=False)
+            raise unsupported(f"no zone in region {region}")
         return zones
 
     def zones(self, machine_type: str, region: str) -> list[str]:
@@ -205,8 +206,7 @@ class _Project:
         )
         if zones:
             return zones
-        detail = f"{region} does not sell {machine_type}"
-        raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+        raise unsupported(f"{region} does not sell {machine_type}")
 
     def looked_over(self, region: str) -> list[Preflight]:
         return looked_over(self._ask, self._access, region)
@@ -385,7 +385,7 @@ def _path(resource: ProviderResource, kind: str) -> dict[str, str]:
     """Names for a request, from our ids: `zone/name`, of disks `zone/disks/name`."""
     zone, _, name = resource.id.partition("/")
     if not name:
-        raise DriverError(Reason.UNSUPPORTED, f"{resource.id!r} is no id", retryable=False)
+        raise unsupported(f"{resource.id!r} is no id")
     return {"zone": zone, kind: name.removeprefix("disks/")}
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from backend.domain.errors import DriverError, Reason
 from backend.providers.gcp.documents import FAMILIES, call_error, failures
-from backend.providers.machines import Access, Overview, Preflight
+from backend.providers.machines import Access, Overview, Preflight, unsupported
 
 if TYPE_CHECKING:
     from google.cloud import compute_v1
@@ -51,15 +50,11 @@ def looked_over(ask: Ask, access: Access, region: str) -> list[Preflight]:
     return overview.lines
 
 
-def _refused(detail: str) -> DriverError:
-    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
-
-
 def _region(ask: Ask, region: str, shown: list[Any]) -> str:
     answer = ask("Regions", "get", region=region)
     shown.append(answer)
     if answer.status != "UP":
-        raise _refused(f"its state is {answer.status}")
+        raise unsupported(f"its state is {answer.status}")
     return f"{len(answer.zones)} zones"
 
 
@@ -76,8 +71,8 @@ def _network(ask: Ask, network: str, region: str) -> str:
     if shown.auto_create_subnetworks:
         return f"network {name}, with a subnetwork in every region"
     if any(f"/regions/{region}/" in one for one in shown.subnetworks):
-        raise _refused(f"network {name} is of custom mode: name its subnetwork in {region}")
-    raise _refused(f"network {name} has no subnetwork in {region}")
+        raise unsupported(f"network {name} is of custom mode: name its subnetwork in {region}")
+    raise unsupported(f"network {name} has no subnetwork in {region}")
 
 
 def _project(network: str) -> dict[str, str]:
@@ -86,7 +81,7 @@ def _project(network: str) -> dict[str, str]:
 
 
 def _firewall_advice(access: Access, network: str) -> str:
-    port, name = access.settings.get("ssh_port", 22), network.rpartition("/")[2]
+    port, name = access.ssh_port, network.rpartition("/")[2]
     return (
         f"gcloud compute firewall-rules create rackrate-ssh --network={name} "
         f"--allow=tcp:{port} --source-ranges=ADDRESSES_OF_THE_WORKERS"
@@ -95,7 +90,7 @@ def _firewall_advice(access: Access, network: str) -> str:
 
 def _let_in(ask: Ask, access: Access, network: str) -> str:
     """A rule of the network that lets SSH in; of a subnetwork the network is looked up by rules."""
-    port = int(access.settings.get("ssh_port", 22))
+    port = access.ssh_port
     rules = [
         rule.name
         for rule in ask("Firewalls", "list", **_project(network))
@@ -105,7 +100,7 @@ def _let_in(ask: Ask, access: Access, network: str) -> str:
         and any(_covers(allowed.I_p_protocol, allowed.ports, port) for allowed in rule.allowed)
     ]
     if not rules:
-        raise _refused(f"no firewall rule lets TCP port {port} in")
+        raise unsupported(f"no firewall rule lets TCP port {port} in")
     return f"TCP port {port} is let in by {', '.join(sorted(rules)[:3])}"
 
 

@@ -44,6 +44,8 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
+    labelled_time,
+    unsupported,
 )
 
 API = "https://api.hetzner.cloud/v1"
@@ -197,10 +199,10 @@ class HetznerDriver:
             installation=server["labels"].get(INSTALLATION, ""),
             region=location["name"],
             address=ipv4.get("ip") or "",
-            port=int(self._settings.get("ssh_port", 22)),
+            port=self._access.ssh_port,
             username=self._settings.get("username") or USERNAME,
             launched_at=_moment(server["created"]),
-            expires_at=_expiry(server["labels"]),
+            expires_at=labelled_time(server["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
         )
 
 
@@ -212,13 +214,13 @@ DRIVER = HetznerDriver
 
 def _label(value: str) -> str:
     if not LABEL.fullmatch(value):
-        raise _unsupported(f"{value!r} is no label")
+        raise unsupported(f"{value!r} is no label")
     return value
 
 
 def _labels(spec: LaunchSpec, token: str) -> dict[str, str]:
     if spec.is_spot:
-        raise _unsupported("Hetzner sells no spot machines")
+        raise unsupported("Hetzner sells no spot machines")
     expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
     labels = {**spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
     return {_label(key): _label(value) for key, value in labels.items()}
@@ -263,7 +265,7 @@ def _user_data(lifetime_s: int, host_key: asyncssh.SSHKey) -> str:
 def _path(resource: ProviderResource) -> str:
     number = resource.id.removeprefix(KEY_PREFIX)
     if resource.kind not in PATHS or not number.isdecimal():
-        raise _unsupported(f"{resource.id!r} is no id of a {resource.kind}")
+        raise unsupported(f"{resource.id!r} is no id of a {resource.kind}")
     return f"/{PATHS[resource.kind]}/{number}"
 
 
@@ -275,7 +277,7 @@ def _key(answer: Mapping[str, Any]) -> ProviderResource:
         token=answer["labels"].get(TOKEN, ""),
         installation=answer["labels"].get(INSTALLATION, ""),
         launched_at=_moment(answer["created"]),
-        expires_at=_expiry(answer["labels"]),
+        expires_at=labelled_time(answer["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
     )
 
 
@@ -296,15 +298,3 @@ def _judged(
 
 def _moment(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(text).astimezone(dt.UTC)
-
-
-def _expiry(labels: Mapping[str, str]) -> dt.datetime | None:
-    """None where it is missing or was changed to something else."""
-    try:
-        return dt.datetime.strptime(labels.get(EXPIRES, ""), EXPIRES_FORMAT).replace(tzinfo=dt.UTC)
-    except ValueError:
-        return None
-
-
-def _unsupported(detail: str) -> DriverError:
-    return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
