@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.views import set_rollback
 
 from backend.domain.errors import DomainError, InvalidValue
 
@@ -87,10 +86,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
         # Whatever walked the body, its depth did it; the log says where if it was our own fault.
         logger.warning("a body was too deep", exc_info=error)
         error = exceptions.ParseError("the body is nested too deeply")
-    answer = _answer(error, is_text=suffix in TEXT_FORMATS)
-    if answer is not None:
-        set_rollback()
-    return answer
+    return _answer(error, is_text=suffix in TEXT_FORMATS)
 
 
 def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:

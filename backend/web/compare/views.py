@@ -76,7 +76,11 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "notes": notes,
         "add": words,
         "matches": [
-            (charts.row_label(row), row.provider, _with(request, params, slugs, row))
+            (
+                charts.row_label(row),
+                row.provider,
+                request.path + state.query(params, o=_joined(slugs, row.offer_id)),
+            )
             for row in matches[:MATCHES_SHOWN]
         ],
         "more_matches": len(matches) - MATCHES_SHOWN,
@@ -114,10 +118,6 @@ def _params(requested: RankingRequest, slugs: Sequence[str], base: str) -> state
 
 def _joined(slugs: Sequence[str], added: str) -> str:
     return ",".join([*slugs, added])
-
-
-def _with(request: HttpRequest, params: state.Params, slugs: Sequence[str], row: RankingRow) -> str:
-    return request.path + state.query(params, o=_joined(slugs, row.offer_id))
 
 
 def _matches(words: str, slugs: Sequence[str], query: RankingQuery) -> list[RankingRow]:

@@ -102,7 +102,7 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
         return stated_document(OWN_SERVERS)
     every = hardware_visible(default_workspace(), is_newest_only=False)
     try:
-        model = every.filter(pk=UUID(original)).first() if original else None
+        model = every.filter(pk=UUID(original)).first()
     except ValueError:
         return None
     return stated_document(model.document) if model else None

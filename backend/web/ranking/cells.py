@@ -148,7 +148,7 @@ class Cells:
                 link,
             )
         low, high = row.score_ci95_low, row.score_ci95_high
-        spread = self._spread(self.scale, low, high)
+        spread = figures.ends(self.scale, low, high)
         shown = self.scale.text(row.score)
         if LOWER_BOUND in row.flags.split():
             # An interval around a bound would say that the true figure may be smaller.
@@ -176,7 +176,7 @@ class Cells:
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
         return format_html(
-            "<b>{}</b><small>{}</small>", shown, self._spread(self.value_scale, low, high)
+            "<b>{}</b><small>{}</small>", shown, figures.ends(self.value_scale, low, high)
         )
 
     def render_cup(self, row: RankingRow) -> Any:
@@ -198,9 +198,6 @@ class Cells:
         return format_html("{}<small>{}</small>", _source(row), " · ".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
-
-    def _spread(self, scale: figures.UnitScale, low: Any, high: Any) -> str:
-        return figures.ends(scale, low, high)
 
     def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""

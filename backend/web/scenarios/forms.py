@@ -254,7 +254,8 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
             texts |= _row(layout.PART_ENTRIES, part, index, n)
             price = part.get("price", {})
             currency = price.get(CURRENCY) or price.get("hardware", {}).get(CURRENCY)
-            texts.setdefault(CURRENCY, currency) if currency else None
+            if currency:
+                texts.setdefault(CURRENCY, currency)
         texts[f"options.{index}.parts.0.role"] = ordered[0].get("role", "all")
     return {name: text for name, text in texts.items() if text}
 

@@ -9,10 +9,9 @@ from django.conf import settings
 from django.urls import reverse
 
 from backend.benchmarks.models import Evidence, Sample
-from backend.domain.metrics import METRICS
 from backend.domain.stats import counted_repeats
 from backend.providers.base import Volume
-from backend.web.shared import figures
+from backend.web.shared import figures, words
 
 # Words and order of what the inventory and `observe` report; other names follow as they are.
 FACTS = {
@@ -73,7 +72,7 @@ def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
     return [
         SampleLine(
             sample=sample,
-            label=_label(sample.metric),
+            label=words.metric(sample.metric),
             shown=scales[sample.metric].text(sample.value),
             unit=scales[sample.metric].unit,
             evidence_n=sample.evidence.n if sample.evidence else None,
@@ -81,10 +80,6 @@ def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
         )
         for sample in listed
     ]
-
-
-def _label(key: str) -> str:
-    return METRICS[key].label if key in METRICS else key
 
 
 def _scales(samples: Sequence[Sample]) -> dict[str, figures.UnitScale]:

@@ -13,6 +13,7 @@ from backend.web.shared import figures, words
 
 register = template.Library()
 register.filter("figure", figures.figure)
+register.filter("money", figures.money)
 register.filter("plain", figures.plain)
 register.filter("quantity", figures.quantity)
 register.filter("duration", figures.duration)
@@ -22,12 +23,6 @@ register.filter("interval", figures.interval)
 register.filter("provider", words.provider)
 register.filter("term", words.term)
 register.filter("kind", words.kind)
-
-
-@register.filter
-def money(amount: Any, period: str) -> str:
-    """Amount with the decimals of its period."""
-    return figures.money(amount, period)
 
 
 @register.filter
@@ -70,7 +65,7 @@ def share(ratio: Any) -> str:
 def flags(codes: str | list[str]) -> SafeString:
     """Flags as marks with words."""
     listed = codes.split() if isinstance(codes, str) else codes
-    shown = [words.FLAGS.get(code, (code.replace("_", " "), "", "")) for code in listed]
+    shown = map(words.flag, listed)
     return format_html_join(
         " ",
         '<span class="mark {}" title="{}">{}</span>',
