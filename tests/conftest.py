@@ -15,11 +15,6 @@ DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 BUILD_FIXTURES = {"built_probes", "compiler", "built"}
 SERIAL_FOLDERS = ("e2e", "launcher")
 """Where the whole suite looks for its serial part, so that it need not read all the others."""
-COVERING_FOLDERS = {"backend", "frontend", "probes", "providers", "workers"}
-"""Of the whole suite's tests those that count for its coverage: what the others reach is not measured
-by the suite, or these reach it too."""
-TRACED: set[str] = set()
-"""Functions of tests that were traced in this process."""
 LONG_MARKERS = ("browser", "hypothesis")
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
 """Servers that stand for providers: they need nothing, but are no part of the fast tests."""
@@ -95,34 +90,6 @@ def pytest_collection_modifyitems(
     config.hook.pytest_deselected(items=left_out)
     # Whatever takes a minute begins early, so that no process is left alone with it at the end.
     items[:] = sorted(chosen, key=lambda item: not any(map(item.get_closest_marker, LONG_MARKERS)))
-
-
-def is_traced(item: pytest.Item) -> bool:
-    """Whether the test adds to the coverage of the whole suite.
-
-    Tracing makes Python slower by two thirds, and further cases of a function run the same lines.
-    """
-    function = item.nodeid.partition("[")[0]
-    folder = item.path.relative_to(item.config.rootpath).parts[1]
-    is_repeated = function in TRACED or item.get_closest_marker("hypothesis")
-    TRACED.add(function)
-    return folder in COVERING_FOLDERS and not is_repeated
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Stop tracing where the whole suite asks for no more of it."""
-    if "TRACE_ONCE" not in os.environ or is_traced(item):
-        return (yield)
-    from coverage import Coverage
-
-    if tracing := Coverage.current():
-        tracing.stop()
-    try:
-        return (yield)
-    finally:
-        if tracing:
-            tracing.start()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

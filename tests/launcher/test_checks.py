@@ -15,12 +15,12 @@ PROJECT = {
         markers = ["serial: one after the other"]
         addopts = ["-p", "no:randomly", "-p", "no:cacheprovider"]
         pythonpath = ["."]
-        [tool.coverage.run]
+        [tool.slipcover]
         source = ["backend"]
         """,
     "backend/__init__.py": "",
     "backend/quick.py": "def calculated():\n    return 2\n\n\ndef never_called():\n    return 3\n",
-    "tests/launcher/test_nothing.py": "",
+    "tests/launcher/test_stack.py": "import pytest\n\n@pytest.mark.serial\ndef test_up(): pass\n",
 }
 SLOW = """
     import pytest
@@ -49,10 +49,7 @@ def suite(tmp_path, monkeypatch):
             path.write_text(textwrap.dedent(text))
         monkeypatch.chdir(tmp_path / "project")
         stack = Stack(StackState(tmp_path / "state"), is_throw_away=True)
-        stack.environment = {
-            "PATH": os.environ["PATH"],
-            "COVERAGE_FILE": str(tmp_path / "state" / "coverage"),
-        }
+        stack.environment = {"PATH": os.environ["PATH"]}
         return checks._whole_suite(stack)
 
     return run
