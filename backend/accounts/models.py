@@ -38,6 +38,7 @@ class Scope(models.TextChoices):
 
     def includes(self, needed: "Scope") -> bool:
         """Whether this scope is at least the needed one."""
+        # The order of definition is the order of rights: another scope is put where it belongs.
         order = list(Scope)
         return order.index(self) >= order.index(needed)
 
@@ -170,6 +171,7 @@ class AuditEntry(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="audit")
     actor = models.CharField(max_length=150)
     action = models.CharField(max_length=50)
+    # Words and not a relation: the entry outlives what it is about.
     object_type = models.CharField(max_length=50)
     object_id = models.CharField(max_length=100)
     detail = models.JSONField(default=dict)

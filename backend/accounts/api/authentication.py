@@ -23,6 +23,8 @@ CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
 class TokenHolder:
     """The caller behind a token, where Django expects a user."""
 
+    # A token acts by itself and not for a person, so no row of users stands behind it; permissions
+    # ask these three of whoever calls.
     is_authenticated = True
     is_anonymous = False
     is_active = True
@@ -42,6 +44,8 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[TokenHolder, ApiToken] | None:
         header = get_authorization_header(request)
+        # None lets the session be tried. A token that is wrong is 401 even where strangers may
+        # read: its owner would else take public answers for their own.
         if not header:
             return None
         token = token_in_force(_presented(header))
@@ -73,6 +77,7 @@ def _presented(header: bytes) -> str:
 class SessionAuthentication(DjangoSession):
     """A browser's session; without one the answer is 401, never a redirect."""
 
+    # Without a challenge the framework answers 403, which reads as if signing in could not help.
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
 

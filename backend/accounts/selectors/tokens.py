@@ -31,6 +31,7 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     """
     digest = token_digest(plaintext)
     token = None
+    # PostgreSQL refuses NUL in text: a header that anybody can send would be a fault of the server.
     if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
         token = ApiToken.objects.select_related("workspace").filter(lookup=lookup).first()

@@ -13,6 +13,7 @@ from backend.accounts.models import Installation
 def installation_id() -> str:
     """Of this site; a new one where the database is at another site."""
     site = _site()
+    # After an adoption several rows have this site; the oldest, so that all workers mark alike.
     row = Installation.objects.filter(site=site).order_by("created_at", "id").first()
     return str((row or Installation.objects.create(site=site)).pk)
 
@@ -30,6 +31,8 @@ def installation_adopt() -> int:
 
 
 def _site() -> str:
+    # pg_dump takes along neither identifier nor number. A copy of PostgreSQL's own files has both;
+    # there the setting makes the difference.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname ="

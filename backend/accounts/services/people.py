@@ -55,6 +55,7 @@ def sign_in_link_create(*, user: User, actor: str = "command") -> tuple[SignInLi
     if not user.is_active:
         raise InvalidValue("/name", f"{user} is not active")
     secret = secrets.token_hex(SECRET_BYTES)
+    # One row a person: whoever mislaid a link makes it useless by asking for another.
     link, _ = SignInLink.objects.update_or_create(
         user=user,
         defaults={"digest": token_digest(secret), "expires_at": clock.now() + LINK_LIFE},

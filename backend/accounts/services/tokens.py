@@ -12,6 +12,7 @@ from backend.common import clock
 from backend.domain.errors import InvalidValue
 
 DEFAULT_LIFE = dt.timedelta(days=90)
+# 192 random bits: at that length guessing needs no limit of attempts.
 SECRET_BYTES = 24
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 

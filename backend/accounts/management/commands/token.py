@@ -32,6 +32,7 @@ class Command(BaseCommand):
             answer = self._create(options) if options["action"] == "create" else _revoke(options)
         except DomainError as error:
             raise CommandError(str(error)) from error
+        # Without --json the token stands alone on its line, for a shell to keep in a variable.
         self.stdout.write(json.dumps(answer) if options["json"] else next(iter(answer.values())))
 
     def _create(self, options: dict[str, Any]) -> dict[str, str]:

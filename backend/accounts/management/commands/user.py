@@ -77,6 +77,7 @@ def _person(options: dict[str, Any]) -> User:
 
 
 def _role(user: User) -> str:
+    # By the scope and not by the stored role: a superuser is an admin whatever the row says.
     return next(role for role, scope in ROLES.items() if scope is user.scope)
 
 
