@@ -56,6 +56,7 @@ class Notice(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=("subscription", "key"), name="notice_once")]
+        # Sent notices pile up; the index holds only those that may be due.
         indexes = [
             models.Index(fields=("next_due_at",), condition=Q(sent_at=None), name="notice_due_open")
         ]

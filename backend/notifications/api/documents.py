@@ -18,6 +18,7 @@ def _secret() -> TextField:
     return TextField(
         min_length=MIN_SECRET_CHARACTERS,
         max_length=MAX_SECRET_CHARACTERS,
+        # The receiver signs with the secret as it was typed, spaces at its ends included.
         trim_whitespace=False,
         allow_null=True,
         required=False,

@@ -40,6 +40,8 @@ class Email(Channel):
             headers={
                 # The same at every attempt: a message that comes twice can be seen to be one.
                 "Message-ID": f"<{unique}@{sender_host}>",
+                # RFC 3834: automatic replies, as of people on holiday, do not answer such a
+                # message.
                 "Auto-Submitted": "auto-generated",
             },
         )

@@ -27,6 +27,7 @@ def post_json(url: str, body: bytes, headers: Mapping[str, str]) -> None:
     target = endpoint(url, is_private_allowed=settings.WEBHOOK_ALLOW_PRIVATE)
     common = {"Content-Type": "application/json", "User-Agent": "Rackrate"}
     status = _status(target, body, {**common, **headers})
+    # A redirect would lead to an address that nobody has checked.
     if not 200 <= status < 300:
         hint = ": redirects are not followed" if 300 <= status < 400 else ""
         raise NotDelivered(f"answered {status}{hint}")
@@ -54,6 +55,7 @@ def _status(target: Endpoint, body: bytes, headers: dict[str, str]) -> int:
             return asyncio.run(_post(target, address, body, headers))
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             last = f"{address}: {error}"
+        # A connection stood, so the message may have arrived: another address could get it twice.
         except TimeoutError:
             raise NotDelivered(f"no answer within {POST_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -72,6 +74,7 @@ async def _post(target: Endpoint, address: str, body: bytes, headers: dict[str, 
         trust_env=False,
         verify=ssl.create_default_context(),
         follow_redirects=False,
+        # Connecting gets a share only, so that a dead address leaves time for the next one.
         timeout=httpx.Timeout(POST_S, connect=POST_S / MAX_ADDRESSES),
     )
     async with (

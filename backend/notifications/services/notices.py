@@ -68,6 +68,7 @@ def notice_test(*, subscription: Subscription, url: str) -> None:
         "detail": "Nothing happened: somebody asked for this message to see whether it arrives.",
         "url": url,
     }
+    # The time is part of the key: a person may test as often as they like.
     Notice.objects.create(
         subscription=subscription, key=f"test {now.isoformat()}", document=document, next_due_at=now
     )
@@ -110,4 +111,6 @@ def notice_mark_failed(*, notice: Notice, error: str) -> None:
 
 def _claimed(notice: Notice) -> QuerySet[Notice]:
     """The row while our claim is the newest one."""
+    # The attempt is the fence: a worker that comes back after its lease must not change what the
+    # next one has claimed.
     return Notice.objects.filter(pk=notice.pk, attempt=notice.attempt, sent_at=None)
