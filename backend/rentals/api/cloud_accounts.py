@@ -193,6 +193,7 @@ def _detail(request: Request, account_id: UUID) -> Any:
         "settings": account.settings,
         "budget": {"amount": budget.amount, "currency": budget.currency} if budget else None,
         "month_used": {
+            # Never with an exponent, which str() gives to very small and very large amounts.
             "amount": format(month.known, "f"),
             "currency": month.currency,
             "unknown": month.unknown,
@@ -253,6 +254,7 @@ class CloudAccountView(View):
         values = document.validated_data
         account = _account(request, account_id)
         budget = month_budget(account)
+        # `"budget": null` takes the cap away, which is not the same as leaving it out.
         if "budget" in values:
             budget = Budget(**values["budget"]) if values["budget"] else None
         account_update(
@@ -311,6 +313,7 @@ class CloudAccountCheckView(View):
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         account = _account(request, account_id)
         account_check(account=account, actor=actor(request))
+        # Only workers open secrets, so the web process cannot ask the provider itself.
         wait_for_worker(
             account,
             lambda: account.check_requested_at is None,

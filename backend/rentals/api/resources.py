@@ -51,6 +51,7 @@ class ResourcesView(FilteredListView):
     )
 
     def listing(self, request: Request) -> ListAnswer:
+        # Also where strangers may read: what is rented shows accounts and what they cost.
         if not request.user.is_authenticated:
             raise NotAuthenticated
         conditions, shown = self.asked(request)

@@ -31,5 +31,6 @@ def preflight_by_region(account: CloudAccount) -> dict[str, list[dict[str, str]]
 
 def checks_due(*, since_s: float) -> list[str]:
     """Ids of accounts whose check was asked for at least so many seconds ago, the first ones first."""
+    # A message may be lost; the row still says that somebody waits for an answer.
     due = CloudAccount.objects.filter(check_requested_at__lte=Now() - dt.timedelta(seconds=since_s))
     return [str(pk) for pk in due.order_by("check_requested_at").values_list("pk", flat=True)]

@@ -26,6 +26,7 @@ def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
     An account that does not answer takes long, so it must not come before one that does."""
     recent = Q(resources__gone_at__gt=now - STILL_LOOKED_AT)
     alive = Q(resources__state__in=[*set(ResourceState) - {ResourceState.GONE}])
+    # An account whose secret was forgotten cannot be asked: each look would only be a failure.
     is_open = Q(sealed_secret__isnull=False) | Q(access__in=KEYLESS)
     # Joined with machines an account would come once for each of them; hence the inner query.
     due = CloudAccount.objects.filter(Q(is_enabled=True) | alive | (recent & is_open))
@@ -91,6 +92,8 @@ def rental_figures() -> RentalFigures:
     """How many machines there are, for how many runs, and whether somebody looks after them."""
     asked = Resource.objects.filter(state__in=(ResourceState.CALLED, ResourceState.CREATED))
     accounts = CloudAccount.objects.filter(is_enabled=True)
+    # An account that was never looked at counts from its beginning, so that a reaper that does not
+    # run at all shows, too.
     oldest = accounts.aggregate(at=Min(Coalesce("reaped_at", "created_at")))["at"]
     return RentalFigures(
         machine_count=asked.count(),

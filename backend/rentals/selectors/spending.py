@@ -72,6 +72,8 @@ def machine_amounts(
         resource__in=machines.filter(state=ResourceState.GONE).order_by(),
     )
     sums = spent.order_by().values_list("currency").annotate(Sum("amount"))
+    # A living machine counts as a whole, whenever it began: it may still spend all that is
+    # reserved. One that does not go away costs more than that.
     alive = machines.filter(state__in=COUNTED).order_by().annotate(charged=Sum("ledger__amount"))
     return [
         *(Money(amount, currency) for currency, amount in sums),

@@ -14,6 +14,7 @@ from backend.common.crypto import opened
 from backend.common.sealing import identity_of
 
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
+# The audit trail is never emptied: an entry for each call would bury what people did.
 USE_AUDITED_EVERY = dt.timedelta(hours=1)
 WORKER = "worker"
 """Who uses a secret, in the audit trail."""
@@ -51,6 +52,7 @@ def account_mark_checked(*, account_id: UUID | str, identity: str, error: str) -
     account.check_requested_at = None
     account.checked_at = clock.now()
     account.check_error = error[:500]
+    # A refusal does not say who we are: the identity of the last good answer stays.
     if not error:
         account.identity = identity[:300]
     account.save(update_fields=["check_requested_at", "checked_at", "check_error", "identity"])
@@ -79,6 +81,8 @@ _TAKE_CALL = """
     WHERE account.id = bucket.id
     RETURNING bucket.filled
 """
+# Machines cost until they are ended: that must be possible while launches and looks have used up
+# all other calls.
 _BUCKETS = {
     False: _TAKE_CALL.format(left="calls_left", at="calls_at"),
     True: _TAKE_CALL.format(left="calls_ending_left", at="calls_ending_at"),

@@ -45,6 +45,7 @@ def resource_reserve(*, run: Run) -> None:
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
     if price is None:
         raise BudgetExceeded(f"no price is known for {resource.offer} any more")
+    # Last of all locks, so that nobody who has it waits for a row (services.resources).
     _lock_budgets(run.workspace_id)
     account = CloudAccount.objects.get(pk=resource.account_id)
     cost = price.reserved(account.provider, resource.lifetime_s)
@@ -69,6 +70,7 @@ def _lock_budgets(workspace_id: UUID) -> None:
 
 
 def _check_quota(account: CloudAccount) -> None:
+    # Worth trying again: whoever disables an account for a while does not mean to lose its runs.
     if not account.is_enabled:
         raise QuotaReached(f"the account {account.name} is not in use at present")
     count = account.resources.filter(state__in=COUNTED).count()
@@ -95,6 +97,7 @@ def _caps(run: Run, resource: Resource, account: CloudAccount) -> list[Cap]:
         caps.append(Cap("budget of the run", own))
     campaign = run.campaign
     if campaign is not None and campaign.budget_amount is not None:
+        # Of a round: a campaign that repeats would else use its budget up and never run again.
         of_round = Resource.objects.filter(run__campaign=campaign, run__round=run.round)
         budget = Budget(campaign.budget_amount, campaign.budget_currency)
         caps.append(Cap("budget of the campaign's round", budget, machine_amounts(of_round)))

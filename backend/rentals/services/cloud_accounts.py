@@ -94,6 +94,7 @@ def account_update(
     if is_moved and account.sealed_secret is not None:
         raise InvalidValue("/settings/endpoint_url", "another address needs the secret again")
     _refuse_stranding(account, checked)
+    # Giving an account up forgets its secret, and without one a worker could only fail.
     is_open = account.sealed_secret is not None or not needs_secret(
         account.provider, account.access
     )
@@ -105,6 +106,7 @@ def account_update(
     _limit(account, max_machines, budget)
     account.save()
     _audit(account, "cloud_account_update", actor)
+    # Only what changes the access needs another look; limits are ours alone.
     if is_other and is_enabled:
         account_check(account=account, actor=actor)
     return account
@@ -129,6 +131,7 @@ def account_secret_replace(
     _refuse_stranding(account, checked)
     account.settings, account.access = checked, access
     _seal(account, fields)
+    # The new secret may be somebody else's: the former name must not stand beside it.
     account.identity, account.checked_at = "", None
     account.save()
     _audit(account, "cloud_account_secret_replace", actor)

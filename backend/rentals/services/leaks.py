@@ -68,6 +68,8 @@ def _count_failure(account: CloudAccount, error: str) -> None:
         last = account.reaped_at.isoformat() if account.reaped_at else "never"
         _notify(
             account.workspace,
+            # By the last good look: one notice for each time that a provider is lost, not one a
+            # look.
             key=f"leak:{account.pk}:{last}",
             title=f"The machines of {account.name} cannot be looked at",
             detail=f"{ALARM_AFTER} looks failed, the last good one was: {last}. {error}",
@@ -102,6 +104,7 @@ def look_record(
         f"{provider_id}: {entry.error}" for provider_id, entry in ending.items() if entry.error
     ]
     account.ending = entries
+    # A region that is silent may hide a machine, so the look must not count as one.
     if unread:
         refusals = [f"{region}: {why}" for region, why in unread.items()]
         _count_failure(account, "; ".join([*refusals, *errors]))

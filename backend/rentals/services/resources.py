@@ -20,6 +20,7 @@ from backend.providers.registry import provider as provider_record
 def rented_key_create(*, host: Host) -> None:
     """A fresh key pair for a rented host, sealed; one that is there stays."""
     _lock_host(host)
+    # A machine may have been launched with the first key; another one would lock us out of it.
     if host.sealed_private_key is None:
         host_key_seal(host=host, private_key=fresh_private_key())
         host.save(update_fields=["sealed_private_key"])
@@ -126,6 +127,8 @@ def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> N
         _audit(resource, "resource_gone")
     resource.state = ResourceState.GONE
     resource.save()
+    # The address goes back to the provider, who may give it to somebody else: nothing of ours logs
+    # in there any more.
     hosts = Host.objects.filter(runs__resource=resource, is_rented=True)
     hosts.update(state=HostState.GONE, sealed_private_key=None, bastion=None)
 
@@ -172,6 +175,8 @@ def ledger_record(*, resource: Resource, until: dt.datetime) -> None:
 def _record(resource: Resource, until: dt.datetime) -> None:
     if resource.launched_at is None or resource.hourly_amount is None:
         return
+    # Step and reaper write the same hours, perhaps at once: the row of an hour is overwritten,
+    # never added to.
     LedgerEntry.objects.bulk_create(
         [
             LedgerEntry(
