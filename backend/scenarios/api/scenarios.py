@@ -76,6 +76,7 @@ class ScenarioSimulateView(View):
     """From a document to its result, without storing anything."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
+    # Floats would change amounts before anybody reads them.
     parser_classes = (ExactJSONParser,)
     most_bytes = MOST_BYTES
 
@@ -86,6 +87,7 @@ class ScenarioSimulateView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each option costs and what it leaves unserved."""
+        # A misspelt parameter would change nothing and say nothing.
         if unknown := given(dict(request.query_params.lists())):
             detail = "simulate takes no parameters: everything stands in the document"
             raise InvalidParameters([(name, detail) for name in unknown])
@@ -138,6 +140,7 @@ class ScenarioView(View):
             raise InvalidDocument([("", "an object is needed")])
         scenario = requested_scenario(request, slug)
         merged = {**scenario.document, **request.data}
+        # A null that is stored already stays: only one of the request takes its member away.
         document = {k: v for k, v in merged.items() if v is not None or k not in request.data}
         try:
             changed = scenario_update(scenario=scenario, document=document, actor=actor(request))
@@ -164,6 +167,7 @@ class ScenarioResultView(View):
         try:
             return Response(scenario_result(scenario))
         except InvalidDocument as error:
+            # 409 and not 422: the caller sent no document; what a kept one names has gone since.
             raise Conflict(f"it has no result any more: {error}") from error
 
 

@@ -49,6 +49,8 @@ def _read(file: str) -> Any:
     except UnicodeDecodeError:
         raise CommandError(f"{file}: no UTF-8 text") from None
     try:
+        # As the API reads it: amounts keep their digits, and NaN or Infinity, which Python takes,
+        # are no JSON. Nesting that goes too deep is a RecursionError.
         return json.loads(text, parse_float=Decimal, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         raise CommandError(f"{file}: no JSON: {error}") from None

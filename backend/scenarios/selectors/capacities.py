@@ -67,6 +67,8 @@ def _put(parts: Parts, key: str, units: Fraction, scores: Scores, faults: dict[s
         if score is None:
             faults[f"{pointer}/price/offer"] = f"{key} of {offer.slug} is not known"
             continue
+        # By its shortest digits, not by its binary value: 0.1 must not become
+        # 0.1000000000000000055….
         carried = Fraction(repr(score.summary.value)) * units
         quotient = DIGITS.divide(Decimal(carried.numerator), Decimal(carried.denominator))
         part["capacity"] = text(quotient)
@@ -109,6 +111,7 @@ def _spread(
     offers = {offer.pk for _, offer in parts.values()}
     for name, metric in (("score_cv", key), ("boot_cv", BOOT)):
         spreads = [_cv(scores[pk, metric]) for pk in offers if (pk, metric) in scores]
+        # One spread for the whole document: the widest, so that no option looks surer than it is.
         if spreads and asked.get(name) is None:
             asked = {**asked, name: text(Decimal(max(spreads)).quantize(Decimal("0.000001")))}
             source = f"half the 95 % interval of {metric} over 1.96, the widest of the offers"

@@ -13,6 +13,8 @@ from backend.domain.metrics import CPU_METRICS
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices
 
 MOST_MATCHES = 8
+# More are priced than shown, for those with a price come first; a word like a provider's name fits
+# thousands, and not all of them can be.
 MOST_CONSIDERED = 200
 
 

@@ -80,6 +80,8 @@ def resolved(
     Raises InvalidDocument for an offer, term, price or score that is not known, by JSON pointer;
     any other fault of the document is left to the domain.
     """
+    # Before the prices are read: should they change meanwhile, the result counts as older than it
+    # is, never as newer.
     version = data_version()
     opened, entries = _opened(document)
     faults: dict[str, str] = {}
@@ -260,11 +262,13 @@ def _by_offer(
     workspace_slug: str,
     faults: dict[str, str],
 ) -> None:
+    # What is no slug names no offer, and PostgreSQL would refuse a NUL in it.
     slugs = {slug for named in by_term.values() for _, slug in named if SLUG.fullmatch(slug)}
     offers = {o.slug: o for o in offers_visible(workspace_slug).filter(slug__in=slugs)}
     ids = [offer.pk for offer in offers.values()]
     # A savings plan is stated as a discount on the price without a commitment.
     terms = {*by_term, *([ON_DEMAND] if any(t.startswith("savings") for t in by_term) else ())}
+    # A query for each term and none for each part: a document may name hundreds of offers.
     choices = {term: best_prices(PriceBasis(term=term), ids) for term in terms}
     kept = _observations(c.observation_id for of in choices.values() for c in of.values())
     for term, named in by_term.items():
@@ -275,6 +279,7 @@ def _by_offer(
                 faults[f"{entry.pointer}/price/{OFFER}"] = f"no offer is called {slug[:120]!r}"
             elif choice is None:
                 detail = f"no {term} price of {slug} is known"
+                # Where no term was stated there is no such field to show the fault at.
                 faults[f"{entry.pointer}/price/{TERM if term != ON_DEMAND else OFFER}"] = detail
             else:
                 listed = choices.get(ON_DEMAND, {}).get(offer.pk)

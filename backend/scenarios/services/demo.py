@@ -33,6 +33,7 @@ def demo_scenarios_load(folder: Path) -> int:
 def demo_scenarios_remove(folder: Path) -> int:
     """Delete those that are as they were loaded; how many are gone."""
     documents = list(_documents(folder))
+    # What a person has changed or frozen is theirs now.
     gone = [row for row in _of_the_demo().filter(frozen_at=None) if row.document in documents]
     for row in gone:
         scenario_delete(scenario=row, actor=ACTOR)

@@ -110,6 +110,7 @@ def _locked(scenario: Scenario) -> Scenario:
 
 def _checked(workspace: Workspace, document: object) -> dict[str, Any]:
     """The document as it is kept, after it has had a result."""
+    # Calculated before it is kept, so that nothing is stored that has no result.
     simulated(document, workspace_slug=workspace.slug)
     kept: dict[str, Any] = storable(document)
     name = kept.get("name")
@@ -132,6 +133,7 @@ def _stored(workspace: Workspace, document: dict[str, Any], actor: str, template
         created_by=actor,
     )
     try:
+        # A savepoint: after an error PostgreSQL takes no more statements in a transaction.
         with transaction.atomic():
             scenario.save(force_insert=True)
     except IntegrityError:
@@ -141,6 +143,7 @@ def _stored(workspace: Workspace, document: dict[str, Any], actor: str, template
 
 def _slug(workspace: Workspace, name: str) -> str:
     """The first free slug made of the name."""
+    # Eight of the 80 characters of a slug are left for the number of a name that is taken.
     base = slugify(name.replace("_", "-"))[:72].strip("-") or "scenario"
     taken = Scenario.objects.filter(workspace=workspace, slug__startswith=base)
     # Slugs share their address with pages of those names.

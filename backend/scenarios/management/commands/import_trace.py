@@ -42,6 +42,8 @@ class Command(BaseCommand):
             document = recorded(trace, steps, template, name=name[:100])
         except (InvalidValue, UnicodeDecodeError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
+        # On standard error: standard output is the document, which may go into `simulate` by a
+        # pipe.
         for gap in gap_lines(trace):
             self.stderr.write(f"gap: {gap}")
         self.stdout.write(json.dumps(document, indent=1))
@@ -51,6 +53,8 @@ class Command(BaseCommand):
             source: Iterable[str] = sys.stdin
             return nullcontext(source)
         try:
+            # Spreadsheets begin a CSV with a byte order mark, which would be part of its first
+            # column's name.
             return Path(name).open(encoding="utf-8-sig")
         except OSError as error:
             raise CommandError(f"{name}: {error.strerror}") from None
