@@ -141,13 +141,18 @@ def unpriced_page(request: HttpRequest) -> HttpResponse:
     return render(request, "prices/unpriced.html", paged(request, rows, rows.count()))
 
 
+def _price(price_id: UUID) -> PriceObservation:
+    row = price_visible(price_id)
+    if row is None:
+        raise Http404("There is no such price.")
+    return row
+
+
 @readable
 @require_safe
 def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """One price with everything stated beside it, and the way to the answer it was read from."""
-    row = price_visible(price_id)
-    if row is None:
-        raise Http404("There is no such price.")
+    row = _price(price_id)
     context = {
         "price": row,
         "state": price_state(row),
@@ -164,9 +169,7 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
 def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """A person's word on a price in quarantine."""
     demand(request, Scope.ADMIN)
-    row = price_visible(price_id)
-    if row is None:
-        raise Http404("There is no such price.")
+    row = _price(price_id)
     with refusals_said(request):
         is_accepted = request.POST.get("accept") == "1"
         reason, actor = request.POST.get("reason", ""), request.user.get_username()
@@ -177,10 +180,7 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
 
 def _entered(request: HttpRequest, price_id: UUID) -> PriceObservation:
     demand(request, Scope.WRITE)
-    row = price_visible(price_id)
-    if row is None:
-        raise Http404("There is no such price.")
-    return row
+    return _price(price_id)
 
 
 def _delete_question(request: HttpRequest, price_id: UUID) -> Question:

@@ -13,6 +13,7 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
+from backend.web.shared.forms import with_chosen
 from backend.web.shared.metric_field import metric_groups, metrics_offered
 
 Choices = list[tuple[str, str]]
@@ -29,13 +30,6 @@ BASIS_WORDS = {
     "ip": ("Public IPv4", "addresses"),
     "egress": ("Traffic out", "GB a month"),
 }
-
-
-def _with(choices: Choices, chosen: str) -> Choices:
-    """The choices, and the value in force even when it is none of them."""
-    if chosen and chosen not in dict(choices):
-        return [*choices, (chosen, chosen)]
-    return choices
 
 
 class RankingForm(forms.Form):
@@ -79,7 +73,7 @@ class RankingForm(forms.Form):
         for name, offered in choices.items():
             # A select over a text field: a ChoiceField would judge the value a second time, in
             # other words.
-            self.fields[name].widget = forms.Select(choices=_with(offered, values[name]))
+            self.fields[name].widget = forms.Select(choices=with_chosen(offered, values[name]))
         self.fields["metric"].widget = forms.Select(choices=metric_groups(scored, values["metric"]))
         self.full_clean()
         for name, detail in (errors or {}).items():

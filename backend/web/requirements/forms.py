@@ -14,6 +14,7 @@ from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
+from backend.web.shared.forms import with_chosen
 
 # Lines for targets in an empty form; a filled one has a free line more.
 LINES = 2
@@ -85,8 +86,7 @@ class RequirementForm(forms.Form):
             "term": [(code, words.term(code)) for code in TERMS],
         }
         for name, choices in offered.items():
-            chosen = [] if values[name] in dict(choices) else [(values[name], values[name])]
-            self.fields[name].widget = forms.Select(choices=[*choices, *chosen])
+            self.fields[name].widget = forms.Select(choices=with_chosen(choices, values[name]))
         self.other_errors: list[tuple[str, str]] = []
         wrong: dict[str, list[str]] = {}
         self.full_clean()
@@ -141,9 +141,7 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
 def _select(metric: str, number: int) -> SafeString:
     choices = [("", "choose a metric"), *((key, _metric_words(key)) for key in RANKING_METRICS)]
     # What was typed stays visible beside its error, also a metric that is none.
-    if metric not in dict(choices):
-        choices.append((metric, metric))
-    widget = forms.Select(choices=choices)
+    widget = forms.Select(choices=with_chosen(choices, metric))
     return widget.render("target", metric, attrs={"id": f"target_{number}"})
 
 

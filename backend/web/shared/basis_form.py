@@ -7,6 +7,7 @@ from django import forms
 from backend.catalog.selectors.current_prices import TERMS
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.web.shared import state, words
+from backend.web.shared.forms import with_chosen
 from backend.web.shared.metric_field import metric_groups
 
 
@@ -41,11 +42,7 @@ class BasisForm(forms.Form):
             "term": [(code, words.term(code)) for code in TERMS],
         }
         for name, offered in choices.items():
-            # A value in error stays in its select, else a browser would show the first choice as if
-            # it were in force.
-            is_known = values[name] in dict(offered)
-            chosen = [] if is_known else [(values[name], values[name])]
-            self.fields[name].widget = forms.Select(choices=[*offered, *chosen])
+            self.fields[name].widget = forms.Select(choices=with_chosen(offered, values[name]))
         self.fields["metric"].widget = forms.Select(
             choices=metric_groups(metrics_scored(), values["metric"])
         )

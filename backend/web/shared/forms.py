@@ -1,7 +1,7 @@
 """What the forms that write share: plain labels, and the services' refusals beside their fields."""
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -78,6 +78,13 @@ class SecretText(forms.Textarea):
     # Django would write the secret back into the page beside the error.
     def format_value(self, value: Any) -> None:
         return None
+
+
+def with_chosen(choices: Sequence[tuple[str, str]], chosen: str) -> list[tuple[str, str]]:
+    """The choices of a select, and the value in force even when it is none of them."""
+    # Without it a browser would show the first choice as if that were in force.
+    others = [] if not chosen or chosen in dict(choices) else [(chosen, chosen)]
+    return [*choices, *others]
 
 
 def currency(*, required: bool = False, initial: str | None = "USD") -> forms.RegexField:
