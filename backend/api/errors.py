@@ -25,6 +25,7 @@ class NotFoundView(View):
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """500: a problem document under the API, the site's page elsewhere; details are in the log."""
+    # Without details, which may quote a query or an address to a stranger.
     if request.path.startswith(API_PREFIX):
         return problem(500, "an error that nobody foresaw; it is in the server's log")
     return defaults.server_error(request)

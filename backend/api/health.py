@@ -32,6 +32,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponseBase:
     """200 when database, schema and queue are there; 503 naming each part that is not."""
+    # All of them: whoever has repaired one must not meet the next only then.
     faults = [(name, fault) for name, check in CHECKS.items() if (fault := check())]
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
@@ -54,6 +55,7 @@ def _migrations() -> str:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError:
+        # Without a database; which of the two is the cause stands beside it.
         return "not known"
     return f"{len(plan)} not applied" if plan else ""
 

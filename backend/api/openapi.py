@@ -53,6 +53,7 @@ class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-
 
     def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
         schema = self.target.model_json_schema(ref_template="#/components/schemas/{model}")
+        # References lead to the components of the whole schema, so the parts are registered there, once.
         for name, inner in schema.pop("$defs", {}).items():
             auto_schema.registry.register_on_missing(
                 ResolvedComponent(  # type: ignore[no-untyped-call]
@@ -79,6 +80,7 @@ def openapi_schema(schema: Any) -> Any:
         else openapi_schema(inner)
         for name, inner in schema.items()
     }
+    # 3.0 has a flag beside the bound where 2020-12 has the bound itself.
     if "exclusiveMinimum" in result:
         result |= {"minimum": result["exclusiveMinimum"], "exclusiveMinimum": True}
     if "prefixItems" in result:
@@ -114,6 +116,7 @@ class OpenApiView(SpectacularAPIView):
     def perform_content_negotiation(
         self, request: Request, force: bool = False
     ) -> tuple[BaseRenderer, str]:
+        # Here alone: elsewhere a parameter of that name chooses nothing (URL_FORMAT_OVERRIDE).
         if request.query_params.get("format") != OpenApiJsonRenderer2.format:
             return super().perform_content_negotiation(request, force)
         return OpenApiJsonRenderer2(), OpenApiJsonRenderer2.media_type

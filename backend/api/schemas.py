@@ -85,6 +85,7 @@ def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     # Before the table, which has no lists: what they hold is described by their child.
     if isinstance(field, (serializers.ListSerializer, serializers.ListField)):
         return {"type": "array", "items": json_schema(field.child)}  # type: ignore[arg-type]
+    # None of DRF's kinds, so it has no line in the table, and its pattern depends on its decimals.
     if isinstance(field, AmountField):
         return {"type": "string", "pattern": rf"^[0-9]{{1,10}}(\.[0-9]{{1,{field.decimals}}})?$"}
     if isinstance(field, serializers.ChoiceField):
@@ -107,6 +108,7 @@ def _object(document: serializers.Serializer[Any]) -> dict[str, Any]:
         "description": (type(document).__doc__ or "").strip(),
         "properties": {name: json_schema(field) for name, field in fields.items()},
         "required": [name for name, field in fields.items() if field.required],
+        # Only a Strict serializer refuses a field that it does not know.
         "additionalProperties": not is_strict,
     }
 

@@ -84,6 +84,7 @@ from backend.search.api import SearchView
 app_name = "api"
 FORMATS = "json|csv|tsv|xlsx"
 
+# Each also with a suffix: a spreadsheet has no way to state a format by Accept.
 LISTS = {
     "rankings": RankingsView,
     "offers": OffersView,
@@ -206,6 +207,5 @@ urlpatterns = [
         for name, view in LISTS.items()
     ),
     *plain,
-    # What nothing above has taken.
     re_path(r"", NotFoundView.as_view()),
 ]

@@ -20,6 +20,7 @@ from backend.scenarios.selectors.scenarios import scenarios_visible
 
 # Each word is one more condition on every row.
 MOST_CHARS = 100
+# More would be a list without its filters; each kind has a page with them.
 MOST_OF_A_KIND = 20
 
 
@@ -47,6 +48,7 @@ def _matches(words: list[str], workspace: Workspace, reader: str) -> Iterator[Ma
         region = f" · {offer.region}" if offer.region else ""
         title = f"{offer.name} · {offer.provider.name}{region}"
         yield Match("offer", title, reverse("offer", args=[offer.slug]))
+    # A rented machine is a host of one run, whose page shows it.
     hosts = hosts_visible(workspace).filter(is_rented=False)
     for host in _having(hosts, words, "name"):
         yield Match("host", host.name, reverse("host", args=[host.pk]))
