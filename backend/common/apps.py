@@ -5,5 +5,4 @@ class CommonConfig(AppConfig):
     name = "backend.common"
 
     def ready(self) -> None:
-        """Register the system checks."""
         from backend.common import checks  # noqa: F401  (importing registers them)

@@ -131,7 +131,6 @@ class ViewSchema(AutoSchema):
         return {int(status) for status, is_expected in expected.items() if is_expected}
 
     def refusal_content(self) -> dict[str, Any]:
-        """What a refusal carries."""
         return {CONTENT_TYPE: {"schema": self.resolve_serializer(Problem, "response").ref}}
 
     def _add_refusals(self, operation: dict[str, Any]) -> None:

@@ -26,7 +26,6 @@ class ColumnType(StrEnum):
 
     @property
     def is_numeric(self) -> bool:
-        """Whether cells are numbers."""
         return self in {ColumnType.INTEGER, ColumnType.NUMBER, ColumnType.DECIMAL}
 
     @property

@@ -54,7 +54,6 @@ class MatrixRow:
 @readable
 @require_safe
 def campaigns_page(request: HttpRequest) -> HttpResponse:
-    """All campaigns, newest first."""
     context = {
         "campaigns": campaigns_visible(default_workspace()),
         "may_run": may(request, Scope.RUN),
@@ -201,7 +200,6 @@ def _act(
 @readable
 @require_POST
 def campaign_start_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
-    """Begins the next round."""
     return _act(request, campaign_id, campaign_start, "The round has begun.")
 
 

@@ -103,7 +103,6 @@ class LoginForm(_CloudForm):
                 self.fields[f"{SECRET}{name}"] = _secret_field(field)
 
     def _method_settings(self) -> dict[str, Setting]:
-        """The settings of every authentication method."""
         methods = self.record.auth_methods.values()
         return {name: one for method in methods for name, one in method.settings.items()}
 

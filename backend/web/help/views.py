@@ -18,5 +18,4 @@ def help_page(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def glossary_page(request: HttpRequest) -> HttpResponse:
-    """Every term with its meaning."""
     return render(request, "help/glossary.html", {"sections": glossary()})

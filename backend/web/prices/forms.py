@@ -41,7 +41,6 @@ class NarrowForm(forms.Form):
         self.full_clean()
 
     def price_filter(self) -> PriceFilter:
-        """The prices that pass."""
         given = {name: value for name, value in self.cleaned_data.items() if value}
         names = ("provider", "offer", "region", "purchase_model", "state", "as_of")
         return PriceFilter(**{name: given[name] for name in names if name in given})
@@ -92,7 +91,6 @@ class PriceForm(WriteForm):
     reason = text("Reason", help_text="Where you know it from. It stays beside the price.")
 
     def price(self) -> PriceInput:
-        """The price typed."""
         data = self.cleaned_data
         return PriceInput(data["amount"], data["currency"].upper(), data["unit"], data["setup"])
 

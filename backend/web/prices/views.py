@@ -196,7 +196,6 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 @readable
 @confirmed(_delete_question)
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
-    """Deletes a price that a person entered."""
     row = _entered(request, price_id)
     price_remove(observation=row, actor=request.user.get_username())
     messages.success(request, "The price is deleted.")

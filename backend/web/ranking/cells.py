@@ -74,7 +74,6 @@ class Cells:
         return partial(render, self) if render else self._plain(name)
 
     def _plain(self, name: str) -> Render:
-        """Cells that hold the bare value."""
         shown = self._shown(COLUMN[name])
         # Made once for the column and not for each of hundreds of rows.
         nothing = unknown(name)

@@ -45,7 +45,6 @@ class RankingRequest:
 
     @property
     def sound(self) -> state.Params:
-        """The parameters without those in error."""
         wrong = {name for name, _ in self.errors}
         sound = {name: values for name, values in self.params.items() if name not in wrong}
         return {**self.defaults, **sound}

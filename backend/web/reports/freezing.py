@@ -144,7 +144,6 @@ def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
-    """Freezes one version of a cost model."""
     demand(request, Scope.WRITE)
     every = hardware_visible(default_workspace(), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)

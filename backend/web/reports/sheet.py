@@ -36,7 +36,6 @@ class Sheet:
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def document(self) -> dict[str, Any]:
-        """The sheet as it is stored."""
         return asdict(self)
 
 

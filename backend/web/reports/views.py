@@ -129,7 +129,6 @@ def _removal_question(request: HttpRequest, slug: str) -> Question:
 @readable
 @confirmed(_removal_question)
 def report_remove(request: HttpRequest, slug: str) -> HttpResponse:
-    """Deletes a report."""
     report = _removable(request, slug)
     report_delete(report=report, actor=request.user.get_username())
     messages.success(request, f"The report “{report.title}” is deleted.")

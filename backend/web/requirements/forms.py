@@ -107,7 +107,6 @@ class RequirementForm(forms.Form):
             self.other_errors.append((words.parameter(name)[1], detail))
 
     def chosen(self, names: Sequence[str]) -> list[forms.BoundField]:
-        """The fields of these names."""
         return [self[name] for name in names]
 
     @property

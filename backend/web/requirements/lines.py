@@ -67,7 +67,6 @@ def headings(answer: RequirementAnswer) -> list[tuple[str, str]]:
 
 
 def label(demand: str) -> str:
-    """Words of a demand."""
     return SIZES[demand][0] if demand in SIZES else words.metric(demand)
 
 
@@ -138,7 +137,6 @@ def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
 
 
 def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:
-    """Failures by reason, the most frequent first."""
     by_reason: dict[str, list[InfeasibleOffer]] = {}
     for failure in answer.failures:
         by_reason.setdefault(_title(failure, answer), []).append(failure)

@@ -179,7 +179,6 @@ class ParameterForm(WriteForm):
 
     @property
     def numbers(self) -> Iterable[forms.BoundField]:
-        """The fields of PARAMETERS."""
         return [self[f"{PREFIX}{name}"] for name in PARAMETERS]
 
     @property

@@ -34,6 +34,5 @@ class RentalForm(WriteForm):
     }
 
     def budget(self) -> Budget:
-        """The amount and currency typed."""
         data = self.cleaned_data
         return Budget(data["budget_amount"], data["budget_currency"].upper())

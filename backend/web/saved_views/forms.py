@@ -16,7 +16,6 @@ LONGEST_TOKEN_LIFE_DAYS = 36_500
 
 
 def days(initial: int, most: int) -> forms.IntegerField:
-    """A life in days."""
     return forms.IntegerField(
         label="Ends after (days)", initial=initial, min_value=1, max_value=most
     )

@@ -261,7 +261,6 @@ def _feed_key_question(request: HttpRequest, slug: str, key_id: UUID) -> Questio
 @readable
 @confirmed(_feed_key_question)
 def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
-    """Ends a key at once."""
     key = _feed_key(request, slug, key_id)
     feed_key_revoke(key=key, actor=request.user.get_username())
     messages.success(request, f"The key {key.name} is revoked.")

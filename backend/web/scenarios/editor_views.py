@@ -105,7 +105,6 @@ def _saved(
 def _page(
     request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
 ) -> HttpResponse:
-    """The editor with its preview."""
     context = {
         **editor_context(form, is_refused=is_refused),
         "is_refused": is_refused,

@@ -80,7 +80,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """Last part of the pointer."""
         return self.field.name
 
     @property

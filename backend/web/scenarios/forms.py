@@ -55,7 +55,6 @@ class ScenarioForm(WriteForm):
             self.fields[f"options.{index}.parts.0.role"] = _chosen("Servers are", _ROLES)
 
     def _names(self, entry: Entry) -> Iterator[str]:
-        """The names of a pointer's fields."""
         path = entry.path.replace("/", ".")
         if "*" not in path:
             yield path

@@ -31,7 +31,6 @@ class Preview(NamedTuple):
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """The options with what sets each apart."""
         return marked(self.result["options"], self.lost) if self.result else []
 
 

@@ -134,7 +134,6 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 @readable
 @confirmed(_delete_question)
 def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
-    """Deletes a scenario."""
     scenario = _deletable(request, slug)
     scenario_delete(scenario=scenario, actor=request.user.get_username())
     messages.success(request, f"“{scenario.name}” is deleted.")

@@ -142,7 +142,6 @@ class ScheduleForm(WriteForm):
         return names if len(names) <= MOST_NAME else f"{names[: MOST_NAME - 2]} …"
 
     def recurrence(self) -> Recurrence:
-        """The times typed, for the services."""
         data = self.cleaned_data
         is_interval = data["way"] == "every"
         begin, end = data["window_from"], data["window_to"]

@@ -131,7 +131,6 @@ def plain(value: Number | None) -> str:
 
 
 def percent(ratio: float, digits: int = 1) -> str:
-    """A ratio in percent."""
     return f"{ratio:.{digits}%}".replace("%", " %")
 
 

@@ -117,22 +117,18 @@ REASONS = {
 
 
 def provider(slug: str) -> str:
-    """Name of a provider by its slug."""
     return registry.provider(slug).short_name
 
 
 def kind(code: str) -> str:
-    """Words of an offer's kind."""
     return KINDS.get(code, code)
 
 
 def term(code: str) -> str:
-    """Words of a price term."""
     return TERMS.get(code, code.replace("_", " ").capitalize())
 
 
 def run_parameter(name: str) -> str:
-    """Words of a parameter of a run."""
     return (
         PARAMETERS_OF_RUNS[name].label
         if name in PARAMETERS_OF_RUNS

@@ -71,7 +71,6 @@ class LinkLine(ChainLine):
     }
 
     def clean(self) -> dict[str, Any]:
-        """A speed and a name are needed."""
         given = super().clean() or {}
         if "link" in given and not given["link"]:
             self.add_error("link", "A name is needed.")
@@ -116,7 +115,6 @@ class FlowLine(ChainLine):
     }
 
     def clean(self) -> dict[str, Any]:
-        """A name is needed."""
         given = super().clean() or {}
         if "flow" in given and not given["flow"]:
             self.add_error("flow", "A name is needed.")

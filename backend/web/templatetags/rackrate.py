@@ -33,7 +33,6 @@ def amount(text: Any, period: str = "month") -> str:
 
 @register.filter
 def state(code: str) -> str:
-    """Words of a run's state."""
     return STAGES.get(code, code).capitalize()
 
 
@@ -63,7 +62,6 @@ def share(ratio: Any) -> str:
 
 @register.filter
 def flags(codes: str | list[str]) -> SafeString:
-    """Flags as marks with words."""
     listed = codes.split() if isinstance(codes, str) else codes
     shown = map(words.flag, listed)
     return format_html_join(
@@ -75,7 +73,6 @@ def flags(codes: str | list[str]) -> SafeString:
 
 @register.simple_tag
 def provider_name(slug: str) -> SafeString:
-    """Provider with its swatch."""
     return format_html(
         '<span class="swatch provider-{}" aria-hidden="true"></span> {}', slug, words.provider(slug)
     )

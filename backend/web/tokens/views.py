@@ -71,7 +71,6 @@ def _token_question(request: HttpRequest, token_id: UUID) -> Question:
 @readable
 @confirmed(_token_question)
 def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
-    """Ends a token at once."""
     token = _token(request, token_id)
     token_revoke(token=token, actor=request.user.get_username())
     messages.success(request, f"The token {token.name} is revoked.")
