@@ -42,12 +42,12 @@ def _nothing_is_left(path):
 def test_runner_measures_everything_when_the_plan_is_whole(run_directory, shell, target):
     run_directory.plan(
         f"step inventory host 0 20 inventory.sh inventory '{target}'",
-        "step cmips all 0 20 bin/cmips --threads all --seconds 0.1",
+        "step cmips all 0 20 bin/cmips --threads all --seconds 0.5",
         "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.1",
         f"step memory bandwidth 0 20 bin/memory --test bandwidth --threads 1 --bytes {MIB} --rounds 1",
         f"step dd write 0 60 disk.sh dd_write '{target}' {32 * MIB}",
         f"step dd read 0 60 disk.sh dd_read '{target}' {32 * MIB}",
-        "step cmips all 1 20 bin/cmips --threads all --seconds 0.1",
+        "step cmips all 1 20 bin/cmips --threads all --seconds 0.5",
     )
     _finish(run_directory.start(shell))
     status = runner_status.parse(run_directory.status())
@@ -312,14 +312,16 @@ def test_runner_says_disk_full_and_goes_on_when_the_target_is_too_small(
     assert list(small_disk.iterdir()) == []
 
 
-def test_runner_says_disk_full_when_there_is_no_space_for_results(bundle, shell, small_disk):
+@pytest.mark.parametrize("then", ["", "sleep 3; cat /dev/zero > more;"])
+def test_runner_says_disk_full_when_nothing_can_be_stored(bundle, shell, small_disk, then):
+    """Also where the runner has said so before, and the room for that is taken in turn."""
     directory = small_disk / "rackrate-full"
     directory.mkdir()
     run = RunDirectory(directory, bundle)
     os.mkfifo(directory / "started")
     run.plan(
         "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
-        "step cmips all 1 20 sh -c 'cat /dev/zero > filler; exec bin/cmips --threads 1 --seconds 0.05'",
+        f"step cmips all 1 20 sh -c 'cat /dev/zero > filler; {then} exec bin/cmips --threads 1 --seconds 0.05'",
         "step cmips all 2 20 bin/cmips --threads 1 --seconds 0.05",
     )
     _finish(run.start(shell), 1)

@@ -53,8 +53,10 @@ write_status() {
             mv -f status.json.part status.json
             return
         fi
-        # The reserve makes room for the message that there is no room.
+        # The reserve makes room for the message that there is no room. A probe that goes on writing takes that
+        # room, too; at the end its program does as well.
         rm -f reserve
+        [ "$1" = running ] || rm -f bin/*
         fail '"disk_full"'
     done
 }
