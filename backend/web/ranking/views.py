@@ -21,10 +21,9 @@ from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import readable
-from backend.web.shared.page_defaults import currency_remembered, page_defaults
+from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 
 COLUMNS_COOKIE = "columns"
-COOKIE_AGE_S = 365 * 86_400
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """What the storage page opens with, and more of it: parameters by section of the page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-Params = Mapping[str, Sequence[str]]
+from backend.web.storage.fields import Given
+
 # The first of each section is what an address without the section's names shows.
-EXAMPLES: Mapping[str, tuple[tuple[str, Params], ...]] = {
+EXAMPLES: Mapping[str, tuple[tuple[str, Given], ...]] = {
     "links": (
         (
             "80 machines on one NAS",

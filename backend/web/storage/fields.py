@@ -10,6 +10,7 @@ from backend.domain.storage import PRESETS
 from backend.web.shared import figures
 
 MB = 10**6
+TB = 10**12
 # Far above any link; without a bound a typed exponent would overflow what is calculated from it.
 MOST_MB_PER_S = 10**9
 # In place of Django's “Ensure this value is …”, as which no other refusal here begins.

@@ -27,10 +27,9 @@ from backend.domain.storage.memory import (
     population,
 )
 from backend.web.shared.forms import WriteForm
-from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, speeds, whole
+from backend.web.storage.fields import MB, MOST_MB_PER_S, TB, Given, first, number, speeds, whole
 
 KIB = 2**10
-TB = 10**12
 # Sectors of 4 KiB, as disks of today have.
 DEFAULT_ASHIFT = 12
 # The default of ZFS for datasets (recordsize).

@@ -23,8 +23,8 @@ from backend.domain.storage import (
     slowdowns,
 )
 from backend.web.shared import figures
+from backend.web.storage.fields import MB
 
-MB = 10**6
 TIB = 2**40
 
 

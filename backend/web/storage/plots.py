@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from backend.domain.storage import Capacity, Chain
 from backend.web.shared import figures
 from backend.web.shared.plots import Axis, Mark, Plot
+from backend.web.storage.fields import TB
 from backend.web.storage.lines import FlowShown, LevelShown, LinkShown
 
-TB = 10**12
 # As many as there are colours; further flows are drawn as one.
 MOST_MARKS = 6
 

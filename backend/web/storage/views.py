@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from backend.domain.facts import JOBS, SERVERS
 from backend.web.shared import state
 from backend.web.shared.access import readable
-from backend.web.storage.examples import EXAMPLES, Params
+from backend.web.storage.examples import EXAMPLES
 from backend.web.storage.fields import Given
 from backend.web.storage.forms import ArrayForm, MemoryForm
 from backend.web.storage.lines import (
@@ -73,7 +73,7 @@ def storage_page(request: HttpRequest) -> HttpResponse:
     return render(request, "storage/page.html", context)
 
 
-def _around(section: str, own: Mapping[str, Params], path: str) -> dict[str, Any]:
+def _around(section: str, own: Mapping[str, Given], path: str) -> dict[str, Any]:
     """Where a section's form leads to, what it carries along, and its examples."""
     others = {
         n: list(v) for key, params in own.items() if key != section for n, v in params.items()
@@ -89,7 +89,7 @@ def _around(section: str, own: Mapping[str, Params], path: str) -> dict[str, Any
     }
 
 
-def _address(path: str, params: Params, section: str) -> str:
+def _address(path: str, params: Given, section: str) -> str:
     query = state.encoded({name: list(values) for name, values in params.items()})
     return f"{path}{query}#{section}"
 
@@ -113,7 +113,7 @@ def _links(given: Given) -> dict[str, Any]:
     }
 
 
-def _arrays(given: Given, own: Mapping[str, Params], path: str) -> dict[str, Any]:
+def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]:
     form = ArrayForm(given)
     solved = form.solved()
     if solved is None:
