@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from backend.catalog.models import Offer, Region
+from backend.rankings.selectors import ranking
 from tests import factories
 from tests.frontend.rows import published
 
@@ -88,3 +89,16 @@ def test_own_machine_that_was_disturbed_is_said_to_be_so(client):
         "mine is the best value below 29.20 USD/month, by repeats that other work disturbed."
         in answer(client, "vcpu=8&region_group=europe")["sentence"]
     )
+
+
+def test_nothing_but_own_machines_is_ranked_beside_the_answer(client, monkeypatch):
+    compared = []
+    rank = ranking.ranked
+
+    def noted(rows, metric):
+        compared.append({row.offer_id for row in rows})
+        return rank(rows, metric)
+
+    monkeypatch.setattr(ranking, "ranked", noted)
+    answer(client, "vcpu=8&ram=32")
+    assert compared == [{"best", "near", "far"}, {"mine"}]

@@ -10,7 +10,7 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.conclusions import MOST_NAMES, listed, percent
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
-from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
@@ -74,8 +74,10 @@ def answer(
     ranked = [row for row in offers.rows if row.rank is not None]
     best = min(ranked, key=lambda row: row.rank or 0, default=None)
     ties = [row for row in ranked if best and row is not best and row.tie_group == best.tie_group]
-    everyone = ranking(replace(query, filters=(), q=""), workspace_slug=workspace_slug, stamp=stamp)
-    standings = (_standing(row, ranked, offers) for row in everyone.rows if row.provider == OWN)
+    # What a machine is worth depends on no other offer, so nobody else has to be ranked again.
+    by_themselves = replace(query, filters=(Filter("provider", "=", (OWN,)),), q="")
+    mine = ranking(by_themselves, workspace_slug=workspace_slug, stamp=stamp)
+    standings = (_standing(row, ranked, offers) for row in mine.rows)
     own = [one for one in standings if one is not None]
     return BestBuy(offers, best, ties, own, _sentence(best, ties, own))
 
