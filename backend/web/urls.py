@@ -43,6 +43,7 @@ urlpatterns = [
     path("offers/<slug:slug>/scores/<slug:key>/", score_page.score_page, name="score"),
     path("runs/", list_views.runs_page, name="runs"),
     path("runs/<uuid:run_id>/", runs.run_page, name="run"),
+    # A fragment has an address of its own: a cache or the way back cannot show it as the page.
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),
     path("runs/<uuid:run_id>/cancel/", runs.run_cancel_form, name="run-cancel"),
     path("runs/<uuid:run_id>/evidence/<int:n>/", evidence_views.evidence_page, name="evidence"),
@@ -120,6 +121,7 @@ urlpatterns = [
     path("import/run/", imports.archive_page, name="import-run"),
     path("import/offers/", imports.offer_names, name="offer-names"),
     path("reports/", reports.reports_page, name="reports"),
+    # Before the slugs, which would take `new` for one; the same holds for scenarios and views.
     path("reports/new/", freezing.report_new, name="report-new"),
     path("reports/new/comparison/", freezing.report_new_comparison, name="report-new-comparison"),
     path(

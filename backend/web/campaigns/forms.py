@@ -75,6 +75,7 @@ class CampaignForm(ParameterForm):
             for host in hosts
             if host.state == HostState.TRUSTED
         ]
+        # Named on the page with the way to approve their key: a host that is only missing would puzzle.
         self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
 
     def clean_offers(self) -> list[str]:

@@ -20,6 +20,7 @@ LIST_WORDS = {
     "known_hosts": "known_hosts: keys to approve, and hosts to add",
     "fingerprints": "Fingerprints to approve, as ssh-keygen -l prints them",
 }
+# Those in which a machine of one's own is paid for; lists have shorter ones, too.
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
@@ -84,6 +85,7 @@ class HostListForm(WriteForm):
     def refuse_lines(self, error: InvalidDocument) -> None:
         """What is wrong with which line, above the text."""
         for pointer, detail in error.errors:
+            # With its number: a list may have hundreds of lines, and the form has one field for all.
             self.add_error("text", f"Line {pointer.rpartition('/')[2]}: {detail}")
 
 
@@ -132,6 +134,7 @@ class HostForm(HostLoginForm):
             return None
         return PriceInput(
             amount=data["price_amount"],
+            # Capitals, as exchange rates are looked up by them.
             currency=(data["price_currency"] or "USD").upper(),
             unit=data["price_unit"] or PriceUnit.MONTH,
         )

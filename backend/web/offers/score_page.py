@@ -17,6 +17,7 @@ from backend.rankings.selectors.score_detail import score_detail
 from backend.web.shared import figures, lines, words
 from backend.web.shared.access import readable
 
+# As docs/methodology.md has them, in signs that need no mark-up for formulas.
 FORMULAS: Mapping[IntervalBasis, str] = {
     IntervalBasis.INSTANCES_ORDER: "The d-th smallest and the d-th largest of the n machines hold the "
     "median in more than 95 % of cases, the next ones in less. The bounds lie the share w of the way "

@@ -156,6 +156,7 @@ def report_conclusion(document: Mapping[str, Any]) -> Conclusion:
 
 def _contender(row: Mapping[str, Any]) -> Contender:
     ends = [float(one) for one in _interval(row, "value_per_cost") if one is not None]
+    # An interval without one of its ends decides nothing.
     value = (ends[0], ends[1], ends[2]) if len(ends) == 3 else None
     return Contender(_label(row), _decimal(row["price"]), value)
 

@@ -87,6 +87,7 @@ def _facts(
         ("Measured or published at", "result_url"),
         ("Exchange rates", "fx_date"),
     ):
+        # Of the rows shown only: the sheet must name the source of every figure on it.
         known = sorted({str(line.cells[column]) for line in lines if line.cells[column]})
         if known:
             yield label, listed(known, MOST_SOURCES)

@@ -56,6 +56,7 @@ def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> di
         "unit": currency,
         "bars": bars,
         "median": None,
+        # From the 5th to the 95th percentile; for a ranking the script says 95 % interval.
         "range": "nine of ten draws",
         "summary": f"Bars of the cost of each option in {currency}, lower is better: {said}.",
     }

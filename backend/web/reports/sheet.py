@@ -6,6 +6,7 @@ from typing import Any
 
 from backend.domain.conclusions import Certainty, Conclusion
 
+# A sheet is one page of paper, and a line of sources or parts is only a hint at where to look.
 MOST_NAMED = 8
 
 
@@ -23,9 +24,8 @@ class Sheet:
     """Sentence, picture, a few rows, and what they rest on."""
 
     conclusion: Conclusion
+    # `title`, `unit`, `summary` and `bars` (label, value, low, high), as the page's script has them.
     chart: Mapping[str, Any] | None
-    """`title`, `unit`, `summary` and `bars` (label, value, low, high), as the page's script has
-    them."""
     columns: Sequence[SheetColumn]
     rows: Sequence[Sequence[str]]
     facts: Sequence[tuple[str, str]]
@@ -45,6 +45,8 @@ def sheet_of(document: Mapping[str, Any]) -> Sheet:
     return Sheet(
         conclusion=Conclusion(said["sentence"], Certainty(said["certainty"]), said["detail"]),
         chart=document["chart"],
+        # What JSON has made of the tuples and classes is turned back; the chart stays as the script
+        # reads it.
         columns=[SheetColumn(**column) for column in document["columns"]],
         rows=document["rows"],
         facts=[(name, words) for name, words in document["facts"]],
@@ -54,6 +56,7 @@ def sheet_of(document: Mapping[str, Any]) -> Sheet:
 def bar(label: str, value: float, interval: tuple[float, float] | None = None) -> dict[str, Any]:
     """A bar that belongs to no provider."""
     low, high = interval or (None, None)
+    # The script takes the same bars everywhere: one without a provider has the neutral colour.
     return {"label": label, "provider": "", "value": value, "low": low, "high": high}
 
 

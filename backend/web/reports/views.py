@@ -59,6 +59,7 @@ def _ranked(report: Report, *, is_whole: bool) -> dict[str, Any]:
     """Ranked rows, all of them or the first."""
     document, params = report.document, report.params
     lines, shown = report_lines(document), top_count(document)
+    # Without this the page would offer a way to see more where there is no more.
     is_whole = is_whole or len(lines) <= shown
     return {
         "conclusion": report_conclusion(document),
@@ -103,6 +104,7 @@ def report_pdf(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _sheet(report: Report) -> Sheet:
     if is_ranked(report):
+        # Ranked rows are stored as cells and put in words here; other kinds store their words.
         return ranked_sheet(report.document, report.params)
     return sheet_of(report.document)
 
@@ -112,6 +114,7 @@ def _report(slug: str) -> Report:
 
 
 def _removable(request: HttpRequest, slug: str) -> Report:
+    # Somebody may have quoted it: more is needed than for making one.
     demand(request, Scope.ADMIN)
     return _report(slug)
 

@@ -38,6 +38,7 @@ class RunsForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")
+        # Rented ones, too: their runs stay when they are gone.
         hosts = hosts_visible(default_workspace()).values_list("pk", "name")
         choices = [(str(pk), name) for pk, name in hosts]
         self.fields["host"].choices = [("", "any"), *choices]  # type: ignore[attr-defined]
@@ -49,6 +50,7 @@ class RunsForm(forms.Form):
         data = self.cleaned_data
         if data.get("host"):
             runs = runs.filter(host=data["host"])
+        # One word for the states in between, which change by the second and are of use to nobody here.
         if data.get("state") == GOING_ON:
             runs = runs.exclude(state__in=TERMINAL_STATES)
         elif data.get("state"):

@@ -20,6 +20,7 @@ def network_plots(repeats: Spreads) -> list[Plot | None]:
 
 def _network(repeats: Spreads) -> Plot | None:
     """TCP throughput both ways; what UDP and ping found stands in the table."""
+    # In the order in which the probe measures them.
     kept = {v: s for v in TCP if (s := repeats.get(("net_tcp_bits_per_s", v))) is not None}
     if not kept:
         return None
@@ -41,6 +42,7 @@ def _network(repeats: Spreads) -> Plot | None:
         note="Medians as the receiver counts them; whiskers from the lowest to the highest repeat. "
         "Retransmits, jitter, loss and round trips are in the table.",
     )
+    # After the plot, since the width of a row is known from its heads.
     return replace(plot, more_rows=_udp_and_ping(repeats, len(plot.heads)))
 
 

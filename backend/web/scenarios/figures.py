@@ -9,7 +9,9 @@ from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
 
 Option = Mapping[str, Any]
+# Below a cent the usual four decimals would leave one or two digits.
 SMALL = Decimal("0.01")
+# Derived values such as a rate of an hour have dozens; the document of the API has them all.
 MOST_DIGITS = 5
 
 
@@ -61,6 +63,7 @@ def _unit_hour(option: Option) -> str:
 
 def currency_of(simulated: Simulated) -> str:
     """The one currency of a document that has a result."""
+    # The first stands for all: a document in several currencies is refused.
     price = simulated.resolved["options"][0]["parts"][0]["price"]
     hardware = price.get("hardware") or {}
     return str(price.get("currency") or hardware.get("currency", "")).upper()

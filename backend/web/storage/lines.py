@@ -77,6 +77,7 @@ def flow_lines(
         FlowShown(
             name=flow.name,
             count=flow.count,
+            # As it was stated: the chain has capped it where a flow cannot use more than one link.
             asks=demand,
             rate=share.rate_bytes_per_s / MB,
             together=flow.count * share.rate_bytes_per_s / MB,
@@ -253,6 +254,7 @@ def space_lines(estimate: Estimate) -> list[tuple[str, int, str]]:
     ]
     if space.reported_bytes is not None:
         parts.append(("Reported by zfs list", space.reported_bytes))
+    # A file system takes its part, too: people compare with what `df` shows.
     parts.append(("Left by ext4 on all of it", ext4_available_bytes(space.usable_bytes)))
     return [
         (label, count, f"{figures.size(count)} = {figures.figure(count / TIB)} TiB")

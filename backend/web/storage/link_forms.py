@@ -149,6 +149,7 @@ class LinksForm:
         self.other_errors: list[str] = []
         links, flows = list(LinkLine.base_fields), list(FlowLine.base_fields)
         typed = [LinkLine(line, n + 1) for n, line in enumerate(_lines(given, links))]
+        # Numbered before blank ones are left out, so that ids stay those of the lines that were sent.
         self.links = self._kept("links", [line for line in typed if not line.is_blank])
         asked = [FlowLine(line, n + 1) for n, line in enumerate(_lines(given, flows))]
         self.flows = self._kept("flows", [line for line in asked if not line.is_blank])

@@ -19,6 +19,7 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
         for flow, path in zip(flows, (flow.path for flow in chain.flows), strict=True)
     ]
     if len(taken) > MOST_MARKS:
+        # One colour is kept for all others together, so that a bar still adds up to what is taken.
         rest = [values for _, values in taken[MOST_MARKS - 1 :]]
         others = [_sum(column) for column in zip(*rest, strict=True)]
         taken = [*taken[: MOST_MARKS - 1], ("other flows", others)]
@@ -43,6 +44,7 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
 
 
 def _part(flow: FlowShown, link: LinkShown, path: Iterable[str]) -> float | None:
+    # None and not zero where a flow does not pass: the table then says nothing instead of 0.
     return 100 * flow.together / link.capacity if link.name in path else None
 
 
@@ -83,6 +85,7 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
         x_kind="category",
         x=[_broken(level) for level, _ in shown],
         x_text=[level.label for level, _ in shown],
+        # The same top for both pictures, as the same disks stand behind them.
         y=Axis("TB", most=max(space.raw_bytes for _, space in shown) / TB),
         marks=[Mark(name, [count / TB for count in counts], "bar") for name, counts in parts],
         is_stacked=True,

@@ -122,6 +122,7 @@ def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]
     others = {n: v for key, params in own.items() if key != "arrays" for n, v in params.items()}
 
     def url_of(**changes: str) -> str:
+        # What other sections were sent with stays in the link: a click must not empty them.
         changed = {**others, **given, **{name: [value] for name, value in changes.items()}}
         return _address(path, changed, "arrays")
 

@@ -12,6 +12,7 @@ from backend.web.scenarios import figures as scenario_figures
 from backend.web.shared import figures, words
 
 register = template.Library()
+# The functions themselves, so that a template cannot round in another way than the code does.
 register.filter("figure", figures.figure)
 register.filter("money", figures.money)
 register.filter("plain", figures.plain)
@@ -51,6 +52,7 @@ def spaced(code: str) -> str:
 @register.filter
 def percent(ratio: Any) -> str:
     """Ratio 0 to 1 as percent with one decimal; empty for what is no number."""
+    # A template hands on what is missing as an empty text.
     return figures.percent(ratio) if isinstance(ratio, int | float) else ""
 
 
@@ -81,6 +83,7 @@ def provider_name(slug: str) -> SafeString:
 @register.simple_tag
 def heads(words: str, *, are_numbers: bool = False) -> SafeString:
     """Heads of a table's columns, their words separated by commas."""
+    # scope: a screen reader says the head of the column before each cell.
     markup = '<th scope="col" class="number">{}</th>' if are_numbers else '<th scope="col">{}</th>'
     return format_html_join("", markup, ((word.strip(),) for word in words.split(",")))
 
