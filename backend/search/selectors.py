@@ -8,7 +8,7 @@ from django.db.models.functions import Cast, Concat, Lower
 from django.urls import reverse
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.runs import STAGES, runs_visible
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
@@ -49,8 +49,7 @@ def _matches(words: list[str], workspace: Workspace, reader: str) -> Iterator[Ma
         title = f"{offer.name} · {offer.provider.name}{region}"
         yield Match("offer", title, reverse("offer", args=[offer.slug]))
     # A rented machine is a host of one run, whose page shows it.
-    hosts = hosts_visible(workspace).filter(is_rented=False)
-    for host in _having(hosts, words, "name"):
+    for host in _having(hosts_standing(workspace), words, "name"):
         yield Match("host", host.name, reverse("host", args=[host.pk]))
     for scenario in _having(scenarios_visible(workspace), words, "name", "slug"):
         yield Match("scenario", scenario.name, reverse("scenario", args=[scenario.slug]))

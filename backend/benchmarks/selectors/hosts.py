@@ -30,6 +30,11 @@ def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
     return hosts.exclude(state=HostState.GONE, is_rented=False)
 
 
+def hosts_standing(workspace: Workspace) -> QuerySet[Host]:
+    """Visible hosts that stay: a machine that was rented for a run ends with it."""
+    return hosts_visible(workspace).filter(is_rented=False)
+
+
 def bastions_of(workspace: Workspace) -> QuerySet[Host]:
     """Hosts that others may be reached through: those that we log in to by an address."""
-    return hosts_visible(workspace).filter(is_rented=False).exclude(address="")
+    return hosts_standing(workspace).exclude(address="")

@@ -8,7 +8,7 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostState
-from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
+from backend.benchmarks.selectors.hosts import fingerprint, hosts_standing, hosts_visible
 from backend.benchmarks.services.hosts import host_approve, host_create, host_scan, host_update
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
@@ -144,7 +144,7 @@ def _behind_bastions(
 def _approved_by(workspace: Workspace, fingerprints: set[str], actor: str) -> ImportedHosts:
     """Approve each host that showed a key with one of the fingerprints."""
     done = ImportedHosts()
-    for host in hosts_visible(workspace).exclude(scanned_key="").filter(is_rented=False):
+    for host in hosts_standing(workspace).exclude(scanned_key=""):
         shown = fingerprint(host.scanned_key)
         if shown in fingerprints and host.host_key != host.scanned_key:
             done.approved.append(host_approve(host=host, fingerprint_sha256=shown, actor=actor))

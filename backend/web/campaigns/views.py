@@ -24,7 +24,7 @@ from backend.benchmarks.selectors.campaigns import (
     target_name,
 )
 from backend.benchmarks.selectors.costs import Cost, shown
-from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.schedules import schedule_times
 from backend.benchmarks.services.campaigns import (
@@ -66,9 +66,8 @@ def campaigns_page(request: HttpRequest) -> HttpResponse:
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one makes a campaign in draft and shows it."""
     demand(request, Scope.RUN)
-    # A rented machine ends with its run; one of an archive stands at somebody else's.
-    standing = hosts_visible(default_workspace()).filter(is_rented=False)
-    hosts = list(standing.exclude(driver=ARCHIVE_DRIVER))
+    # A host of an archive stands at somebody else's.
+    hosts = list(hosts_standing(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
     form = CampaignForm(
         request.POST if request.method == "POST" else None,
         hosts=hosts,

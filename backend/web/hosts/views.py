@@ -16,6 +16,7 @@ from backend.benchmarks.selectors.history import host_variants
 from backend.benchmarks.selectors.hosts import (
     bastions_of,
     fingerprint,
+    hosts_standing,
     hosts_visible,
     login_key_line,
 )
@@ -62,7 +63,7 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
             fingerprint(key) if (key := host.host_key or host.scanned_key) else None,
             redaction_for(request.user, host).message(host.scan_error),
         )
-        for host in hosts_visible(workspace).filter(is_rented=False)
+        for host in hosts_standing(workspace)
     ]
     context = {
         "hosts": hosts,
@@ -165,8 +166,7 @@ def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> d
 
 
 def _run_form(host: Host, data: Any = None) -> RunForm:
-    # A rented machine ends with its own run, so it cannot be the other end of this one.
-    trusted = hosts_visible(host.workspace).filter(state=HostState.TRUSTED, is_rented=False)
+    trusted = hosts_standing(host.workspace).filter(state=HostState.TRUSTED)
     peers = trusted.exclude(pk=host.pk)
     return RunForm(data, peers=list(peers), initial={"profile": "quick"})
 

@@ -17,7 +17,7 @@ from backend.accounts.models import Scope, Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.campaigns import campaigns_of
-from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.schedules import (
     preview,
     schedule_recurrence,
@@ -63,11 +63,12 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
 
 def _form(request: HttpRequest, data: QueryDict | None = None, **given: Any) -> ScheduleForm:
     """The form of a new schedule, with the hosts that a person who may start runs sees."""
-    standing = hosts_visible(default_workspace()).filter(is_rented=False)
     return ScheduleForm(
         data,
         campaigns=list(campaigns_of(DEFAULT_WORKSPACE)),
-        hosts=list(standing.exclude(driver=ARCHIVE_DRIVER)) if may(request, Scope.RUN) else [],
+        hosts=list(hosts_standing(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
+        if may(request, Scope.RUN)
+        else [],
         # Subscriptions are the admins' anywhere else, too, and without a mail server none could be sent.
         may_alert=may(request, Scope.ADMIN) and not channel_of(EMAIL).missing_setting(),
         **given,
