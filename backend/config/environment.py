@@ -145,7 +145,6 @@ def database(name: str, *, password: str = "") -> dict[str, object]:
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
-        # One of the URL wins: it is the more specific one.
         "PASSWORD": unquote(url.password or "") or password,
         "HOST": unquote(url.hostname or ""),
         "PORT": str(port or ""),

@@ -74,7 +74,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    # Early: a static file needs neither a session nor a database.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -221,7 +220,6 @@ SPECTACULAR_SETTINGS = {
         " but for JSON, as a whole. Unknown parameters are named in X-Warning and change nothing."
     ),
     "VERSION": "1",
-    # The schema describes the API's documents and not itself.
     "SERVE_INCLUDE_SCHEMA": False,
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {

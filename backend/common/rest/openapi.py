@@ -100,8 +100,6 @@ class ViewSchema(AutoSchema):
 
     def get_auth(self) -> list[Any]:
         auths: list[Any] = super().get_auth()
-        # Without any, where PUBLIC_READ is on.
-        # drf-spectacular knows only of authentication; `{}` is how OpenAPI states that none is needed.
         return [*auths, {}] if self._is_reading() else auths
 
     def _is_reading(self) -> bool:
