@@ -40,6 +40,7 @@ from backend.domain.errors import InvalidValue
 class FileParser(BaseParser):
     """The body as it is, whatever it calls itself."""
 
+    # Callers name such a file in many ways; its first bytes say what it is.
     media_type = "*/*"
 
     def parse(
@@ -83,6 +84,7 @@ class RunArchiveView(View):
         except RunNotFinished as error:
             raise Conflict(str(error)) from error
         except EvidenceDamaged as error:
+            # A fault of ours: nothing that the caller sent can mend it.
             raise APIException(str(error)) from error
         disposition = f'attachment; filename="{archive_name(run, kind)}"'
         return HttpResponse(

@@ -118,6 +118,7 @@ class WindowDocument(Strict):
 
     to = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
 
+    # `from` is a word of Python, which no attribute can be called.
     def get_fields(self) -> Fields:
         begin = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
         return {"from": begin, **super().get_fields()}

@@ -165,6 +165,7 @@ class OneCampaignView(View):
     def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
         seen = campaign_view(_campaign(request, campaign_id))
         campaign = seen.campaign
+        # Hides the parameters that name a peer; nothing else here holds an address.
         redaction = Redaction(is_on=not request.user.is_authenticated)
         budget = None
         if campaign.budget_amount is not None:

@@ -16,6 +16,7 @@ class PriceDocument(Strict):
     """A price as stated by the host's owner."""
 
     amount = AmountField()
+    # `$` would let a line feed at the end through.
     currency = serializers.RegexField(r"^[A-Z]{3}\Z")
     unit = serializers.ChoiceField(
         choices=[PriceUnit.HOUR.value, PriceUnit.MONTH.value, PriceUnit.YEAR.value]
@@ -74,6 +75,7 @@ class HostListDocument(Strict):
     """A list of hosts; `username` and `kind` are those of hosts that state none."""
 
     format = serializers.ChoiceField(choices=LIST_FORMATS)
+    # Errors name the line, so blank lines at the begin have to stay.
     text = TextField(max_length=2_000_000, trim_whitespace=False)
     username = TextField(max_length=64, allow_blank=True, required=False, default="")
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)

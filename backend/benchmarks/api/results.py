@@ -177,6 +177,7 @@ class ResultTextView(View):
             raw = evidence_text(item, redaction_for(request.user, workspace_of(request)))
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
+        # The checksum is that of the text as imported: strangers see it without addresses.
         return Response(raw, headers={"X-Content-SHA256": item.sha256})
 
 

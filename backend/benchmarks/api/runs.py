@@ -228,6 +228,7 @@ class RunEvidenceView(View):
             raw = evidence_text(item, redaction_for(request.user, run))
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
+        # The checksum is that of the text as measured: strangers see it without addresses.
         return Response(raw, headers={"X-Content-SHA256": item.sha256})
 
 
@@ -281,6 +282,7 @@ class SamplesView(FilteredListView):
         samples = (
             Sample.objects.filter(offer__in=offers, **conditions)
             .select_related("offer", "evidence")
+            # No column shows texts or series, and a page of samples would load megabytes of them.
             .defer("evidence__raw_gzip", "evidence__series")
             .order_by("-measured_at", "id")
         )
@@ -338,6 +340,7 @@ class EvidenceView(FilteredListView):
         )
 
         def cells(item: Evidence) -> dict[str, Any]:
+            # Commands and errors name hosts, which strangers are not to see in the list either.
             if item.run is not None:
                 evidence_shown(item, redaction_for(request.user, item.run))
             return {"run": item.run_id, **_run_evidence(request, item)}

@@ -72,6 +72,7 @@ class Schedule(Identified):
 
     class Meta:
         ordering = ("created_at",)
+        # The tick asks for these every few seconds, and disabled ones never come due.
         indexes = [
             models.Index(fields=("next_at",), condition=Q(is_enabled=True), name="schedule_due")
         ]

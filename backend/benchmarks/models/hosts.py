@@ -46,6 +46,7 @@ class Host(Identified):
     """Something we can log in to: an instance of one offer."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hosts")
+    # Results count for the offer, so a machine that is like no other needs one of its own.
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hosts")
     name = models.CharField(max_length=100)
     driver = models.CharField(max_length=20)

@@ -10,6 +10,7 @@ from backend.common.models import Identified
 
 
 class ResourceState(models.TextChoices):
+    # The stored word stays as it is: callers filter by it.
     REQUESTED = "wanted", "Wanted"
     """Nothing is reserved and nothing was asked of the provider."""
     RESERVED = "reserved"
@@ -77,6 +78,7 @@ class Resource(Identified):
 
     class Meta:
         ordering = ("-created_at",)
+        # Machines that are gone pile up; looks and limits ask for the others.
         indexes = [
             models.Index(
                 fields=("account", "state"), condition=~Q(state="gone"), name="resource_alive"
@@ -100,6 +102,8 @@ class LedgerEntry(models.Model):
 
     class Meta:
         ordering = ("resource_id", "period_start")
+        # Each look writes its hours again: the constraint is what makes that a change and no second
+        # entry.
         constraints = [
             models.UniqueConstraint(
                 fields=("resource", "period_start"), name="ledger_once_a_period"

@@ -42,7 +42,9 @@ class Evidence(models.Model):
         ordering = ("run_id", "n")
         verbose_name_plural = "evidence"
         constraints = [
+            # A step may be done twice, and its results come twice then.
             models.UniqueConstraint(fields=("run", "n"), name="evidence_number_once_a_run"),
+            # Each text once for an offer; what runs measured may well be alike.
             models.UniqueConstraint(
                 fields=("offer", "sha256"), condition=Q(run=None), name="text_imported_once"
             ),
@@ -100,6 +102,7 @@ class Sample(models.Model):
             ),
             models.UniqueConstraint(
                 fields=("offer", "metric", "variant", "source_note"),
+                # Loading the published tables again must change nothing.
                 condition=Q(source="published"),
                 name="published_figure_once",
             ),

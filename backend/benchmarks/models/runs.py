@@ -39,6 +39,7 @@ class Run(Identified):
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
     peer = models.ForeignKey(Host, on_delete=models.PROTECT, null=True, related_name="peer_runs")
     """The other end of the network tests; it is occupied by the run as the host is."""
+    # Runs outlive their campaign: what was measured stays true without it.
     campaign = models.ForeignKey(
         Campaign, on_delete=models.SET_NULL, null=True, related_name="runs"
     )
@@ -74,6 +75,8 @@ class Run(Identified):
     class Meta:
         ordering = ("-created_at",)
         constraints = [
+            # Two runs on one machine would measure each other. The locks see to that; should one be
+            # missed, the database refuses.
             models.UniqueConstraint(
                 fields=("host",),
                 condition=~Q(state__in=[str(state) for state in TERMINAL_STATES])
@@ -122,8 +125,10 @@ class Step(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = [
+            # A message that comes twice must not begin the next step twice.
             models.UniqueConstraint(fields=("run", "state"), name="step_once_a_state"),
         ]
+        # Finished steps pile up; what looks for due ones must not pass over them.
         indexes = [
             models.Index(
                 fields=("next_due_at",), condition=Q(finished_at=None), name="step_due_open"

@@ -70,6 +70,8 @@ def _members(run: Run, *, is_for_strangers: bool) -> dict[str, bytes]:
         if hashlib.sha256(raw).hexdigest() != evidence.sha256:
             raise EvidenceDamaged(f"evidence {evidence.n} of run {run.pk}")
         text = raw.decode(errors="replace")
+        # The text goes in as it was measured, for its checksum binds it; so strangers are refused
+        # instead.
         if is_for_strangers and redaction.evidence(evidence, text) != text:
             raise AddressesInOutputs("what its tools printed holds addresses: sign in to take it")
         members[f"evidence/{name}.txt"] = raw
@@ -80,6 +82,8 @@ def _members(run: Run, *, is_for_strangers: bool) -> dict[str, bytes]:
 
 
 def _json(document: object) -> bytes:
+    # Sorted, so that the same run gives the same bytes; NaN is no JSON, and other readers refuse
+    # it.
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
@@ -181,6 +185,7 @@ def _evidence_document(evidence: Evidence) -> dict[str, Any]:
 def _tar_gz(members: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with (
+        # gzip would write the time and a name of its own, and no two archives of a run would be equal.
         gzip.GzipFile(fileobj=buffer, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):

@@ -96,6 +96,7 @@ def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
         )
     )
     offers: dict[tuple[str, float], list[Mapping[str, Sequence[float]]]] = defaultdict(list)
+    # Another version is another method: its difference must not count as one between machines.
     for _, group in groupby(samples, itemgetter("offer_id", "method_version")):
         alike = list(group)
         machines = _machines(alike)

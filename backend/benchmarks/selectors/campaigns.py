@@ -88,6 +88,8 @@ def campaigns_visible(workspace: Workspace) -> QuerySet[Campaign]:
     return Campaign.objects.filter(workspace=workspace).annotate(
         host_count=Count("hosts", distinct=True),
         offer_count=Count("offers", distinct=True),
+        # Hosts, offers and runs are joined side by side, which multiplies rows: each is counted
+        # once.
         run_count=Count("runs", filter=of_round, distinct=True),
         done_count=count(runs__state=RunState.DONE),
         failed_count=count(runs__state__in=(RunState.FAILED, RunState.LOST)),
@@ -136,6 +138,7 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
         good = [run for run in of_target if run.state not in NOT_DONE]
         bad = [run for run in of_target if run.state in NOT_DONE]
         free_count = max(repeats - len(good), 0)
+        # The newest of the failed ones: those before were tried again already.
         kept |= {run.pk for run in [*good, *bad[len(bad) - min(free_count, len(bad)) :]]}
     return [run for run in runs if run.pk in kept]
 
@@ -249,11 +252,13 @@ def _in_order(probes: Iterable[str]) -> list[str]:
 def _progress(runs: Sequence[Run]) -> float:
     if not runs:
         return 0.0
+    # A failed run counts in full, or the bar would never reach its end.
     return sum(1.0 if run.is_finished else run.progress_ratio for run in runs) / len(runs)
 
 
 def _remaining_s(campaign: Campaign, runs: Sequence[Run], expected: Durations) -> float | None:
     """The longer of the busiest host's own work and all work over the campaign's concurrency."""
+    # Runs of one host come one after the other, those of several side by side up to the limit.
     busy: dict[UUID, float] = defaultdict(float)
     total = 0.0
     for run in runs:

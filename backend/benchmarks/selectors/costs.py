@@ -38,6 +38,7 @@ from backend.domain.units import EXACT, HOURS_PER_MONTH, exact_decimal
 from backend.providers.registry import provider as provider_record
 
 SECONDS_PER_HOUR = Decimal(3600)
+# Newest first, so that hosts that are measured by a schedule for years stay one small query.
 HISTORY_RUNS = 2000
 DEFAULT_CURRENCY = "USD"
 SHOWN_DIGITS = Decimal(1).scaleb(-10)
@@ -161,7 +162,10 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
     prices = {}
     for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
         most = _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
+        # Without a spot price the one on demand counts: no provider charges more than that for
+        # spot.
         observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
+        # One amount is to be capped by the other, which two currencies cannot be.
         if hourly.currency != most.currency:
             observation_id, hourly = choice.observation_id, most
         prices[offer_id] = RentalPrice(
@@ -186,6 +190,7 @@ def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
             continue
         hourly = _hourly(row.amount, row.currency, row.unit)
         highest = prices.get(row.offer_id)
+        # Which zone it will be is open until it is launched, so the dearest is calculated with.
         if highest is None or highest[1].amount < hourly.amount:
             prices[row.offer_id] = (row.pk, hourly)
     return prices
@@ -298,6 +303,8 @@ class _Bill:
     def add(self, host: Host, seconds: float, price: PriceObservation | None = None) -> None:
         """Charge a machine's time, at the price given or else at the one in force."""
         hourly = self._prices.get(host.offer_id)
+        # What was bought has no price by the hour: then another price of its offer counts, if there
+        # is one.
         if price is not None and price.unit != PriceUnit.ONCE:
             hourly = _hourly(price.amount, price.currency, price.unit)
         cost = None

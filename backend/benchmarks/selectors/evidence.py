@@ -65,4 +65,5 @@ def evidence_text(evidence: Evidence, redaction: Redaction = NOTHING_HIDDEN) -> 
     content = gzip.decompress(bytes(evidence.raw_gzip))
     if hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")
+    # Tools print what they like. The stored bytes stay; only what is shown has a mark for no UTF-8.
     return redaction.evidence(evidence, content.decode(errors="replace"))

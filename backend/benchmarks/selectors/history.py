@@ -29,6 +29,7 @@ from backend.domain.stats import counted_repeats
 
 COMPARED_RUNS = 20
 """The newest of the comparable runs make the band."""
+# Thrice as many: runs of other profiles and parameters between them are passed over.
 LOOKED_AT_RUNS = 60
 SHOWN_RUNS = 200
 
@@ -150,6 +151,7 @@ def run_notes(run: Run) -> list[Note]:
     results = run_values([*comparable, run])
     for (run_id, key, variant), values in sorted(results.items(), key=lambda item: item[0][1:]):
         metric = METRICS.get(key)
+        # Only what ranks: every further variant would be one more chance of a false alarm.
         if run_id != run.pk or metric is None or variant not in metric.ranking_variants:
             continue
         past = [
@@ -177,6 +179,7 @@ def earlier_runs(run: Run) -> Sequence[Run]:
 
 
 def _environment_notes(run: Run, before: Sequence[Run]) -> list[Note]:
+    # A run that did not look at its machine says nothing of it.
     last = next((other for other in reversed(before) if other.environment), None)
     if last is None or not run.environment:
         return []

@@ -16,9 +16,11 @@ from backend.benchmarks.models import Evidence, Host, Run
 from backend.domain.probes import NETWORK
 
 HIDDEN = "…"
+# Shorter words stand in every text: hiding them would blank figures and versions.
 MIN_HIDDEN = 3
 PUBLIC_USERS = frozenset({"", "root"})
 """Names that say nothing of a host, and that stand in many other words."""
+# Well-known ports say nothing of a host, and their numbers stand in many counts.
 MOST_PUBLIC_PORT = 1023
 PEER_PARAMETERS = ("peer", "peer_address")
 NETWORK_PROBES = frozenset({NETWORK, "iperf3", "yabs"})

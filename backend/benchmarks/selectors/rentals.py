@@ -35,6 +35,7 @@ def rentals(
     """
     is_spot = purchase_model == ResourcePurchase.SPOT
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
+    # The oldest first (their order), so that the choice is the same for every run.
     accounts = list(CloudAccount.objects.filter(workspace=workspace, is_enabled=True))
     planned = []
     for index, offer in enumerate(offers):
@@ -84,6 +85,7 @@ def rented_host(run: Run, rental: Rental) -> Host:
     """The host, not saved, that the run's machine will be."""
     host = Host(workspace_id=run.workspace_id, offer=run.offer, driver="static", is_rented=True)
     host.bastion = rental.bastion
+    # Within the 100 characters of a name, and of its own: an offer is rented many times.
     host.name = f"{run.offer.name[:90]} {str(run.pk)[:8]}"
     return host
 

@@ -145,6 +145,7 @@ def _cost_by_time(run: Run) -> Decimal | None:
     elapsed_s = _elapsed_s(run)
     if run.price is None or elapsed_s is None:
         return None
+    # A clock that was set back must not make the cost negative.
     return cost_so_far(run.price.amount, run.price.unit, max(0, elapsed_s))
 
 

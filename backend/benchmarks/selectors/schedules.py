@@ -82,5 +82,7 @@ def recurrence_timetable(anchor: dt.datetime, **when: Unpack[Recurrence]) -> Tim
 def schedule_timetable(schedule: Schedule) -> Timetable:
     """The times at which a schedule starts its campaign."""
     return recurrence_timetable(
-        schedule.created_at.replace(microsecond=0), **schedule_recurrence(schedule)
+        # Intervals are counted from here: starts fall on whole seconds.
+        schedule.created_at.replace(microsecond=0),
+        **schedule_recurrence(schedule),
     )

@@ -88,6 +88,7 @@ def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run
 def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
     """The machine, once for all archives of it: it has its own spread between repeats."""
     node = taken.root.node("host")
+    # Of workspace and offer, too: their results must never mix on one host.
     pk = uuid5(identifier(node, "id"), f"{workspace.pk} {offer.pk}")
     facts = next(
         (_facts(item) for item in taken.items if item.document.text("probe") == INVENTORY), {}
@@ -96,6 +97,7 @@ def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
     if host is None:
         host = Host(pk=pk, workspace=workspace, offer=offer, driver=ARCHIVE_DRIVER)
         host.name = _free_name(workspace, short(node, "name", 100))
+    # An archive without an inventory leaves what an earlier one of the machine showed.
     host.facts = facts or host.facts
     host.save()
     return host
@@ -208,8 +210,10 @@ def _store_events(run: Run, root: Node, actor: str) -> None:
     )
     for event, one in zip(events, nodes, strict=True):
         event.at = moment_of(one, "at")
+    # The column takes the time of its making by itself, whatever it is given.
     Event.objects.bulk_update(events, ["at"])
     if not root.is_null("price"):
+        # Their price is no observation of ours: it is noted for people and counts nowhere.
         price = root.node("price")
         price_words = (price.text(key) for key in ("amount", "currency", "unit"))
         run.events.create(kind="price", detail=f"in force there: {' '.join(price_words)}"[:300])

@@ -13,17 +13,20 @@ from collections.abc import Iterator, Mapping
 from backend.benchmarks.selectors.archive import MANIFEST, RUN
 from backend.domain.errors import DomainError
 
+# All of it is read into memory: these bound what a small upload can grow to.
 MAX_PACKED_BYTES = 64 * 2**20
 MAX_MEMBERS = 10_000
 MAX_MEMBER_BYTES = 32 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 # Blocks of a tar file that hold no content: a header for each member, padding, the end.
 TAR_BLOCKS_BYTES = 2 * 512 * MAX_MEMBERS + 2**20
+# Nothing is written under a name of the archive, and whatever is no file of ours is refused.
 NAME = re.compile(
     rf"{re.escape(RUN)}|{re.escape(MANIFEST)}"
     r"|(?:evidence|series)/[0-9]{3,6}-\w{1,20}-\w{0,40}-[0-9]{1,6}\.(?:txt|json)",
     re.ASCII,
 )
+# As `sha256sum` writes it: anybody can check an archive without us.
 LISTED = re.compile(r"([0-9a-f]{64})  (\S{1,200})")
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1
@@ -92,6 +95,7 @@ class _Bounded(io.RawIOBase):
 def _tar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
         stream = _Bounded(packed)
+        # Forwards only, so that the bound sees every byte that is unpacked.
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
@@ -116,6 +120,7 @@ def _zip_members(content: bytes) -> Iterator[tuple[str, bytes]]:
             if entry.flag_bits & ENCRYPTED or entry.compress_type not in METHODS:
                 raise ArchiveRefused(f"{entry.filename} is encrypted, or packed in an unusual way")
             with archive.open(entry) as file:
+                # The stated size may be a lie, so reading stops by itself.
                 data = file.read(MAX_MEMBER_BYTES + 1)
             if len(data) != entry.file_size:
                 raise EOFError(f"{entry.filename} is not as long as stated")

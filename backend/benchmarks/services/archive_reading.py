@@ -19,8 +19,10 @@ from backend.domain.parsing.document import Node, read_document
 from backend.domain.parsing.texts import why_not_kept
 from backend.domain.repeats import reparse
 
+# Another version may round a last digit otherwise; a figure that was changed is further off.
 SAME = 1e-9
 MAX_OBJECT = 100_000
+# The most that an integer column of the database takes.
 MAX_NUMBER = 2**31 - 1
 OLDEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 
@@ -118,6 +120,7 @@ def _item(members: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Ar
         document.fail("the raw output does not match its checksum")
     series = f"series/{stem.partition('/')[2]}.json"
     has_ended = document.fields.get("exit_code") == 0
+    # A command that failed has nothing to be compared; its text is kept all the same.
     is_read = number in with_samples or (has_ended and not document.fields.get("error"))
     return ArchivedEvidence(
         document,
@@ -208,6 +211,7 @@ def moment_of(node: Node, key: str) -> dt.datetime:
         moment = dt.datetime.fromisoformat(node.text(key))
     except ValueError:
         _fail(node, f"{key} is not a time")
+    # The clock of another site may run ahead of ours.
     latest = clock.now() + dt.timedelta(days=1)
     if moment.tzinfo is None or not OLDEST <= moment <= latest:
         node.fail(f"{key} has no zone, or is not between 2000 and now")

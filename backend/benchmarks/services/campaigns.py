@@ -153,6 +153,7 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
     once = [_request(campaign, host, None) for host in hosts if host_probes(campaign) != []]
     once += [_request(campaign, client, server) for client, server in pairs]
     once += [_request(campaign, rental, None) for rental in to_rent]
+    # Repeat by repeat: a round that is cut short has measured every machine, if less often.
     runs_create(campaign=campaign, requests=once * campaign.repeats, actor=actor)
     return campaign
 
@@ -223,6 +224,7 @@ def campaign_watch_budget() -> None:
     ).exclude(budget_currency="")
     for campaign in running:
         cost = campaign_cost(campaign, round_runs(campaign))
+        # What is not known cannot be compared; what is known counts at once.
         if campaign.budget_amount is not None and cost.known > campaign.budget_amount:
             campaign_cancel(campaign=campaign, actor="budget")
 
@@ -233,6 +235,7 @@ def campaign_watch_budget() -> None:
 def _locked(campaign: Campaign) -> list[Host]:
     """Lock the campaign and read it anew; its hosts by name."""
     schedule_lock(workspace_id=campaign.workspace_id)
+    # FOR NO KEY UPDATE: workers add rows that refer to the campaign meanwhile.
     campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(no_key=True))
     return list(campaign.hosts.select_related("offer"))
 
@@ -276,6 +279,7 @@ def _check_rented(
 def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> RunRequest:
     """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
     host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
+    # Purchase and lifetime are settings of machines to rent, and refused for any other run.
     parameters: dict[str, object] = {
         name: value
         for name, value in campaign.parameters.items()
@@ -297,6 +301,7 @@ def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
 
 
 def _check_number(field: str, value: int, high: int) -> None:
+    # A JSON true is an int to Python.
     if isinstance(value, bool) or not 1 <= value <= high:
         raise InvalidValue(field, f"{value} is not within 1 … {high}")
 

@@ -60,6 +60,8 @@ def demo_load(folder: Path) -> dict[str, int]:
     )
     new = {kind: total - before[kind] for kind, total in _totals().items()}
     if any(new.values()):
+        # The planner does not know the new rows yet: what follows would be planned for empty
+        # tables.
         tables_analyze(Offer, PriceObservation, Sample)
         prices_refresh()
         summaries_refresh()

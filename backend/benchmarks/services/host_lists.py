@@ -66,6 +66,7 @@ def hosts_import(
             errors.append((f"/text/{one.line}", f"{error.field.removeprefix('/')}: {error.detail}"))
         except KeyDiffers as error:
             errors.append((f"/text/{one.line}", str(error)))
+    # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(listed, done.added, known, actor)
     if errors:
         raise InvalidDocument(errors)
@@ -91,6 +92,7 @@ def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, acto
         is_in_production=one.is_in_production,
         actor=actor,
     )
+    # A key of the list needs no scan, and behind a bastion it cannot come before that is set.
     if not one.keys and not one.bastion:
         host_scan(host=host, actor=actor)
     return host

@@ -166,6 +166,7 @@ def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
     if LOGIN_FIELDS & set(changed):
         if host.driver != STATIC_DRIVER or host.is_rented:
             raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
+        # A run logs in with every step: it would go on at another machine.
         _check_idle(host)
     if "tags" in changed:
         changed["tags"] = _checked_tags(changed["tags"])
@@ -248,6 +249,7 @@ def host_local(*, workspace: Workspace, worker_id: str | None = None) -> Host:
         name=_free_name(workspace, worker.pk),
         driver=LOCAL_DRIVER,
         worker=worker,
+        # No network lies between worker and machine, so there is no key that could be another's.
         state=HostState.TRUSTED,
     )
 
@@ -293,6 +295,7 @@ def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> Non
     if key is not None:
         host.scanned_key = key
         host.scanned_at = clock.now()
+        # A scan only ever takes trust away: to give it is for a person.
         if host.host_key and host.host_key != key:
             host.state = HostState.KEY_CHANGED
     host.scan_requested_at = None
@@ -308,6 +311,7 @@ def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None
     if presented is not None:
         changed |= {"scanned_key": presented, "scanned_at": clock.now()}
     route = [machine.pk for machine in host.route]
+    # Only where that key is still pinned: a person may have approved another one since.
     Host.objects.filter(pk__in=route, host_key=pinned).update(**changed)
 
 
@@ -316,6 +320,7 @@ def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
     """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one."""
     host = Host.objects.select_for_update().get(pk=host.pk)
     scanned = fingerprint(host.scanned_key)
+    # Between a person's look and approval another scan may have brought another key.
     if not scanned or fingerprint_sha256 != scanned:
         raise KeyMismatch(fingerprint_sha256, scanned or None)
     host.host_key = host.scanned_key

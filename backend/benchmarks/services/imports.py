@@ -88,6 +88,7 @@ def known_parameters(
             "/parameters/credit_mode", f"{offer.slug} is not burstable, so it has no CPU credits"
         )
     if known.get("ram_bytes") is None and takes(tool, "ram_bytes"):
+        # Without it nobody can say whether a disk test ran in the cache of its files.
         known["ram_bytes"] = offer.memory_bytes
     if known.get("memory_bytes_per_s") is None and takes(tool, "memory_bytes_per_s"):
         measured = StoredSummary.objects.filter(offer=offer, metric=MEMORY_BANDWIDTH)
@@ -130,6 +131,7 @@ def _stored(
     actor: str,
 ) -> Import:
     sha256 = hashlib.sha256(raw).hexdigest()
+    # A text whose figures a person left out may be read anew, with other parameters.
     evidence, _ = Evidence.objects.update_or_create(
         offer=offer,
         run=None,

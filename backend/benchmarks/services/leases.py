@@ -139,6 +139,7 @@ def claim_due(
         can_do = _reachable() if is_routed else _here()
         due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _abandoned())
     due = due.select_for_update(skip_locked=True, of=("self",)).order_by("next_due_at")
+    # Nobody comes for an abandoned one any more: whoever gets it may give it up.
     due = due.annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
     steps: list[tuple[int, int, str | None]] = []
     # Machines that cost money end first, however many runs wait for a place.
@@ -151,6 +152,8 @@ def claim_due(
     Step.objects.filter(pk__in=[pk for pk, *_ in steps]).update(
         lease_token=F("lease_token") + 1,
         lease_until=Now() + lease_end(),
+        # Counted with the claim: a step that kills its worker each time would else never come to an
+        # end.
         attempt=F("attempt") + 1,
     )
     return [Claim(pk, token + 1, worker_id) for pk, token, worker_id in steps]
@@ -184,6 +187,7 @@ def fenced_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
             .select_related("run")
             .defer("run__live", "run__parameters")
             .filter(pk__in=tokens, finished_at=None)
+            # Locked in one order, so that two of these never wait for each other in a circle.
             .order_by("pk")
         )
         yield {step.pk: step for step in steps if step.lease_token == tokens[step.pk]}

@@ -117,6 +117,7 @@ def checked_private_key(text: str) -> bytes:
         raise InvalidValue("/private_key", "too long for a private key")
     try:
         key = _loaded(content)
+    # How the reader says that a password is missing.
     except TypeError:
         raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
     except (ValueError, UnsupportedAlgorithm):

@@ -11,6 +11,7 @@ from backend.benchmarks.services.leases import Claim, fenced_all
 from backend.benchmarks.services.results import repeats_store
 from backend.domain.repeats import Repeat
 
+# Progress never goes back, in whatever order readings come; any reading ends a silence.
 WRITE = """
 UPDATE benchmarks_run AS run
 SET probe = given.probe,

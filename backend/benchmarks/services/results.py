@@ -64,6 +64,7 @@ def _note(run: Run, repeat: Repeat) -> None:
     if repeat.probe == PACKAGES and repeat.conditions and not repeat.unavailable:
         lines = text_of(repeat.raw.out).splitlines()
         said = "\n".join(line for line in lines if line.strip() and not line.startswith("==="))
+        # The end is where package managers say what became of it.
         run.events.create(kind=PACKAGES, detail=said[-1000:])
     if repeat.unavailable:
         unavailable_note(run=run, probe=repeat.probe, why=repeat.unavailable)
@@ -195,6 +196,7 @@ def offer_facts_record(*, run: Run) -> None:
     if not host.facts or run.offer.provider.slug != "own":
         return
     facts = host.facts
+    # A container sees every CPU of its machine and may use its quota only.
     quota = facts.get("cgroup_quota_cpus")
     known = {
         "arch": architecture(facts.get("arch") or ""),
@@ -203,6 +205,7 @@ def offer_facts_record(*, run: Run) -> None:
         "thread_count": facts.get("vcpu_count"),
         "memory_bytes": facts.get("memory_bytes"),
     }
+    # What a person stated of the offer stays.
     missing = {
         name: value
         for name, value in known.items()

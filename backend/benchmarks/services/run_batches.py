@@ -74,6 +74,7 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
 
 def _wake(campaign: Campaign, runs: Iterable[Run]) -> None:
     """Make due what may begin: of each host only its first run can."""
+    # Later runs of a host wait for this one anyway.
     first = {run.host_id: run for run in reversed(list(runs))}
     begun = 0
     for run in sorted(first.values(), key=lambda run: run.created_at):
@@ -143,6 +144,7 @@ def runs_cancel(*, campaign: Campaign, actor: str) -> int:
     _audit(runs, "run_cancel", actor)
     others = Run.objects.filter(campaign=campaign, finished_at=None)
     asked = [run_cancel(run=run, actor=actor) for run in others]
+    # Few hosts have others waiting: a look for each of thousands of runs would be as many queries.
     waited_for = _hosts_waited_for(campaign)
     woken = [
         next_queued_due(run)

@@ -41,6 +41,8 @@ def run_ended(run: Run) -> None:
 
 def unlaunched_release(run_ids: Iterable[UUID]) -> None:
     """Give back what is reserved for runs that ended before any machine was asked for."""
+    # A machine that was asked for may exist, whatever the answer was: teardown and reaper end
+    # those.
     unlaunched = Resource.objects.filter(run__in=list(run_ids), called_at=None)
     hosts = dict(unlaunched.exclude(state=ResourceState.GONE).values_list("pk", "run__host_id"))
     Resource.objects.filter(pk__in=hosts).update(state=ResourceState.GONE, gone_at=clock.now())
@@ -55,6 +57,7 @@ def page_url(kind: str, identifier: object) -> str:
 
 def _compare(run: Run) -> None:
     """Keep what machine it was, and note what left the band of its past."""
+    # Without an inventory of its own the host's facts are those of an earlier run.
     if run.evidence.filter(probe=INVENTORY, error="").exists():
         facts = Host.objects.values_list("facts", flat=True).get(pk=run.host_id)
         run.environment = environment(facts)

@@ -61,6 +61,7 @@ def run_create(
         if name in values:
             raise InvalidValue(f"/parameters/{name}", "only a machine that is rented has it")
     schedule_lock(workspace_id=host.workspace_id)
+    # Read again under the lock: it may have been removed or distrusted meanwhile.
     host = Host.objects.select_related("offer").get(pk=host.pk)
     if host.driver == ARCHIVE_DRIVER:
         raise InvalidValue("/host", f"{host.name} came with an archive: nothing can run on it")
@@ -69,6 +70,7 @@ def run_create(
     if host.state != HostState.TRUSTED:
         raise HostNotTrusted(fingerprint(host.scanned_key) or None)
     peer = run_peer(host.workspace, host, values, chosen)
+    # The network tests load both ends alike.
     if peer is not None and peer.is_in_production:
         values = checked_parameters(values | {CAREFUL: True})
     run = Run.objects.create(

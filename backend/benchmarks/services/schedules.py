@@ -91,9 +91,11 @@ def schedule_fire(*, schedule: Schedule) -> bool:
 def _outcome(schedule: Schedule, planned: Timetable, due: dt.datetime, now: dt.datetime) -> str:
     """Start the campaign if that is still right, and say what happened."""
     late = now - due
+    # A start on time is within its window by its own timetable; a late one may have missed it.
     if late > CATCH_UP or (late > ON_TIME and not planned.is_open(now)):
         return f"missed: nobody looked for {_minutes(late)}"
     try:
+        # A savepoint: after a refusal the outcome can still be written.
         with transaction.atomic():
             campaign = campaign_start(campaign=schedule.campaign, actor=ACTOR)
     except CampaignActive as error:

@@ -47,6 +47,7 @@ LICENCE = "CC BY-SA 4.0"
 """Of what they publish in their repositories; a file from elsewhere may have another."""
 FEED_KIND = "sparecores"
 BATCH = 100_000
+# Both are columns of 80 characters, and the licence is stored with the name of whose data it is.
 MOST_LICENCE, MOST_VERSION = 80 - len(f", {SPARE_CORES}"), 80
 WriteLine = Callable[[str], None]
 

@@ -83,6 +83,7 @@ class SpareCoresFile:
         self.path = path
 
     def __enter__(self) -> Self:
+        # Read only: SQLite would else make an empty database of a name that is misspelt.
         address = f"file:{quote(str(self.path.resolve()))}?mode=ro"
         try:
             self.database = sqlite3.connect(address, uri=True)

@@ -53,6 +53,8 @@ WHERE (place.is_home OR series.is_ranked) AND NOT EXISTS (
         AND known.method_version = score.version
 )
 """
+# No constraint keeps imported samples apart: two imports at once would both miss a score and add
+# it.
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('benchmarks_sparecores'))"
 
 
@@ -76,6 +78,7 @@ class ScoreStaging:
         }
         self.series = self.stored = 0
         with connection.cursor() as cursor:
+            # An import that was cut short on this connection left its tables behind.
             cursor.execute(DROP)
             cursor.execute(TABLES)
         _copy(
@@ -83,6 +86,7 @@ class ScoreStaging:
             ((one.server, one.offer_id, one.is_home, one.page) for one in server_offers),
         )
         with connection.cursor() as cursor:
+            # Autovacuum cannot see temporary tables, so nobody else counts their rows.
             cursor.execute("ANALYZE sparecores_place")
 
     def close(self) -> None:
@@ -107,6 +111,7 @@ class ScoreStaging:
             cursor.execute("ANALYZE sparecores_series, sparecores_score")
             cursor.execute(SPREAD, self.stated)
             made: int = cursor.rowcount
+            # Again after 1, 2, 4, 8 … batches: the table has about doubled then.
             self.stored += bool(made)
             if made and self.stored & (self.stored - 1) == 0:
                 # What reads them next is planned for a table of the size that it was before.

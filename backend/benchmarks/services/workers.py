@@ -22,6 +22,7 @@ ALIVE_S = 60
 @cache
 def instance() -> str:
     """Identifies this machine or container, since its start, among all others."""
+    # Containers of one machine share its boot and perhaps a name, but never a process namespace.
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()} {boot_id}"
 

@@ -73,6 +73,7 @@ class Command(BaseCommand):
 
 def _text(name: str) -> str:
     try:
+        # One byte more than allowed shows a text that is too long, however long it is.
         if name == STDIN:
             raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
         else:

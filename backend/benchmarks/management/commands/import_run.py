@@ -27,6 +27,7 @@ class Command(BaseCommand):
             raise CommandError(f"no offer is called {options['offer']!r}")
         try:
             with options["file"].open("rb") as file:
+                # One byte more than allowed shows a file that is too large, however large it is.
                 content = file.read(MAX_PACKED_BYTES + 1)
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}") from error

@@ -28,6 +28,7 @@ class Command(BaseCommand):
         began = time.monotonic()
 
         def write_line(line: str) -> None:
+            # Not on standard output, which is one document with --json.
             self.stderr.write(f"{time.monotonic() - began:7.1f} s  {line}")
 
         try:
