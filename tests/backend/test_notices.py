@@ -242,7 +242,7 @@ def test_notice_is_tried_later_and_later_and_given_up_visibly(caller):
         row = Notice.objects.get()
         if row.next_due_at is not None:
             waits.append(round((row.next_due_at - clock.now()).total_seconds() / 60))
-    # minutes: doubled each time, 6 hours at most
+    # minutes: doubled each time
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert notice_claim() is None
     seen = caller("admin").get(f"{API}/subscriptions/{made.pk}").json()

@@ -19,9 +19,9 @@ from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.notifications.models import Notice, NoticeKind, Subscription
 
+# The waits between them add up to 8.5 hours: a server that is down over a night is outlasted.
 MAX_ATTEMPTS = 10
 FIRST_BACKOFF_S = 60
-MAX_BACKOFF_S = 6 * 3600
 LEASE = dt.timedelta(minutes=2)
 """Longer than a delivery may take (workers.notifications.delivery)."""
 
@@ -99,12 +99,12 @@ def notice_mark_sent(*, notice: Notice) -> None:
 
 
 def notice_mark_failed(*, notice: Notice, error: str) -> None:
-    """Try the claimed notice again later: after 1 minute, then twice as long each time, 6 hours
-    at most; after MAX_ATTEMPTS no more, which its subscription shows."""
+    """Try the claimed notice again later: after 1 minute, then twice as long each time; after
+    MAX_ATTEMPTS no more, which its subscription shows."""
     if notice.attempt >= MAX_ATTEMPTS:
         error, due = f"given up after {notice.attempt} attempts: {error}", None
     else:
-        wait_s = min(FIRST_BACKOFF_S * 2 ** (notice.attempt - 1), MAX_BACKOFF_S)
+        wait_s = FIRST_BACKOFF_S * 2 ** (notice.attempt - 1)
         due = clock.now() + dt.timedelta(seconds=wait_s)
     _claimed(notice).update(next_due_at=due, last_error=error[:500])
 
