@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.api import documents
+from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.hosts import (
     bastions_of,
@@ -31,8 +32,6 @@ from backend.benchmarks.services.hosts import (
     host_scan,
     host_update,
 )
-from backend.catalog.models import Offer
-from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.prices import PriceInput
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
@@ -123,11 +122,11 @@ class HostsView(ListView):
         document = documents.HostDocument(data=request.data)
         document.is_valid(raise_exception=True)
         fields = document.validated_data
-        price = fields.pop("price")
+        price, slug = fields.pop("price"), fields["offer"]
         host = host_create(
             **fields
             | {
-                "offer": _offer(request, fields["offer"]),
+                "offer": None if slug is None else visible_offer(request, slug),
                 "bastion": _bastion(request, fields["bastion"]),
             },
             workspace=workspace_of(request),
@@ -137,15 +136,6 @@ class HostsView(ListView):
         seen = {"id": host.pk, "name": host.name, "state": host.state}
         made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
         return Response(made.data, status=201)
-
-
-def _offer(request: Request, slug: str | None) -> Offer | None:
-    if slug is None:
-        return None
-    offer = offers_visible(workspace_of(request).slug).filter(slug=slug).first()
-    if offer is None:
-        raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return offer
 
 
 def _bastion(request: Request, host_id: UUID | None) -> Host | None:

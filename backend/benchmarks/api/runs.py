@@ -15,6 +15,7 @@ from rest_framework.reverse import reverse
 
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.benchmarks.api import documents
+from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
@@ -103,13 +104,9 @@ class RunsView(FilteredListView):
 
 
 def _rented(request: Request, fields: dict[str, Any]) -> Run:
-    workspace = workspace_of(request)
-    offer = offers_visible(workspace.slug).filter(slug=fields["offer"]).first()
-    if offer is None:
-        raise InvalidValue("/offer", f"no offer is called {fields['offer']!r}")
     return rented_run_create(
-        workspace=workspace,
-        offer=offer,
+        workspace=workspace_of(request),
+        offer=visible_offer(request, fields["offer"]),
         profile=fields["profile"],
         probes=fields["probes"],
         parameters=fields["parameters"],

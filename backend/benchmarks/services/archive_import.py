@@ -27,6 +27,7 @@ from backend.benchmarks.services.archive_reading import (
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
+from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
@@ -62,7 +63,7 @@ def _already(run_id: UUID) -> AlreadyImported:
 
 
 def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
-    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    schedule_lock(workspace_id=workspace.pk)
     if Run.objects.filter(pk=taken.run_id).exists():
         raise _already(taken.run_id)
     try:
