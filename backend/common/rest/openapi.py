@@ -100,6 +100,7 @@ class ViewSchema(AutoSchema):
 
     def get_auth(self) -> list[Any]:
         auths: list[Any] = super().get_auth()
+        # Without any, where PUBLIC_READ is on: `{}` is how OpenAPI states that.
         return [*auths, {}] if self._is_reading() else auths
 
     def _is_reading(self) -> bool:
