@@ -124,7 +124,7 @@ def manage(arguments: list[str]) -> int:
             state.acquire("manage")
             break
         except Busy as busy:
-            if busy.command in SERVING or busy.command not in ("manage", "stop"):
+            if busy.command not in {"manage", "stop"}:
                 return _join(state, busy, command)
             wait_until(lambda: state.holder() is None, 600, 0.2)
     try:

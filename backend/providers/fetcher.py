@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend.domain.parsing.prices import ParsedPrice, Result
-from backend.providers.http import FetchError, Patience, Validators
+from backend.providers.http import Client, FetchError, Patience, Validators, bearer
 from backend.providers.machines import Access
 from backend.providers.spool import Spool
 
@@ -24,6 +24,16 @@ class FetchRequest:
     validators: Validators = field(default_factory=Validators)
     on_demand: Sequence[ParsedPrice] = ()
     """On-demand prices of the region, for lists that are joined on them."""
+
+    def token_client(self, base: str) -> Client:
+        """A client that sends the account's API token."""
+        token = self.secret("token")
+        return Client(
+            self.endpoint or base,
+            self.patience,
+            headers=bearer(token),
+            secret={"token": token},
+        )
 
     def secret(self, name: str) -> str:
         """A field of the account's secret; FetchError where there is none."""

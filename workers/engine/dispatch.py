@@ -41,7 +41,7 @@ from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
 from workers.engine import rented_steps
-from workers.engine.steps import HANDLERS, Move, Wait, failed, jittered, plan_of
+from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, plan_of
 from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
@@ -120,8 +120,7 @@ def _elsewhere(step: Step) -> Move | Wait:
     if step.state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
     if step.state in {RunState.RUNNING, RunState.COLLECTING}:
-        fields = failed(step.run, error.reason, why, outcome=RunState.LOST)
-        return Move(RunState.TEARING_DOWN, fields, event=why)
+        return failing(step.run, error.reason, why, outcome=RunState.LOST)
     return _given_up(step, error.reason, why)
 
 
@@ -150,16 +149,14 @@ def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     if clock.now() - step.created_at <= lost_after():
         return Wait(COLLECT_RETRY_S, str(error), is_progress=True)
-    fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
-    return Move(RunState.TEARING_DOWN, fields, event=error.detail)
+    return failing(run, error.reason, error.detail, outcome=RunState.LOST)
 
 
 def refused(run: Run, error: DriverError) -> Move:
     """A running run whose host does not let us in any more."""
     if isinstance(error, HostKeyChanged):
         host_key_distrust(host=run.host, pinned=error.pinned, presented=error.presented)
-    fields = failed(run, error.reason, error.detail)
-    return Move(RunState.TEARING_DOWN, fields, event=error.detail)
+    return failing(run, error.reason, error.detail)
 
 
 def _given_up(step: Step, reason: Reason, detail: str) -> Move:

@@ -38,7 +38,7 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
 from workers.engine.followed_run import PERIOD_S, Followed, taken_up
-from workers.engine.steps import Move, failed
+from workers.engine.steps import Move, failed, failing
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
 
@@ -329,9 +329,9 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
         repeats_store([(run, readings)])
         one.take_in(readings)
         if snapshot.boot_id != run.boot_id:
-            return _lost_ground(run, Reason.REBOOTED, "the host was rebooted during the run")
+            return failing(run, Reason.REBOOTED, "the host was rebooted during the run")
         if not snapshot.has_directory or status is None:
-            return _lost_ground(run, Reason.INTERRUPTED, "the run's directory has vanished")
+            return failing(run, Reason.INTERRUPTED, "the run's directory has vanished")
         run.probe = status.probe or ""
         fields: dict[str, object] = {
             "probe": run.probe,
@@ -344,7 +344,7 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
                 fields["outcome"] = RunState.CANCELLED
             return Move(RunState.COLLECTING, fields)
         if one.is_restarting:
-            return _lost_ground(run, Reason.INTERRUPTED, "the runner was killed")
+            return failing(run, Reason.INTERRUPTED, "the runner was killed")
         one.is_restarting, one.next_at = True, 0
     return None
 
@@ -352,10 +352,6 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
 def _live(run: Run, fields: dict[str, Any] | None) -> dict[str, Any]:
     said = {**run.live, **(fields["live"] if fields else {})}
     return {name: value for name, value in said.items() if name != "silent_since"}
-
-
-def _lost_ground(run: Run, reason: Reason, detail: str) -> Move:
-    return Move(RunState.TEARING_DOWN, failed(run, reason, detail), event=detail)
 
 
 @dataclass(frozen=True)
@@ -377,8 +373,7 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
         if run.is_cancel_requested:
             return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
         if clock.now() - since > lost_after():
-            fields = failed(run, error.reason, error.detail, outcome=RunState.LOST)
-            return Move(RunState.TEARING_DOWN, fields, event=error.detail)
+            return failing(run, error.reason, error.detail, outcome=RunState.LOST)
         # In the row: the next window, or another worker, must go on counting and not begin anew.
         run.live = {**run.live, "silent_since": since.isoformat()}
         is_asking = run.host.is_rented and _is_to_be_asked(run)

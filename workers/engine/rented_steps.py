@@ -37,7 +37,7 @@ from backend.rentals.services.resources import (
 )
 from workers.engine import steps
 from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch
-from workers.engine.steps import Move, Wait, failed, jittered
+from workers.engine.steps import Move, Wait, failed, failing, jittered
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Transport
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
@@ -146,7 +146,7 @@ def boot(run: Run, step: Step) -> Move | Wait:
     machine = provider.described(_handle(resource))
     why = _ended(resource, machine)
     if why is not None:
-        return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
+        return failing(run, Reason.INTERRUPTED, why)
     if machine.state != machines.ProviderResourceState.ABSENT:
         with fenced(claim_of(step)):
             created(resource, machine)
@@ -204,7 +204,7 @@ def _logged_in(
             if not _is_late(resource):
                 # It may have shown its new keys before its SSH server took them over.
                 return Wait(_look_s(step), detail, is_progress=True)
-            return Move(RunState.TEARING_DOWN, failed(run, Reason.AUTH, detail), event=detail)
+            return failing(run, Reason.AUTH, detail)
         with fenced(claim_of(step)):
             rented_host_pin(
                 host=host,
@@ -268,7 +268,7 @@ def look_after(run: Run, step: Step) -> Move | Wait:
     why = why_ended(run)
     if why is None:
         return Wait(0, step.last_error, is_progress=True)
-    return Move(RunState.TEARING_DOWN, failed(run, Reason.INTERRUPTED, why), event=why)
+    return failing(run, Reason.INTERRUPTED, why)
 
 
 # --- its end --------------------------------------------------------------------------------------

@@ -154,6 +154,12 @@ def failed(
     return {"outcome": outcome, "failure_reason": reason, "failure_detail": detail[:2000]}
 
 
+def failing(run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED) -> Move:
+    """To the teardown, with the reason as a warning."""
+    fields = failed(run, reason, detail, outcome=outcome)
+    return Move(RunState.TEARING_DOWN, fields, event=detail)
+
+
 # --- what each state does -----------------------------------------------------------------------
 
 

@@ -65,6 +65,12 @@ async def read_capped(reader: ByteReader, limit_bytes: int) -> bytes:
     return b"".join(chunks)
 
 
+def write_refusal(said: str) -> Reason:
+    """Why a command failed that writes files, by its standard error."""
+    is_full = "No space left" in said or "quota exceeded" in said.lower()
+    return Reason.DISK_FULL if is_full else Reason.UNSUPPORTED
+
+
 class Transport(Protocol):
     """An open way to one machine. Every call has a deadline and raises DriverError."""
 

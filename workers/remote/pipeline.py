@@ -20,7 +20,7 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.parsing.texts import text_of
 from backend.domain.repeats import RawResult
 from workers.remote import scripts
-from workers.remote.driver import Transport
+from workers.remote.driver import Transport, write_refusal
 from workers.remote.probes import build
 
 SCRIPT_TIMEOUT_S = 20
@@ -99,23 +99,17 @@ async def _script(
         )
     if output.exit_code != 0:
         said = text_of(output.stderr).strip()[-300:]
-        is_full = "No space left" in said or "quota exceeded" in said.lower()
         raise DriverError(
-            Reason.DISK_FULL if is_full else Reason.UNSUPPORTED,
+            write_refusal(said),
             said or f"a script ended with status {output.exit_code}",
             retryable=False,
         )
     return answer
 
 
-def run_directory(run_id: str, *, is_peer: bool = False) -> str:
-    """Name of the run's directory below the target's temporary one."""
-    return f"rackrate-{run_id}-peer" if is_peer else f"rackrate-{run_id}"
-
-
 async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) -> TargetIdentity:
     """Look at the target without leaving anything; DriverError when it cannot carry a run."""
-    name = run_directory(run_id, is_peer=is_peer)
+    name = f"rackrate-{run_id}-peer" if is_peer else f"rackrate-{run_id}"
     text = text_of(await _script(transport, scripts.IDENTIFY, name))
     lines = [line.partition(" ")[::2] for line in text.splitlines()]
     facts = dict(lines)

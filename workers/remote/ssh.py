@@ -17,7 +17,7 @@ import asyncssh
 from backend.domain.addresses import checked_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
 from backend.domain.host_keys import TYPES
-from workers.remote.driver import HostKeyChanged, Output, Target, read_capped
+from workers.remote.driver import HostKeyChanged, Output, Target, read_capped, write_refusal
 
 CONNECT_TIMEOUT_S = 10
 # A dead network is seen so after three of them; without, a read would wait for hours.
@@ -286,9 +286,8 @@ class SshTransport:
 
     def _file_error(self, path: str, output: Output) -> DriverError:
         said = output.stderr.decode(errors="replace").strip()[-300:]
-        is_full = "No space left" in said or "quota exceeded" in said.lower()
         return DriverError(
-            Reason.DISK_FULL if is_full else Reason.UNSUPPORTED,
+            write_refusal(said),
             f"{self._endpoint}: {PurePosixPath(path).name}: {said}",
             retryable=False,
         )

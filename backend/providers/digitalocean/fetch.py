@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from backend.domain.parsing.prices import Result, answers
 from backend.providers.digitalocean import prices
 from backend.providers.fetcher import FetchRequest
-from backend.providers.http import Client, Validators, bearer
+from backend.providers.http import Validators
 from backend.providers.spool import Spool
 
 BASE = "https://api.digitalocean.com"
@@ -14,13 +14,7 @@ SIZES = "sizes"
 
 class Sizes:
     def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
-        token = request.secret("token")
-        with Client(
-            request.endpoint or BASE,
-            request.patience,
-            headers=bearer(token),
-            secret={"token": token},
-        ) as client:
+        with request.token_client(BASE) as client:
             # The most that a page may have.
             address = "v2/sizes?per_page=200"
             while address:

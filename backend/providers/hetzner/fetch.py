@@ -6,7 +6,7 @@ from typing import Any
 from backend.domain.parsing.prices import Result, answers
 from backend.providers.fetcher import FetchRequest
 from backend.providers.hetzner import prices
-from backend.providers.http import Client, Validators, bearer
+from backend.providers.http import Validators
 from backend.providers.spool import Spool
 
 BASE = "https://api.hetzner.cloud"
@@ -16,13 +16,7 @@ PER_PAGE = "50"
 
 class ServerTypes:
     def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
-        token = request.secret("token")
-        with Client(
-            request.endpoint or BASE,
-            request.patience,
-            headers=bearer(token),
-            secret={"token": token},
-        ) as client:
+        with request.token_client(BASE) as client:
             client.get("v1/pricing", spool.page(PRICING))
             page: str | None = "1"
             while page:
