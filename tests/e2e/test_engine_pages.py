@@ -230,3 +230,19 @@ def test_tables_of_charts_are_there_without_scripts(browser, site, rows):
         expect(box.locator("canvas")).to_be_hidden()
         box.get_by_text("Show data").click()
         expect(box.locator("tbody tr")).to_have_count(3)
+
+
+def test_offers_to_rent_are_searched_and_listed(browser, site, db):
+    for size in ("large", "xlarge"):
+        factories.offer(f"aws-m5-{size}", name=f"m5.{size}")
+    with opened(browser, site) as page:
+        signed_in(page, site)
+        page.goto("/campaigns/new/", wait_until="networkidle")
+        search = page.locator("#offer")
+        for size in ("large", "xlarge"):
+            search.press_sequentially("m5")
+            expect(page.locator("#offer-names option")).to_have_count(2)
+            search.fill(f"aws-m5-{size}")
+            search.blur()  # as choosing a suggestion does, it tells that the field has changed
+        expect(page.locator("#offers")).to_have_value("aws-m5-large\naws-m5-xlarge")
+        expect(search).to_have_value("")

@@ -14,6 +14,7 @@ from backend.benchmarks.models import (
 )
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
+from backend.web.campaigns.forms import CampaignForm
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine
@@ -91,6 +92,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
         ("network_pairs", "ring", "two hosts"),
         ("budget_amount", "-1", "greater than or equal to 0"),
         ("budget_currency", "XXX", "no exchange rate"),
+        ("offer", "nothing like it", "No offer is called"),
         ("parameter_disk_s", "0", "greater than or equal to 1"),
         ("probes", ["nonsense"], "Select a valid choice"),
     ],
@@ -108,6 +110,15 @@ def test_campaign_form_has_errors_beside_their_fields_and_loses_nothing(
     if field != "hosts":
         assert re.search(rf'value="{host.pk}"[^>]* checked', text)
     assert not Campaign.objects.exists()
+
+
+def test_offer_named_beside_the_list_is_one_of_it(operator):
+    factories.offer("fake-one", name="One")
+    text = text_of(operator.post("/campaigns/new/", {"offer": "one", "offers": "fake-two"}))
+    assert "No offer is called" not in text
+    form = CampaignForm({"name": "a", "offer": "one", "offers": "fake-two, fake-one"}, hosts=[])
+    form.is_valid()
+    assert form.cleaned_data["offers"] == ["fake-two", "fake-one"]
 
 
 def test_campaign_form_offers_only_hosts_whose_key_is_approved(operator):

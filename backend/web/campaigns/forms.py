@@ -8,9 +8,11 @@ from typing import Any
 from django import forms
 
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
+from backend.catalog.selectors.offers import offer_called
 from backend.web.runs.parameter_forms import ParameterForm
 from backend.web.runs.rental_form import PURCHASE_WORDS
 from backend.web.shared.forms import currency, text
+from backend.web.shared.offer_field import offer_field
 
 PAIR_WORDS: dict[str, str] = {
     NetworkPairs.NONE: "no network tests",
@@ -26,11 +28,14 @@ class CampaignForm(ParameterForm):
     hosts = forms.MultipleChoiceField(
         label="Hosts", required=False, widget=forms.CheckboxSelectMultiple
     )
+    offer = offer_field(
+        "Add an offer to rent", required=False, help_text="Choose one of the list, then the next."
+    )
     offers = forms.CharField(
         label="Offers to rent",
         required=False,
-        help_text="Their identifiers, separated by blanks or one a line, as in the address of an"
-        " offer's page. Each run rents a machine of its own and ends it; a budget is needed.",
+        help_text="What you chose; identifiers of offers may also be pasted. Each run rents a machine of"
+        " its own and ends it; a budget is needed.",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none"}),
     )
     purchase_model = forms.ChoiceField(
@@ -78,9 +83,19 @@ class CampaignForm(ParameterForm):
         # Named on the page with the way to approve their key: a host that is only missing would puzzle.
         self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
 
+    def clean_offer(self) -> str:
+        """The identifier of the offer named; empty where none is."""
+        name = self.cleaned_data["offer"].strip()
+        offer = offer_called(name) if name else None
+        if name and offer is None:
+            raise forms.ValidationError(f"No offer is called {name!r}.")
+        return offer.slug if offer else ""
+
     def clean_offers(self) -> list[str]:
         # Identifiers come out of addresses, messages and columns of a spreadsheet.
-        return re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
+        pasted = re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
+        # The field before stays filled where no script moved its offer into the list.
+        return list(dict.fromkeys([*pasted, *filter(None, [self.cleaned_data.get("offer")])]))
 
     def chosen_parameters(self) -> dict[str, object]:
         chosen = super().chosen_parameters()

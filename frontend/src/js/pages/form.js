@@ -3,6 +3,8 @@ import "../lib/base.js";
 import { followChoices } from "../lib/choices.js";
 import { followProfile } from "../lib/defaults.js";
 import "../lib/partial.js";
+import { listWhatIsPicked } from "../lib/picks.js";
 
 followChoices();
 followProfile();
+listWhatIsPicked(document.getElementById("offer"), document.getElementById("offers"));
