@@ -79,6 +79,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Before anything is made: a slip in the price must not leave a host behind.
         price = _price(options["price"])
         if (
             self._is_terminal() and not settings.LOG_FILE
@@ -224,7 +225,9 @@ class Command(BaseCommand):
             filled = round(view.progress_ratio * BAR_CHARS)
             left = "" if view.remaining_s is None else f"about {view.remaining_s:.0f} s left"
             bar = "#" * filled + "." * (BAR_CHARS - filled)
+            # Fixed widths, so that each line covers all of the one before.
             line = f"\r[{bar}] {view.progress_ratio:4.0%}  {text:40.40} {left:20.20}"
+            # Django would write the error output in red.
             self.stderr.write(line, style_func=str, ending="\n" if view.run.is_finished else "")
             self.stderr.flush()
         elif text != shown:
@@ -263,6 +266,7 @@ def _known() -> str:
         f"{' ' * bool(parameter.unit)}{parameter.unit})"
         for name, parameter in PARAMETERS.items()
     )
+    # argparse fills its help texts in by %.
     return ", ".join((*numbers, *OTHER_PARAMETERS)).replace("%", "%%")
 
 
@@ -270,6 +274,7 @@ def _assignment(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    # One value of a list, such as a single depth, is a list too.
     if name in LISTS and not value.startswith("["):
         return name, [_value(item) for item in value.split(",")]
     return name, _value(value)
@@ -288,6 +293,7 @@ def _login(text: str) -> tuple[str, str, int]:
     """user@address, user@address:port, user@[v6]:port; CommandError for anything else."""
     username, _, location = text.partition("@")
     address, colon, port = location.rpartition(":")
+    # Several colons without brackets are an IPv6 address, and none of them stands before a port.
     if location.endswith("]") or not colon or (address.count(":") and not address.endswith("]")):
         address, port = location, "22"
     if not port.isdigit():

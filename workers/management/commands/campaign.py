@@ -93,6 +93,7 @@ def _named(name: str) -> Campaign:
     campaigns = Campaign.objects.filter(workspace=default_workspace())
     is_named = Q(name=name)
     try:
+        # A name that is no UUID cannot be compared with a key: Django raises.
         campaign = campaigns.filter(is_named | Q(pk=name)).first()
     except (ValueError, ValidationError):
         campaign = campaigns.filter(is_named).first()

@@ -55,6 +55,7 @@ def _checked(account: CloudAccount) -> CloudAccount:
 
 
 def _lacks_something(account: CloudAccount) -> bool:
+    # Unknown is no fault: some providers say nothing of a launch before it is asked for.
     states = {line["state"] for line in account.preflight}
     return bool(account.check_error) or Readiness.NOT_READY in states
 
