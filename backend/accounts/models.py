@@ -49,7 +49,6 @@ ROLES = {
     "operator": Scope.RUN,
     "admin": Scope.ADMIN,
 }
-"""What people are called by what they may do."""
 
 
 class User(AbstractUser):
@@ -121,7 +120,6 @@ class CloudAccount(Identified):
     secret_set_at = models.DateTimeField(null=True)
     is_enabled = models.BooleanField(default=True)
     max_machines = models.PositiveIntegerField(default=20)
-    """Machines that may exist at once."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     """The most that a calendar month (UTC) may cost; None = no cap but those of the runs."""
@@ -132,7 +130,6 @@ class CloudAccount(Identified):
     calls_ending_at = models.DateTimeField(null=True)
     """The bucket of calls that end machines, which never wait behind others."""
     identity = models.CharField(max_length=300, blank=True)
-    """Who the provider says we are."""
     check_requested_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)
     preflight = models.JSONField(default=list)

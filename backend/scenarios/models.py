@@ -22,7 +22,6 @@ class Scenario(Identified):
     resolved = models.JSONField(null=True)
     """Frozen: the document with prices and scores instead of offers."""
     result = models.JSONField(null=True)
-    """Frozen: the result document."""
     data_version = models.BigIntegerField(null=True)
     """Frozen: state of the data that prices and scores were taken from."""
     note = models.TextField(blank=True)

@@ -35,9 +35,7 @@ class Campaign(Identified):
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)
     repeats = models.PositiveIntegerField(default=1)
-    """Runs of each host in a round."""
     concurrency = models.PositiveIntegerField(default=4)
-    """Runs of the campaign that may be active at once."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     install_tools = models.BooleanField(default=False)

@@ -69,7 +69,6 @@ class Host(Identified):
     is_in_production = models.BooleanField(default=False)
     """Others need it: all its runs are careful."""
     tags = models.JSONField(default=list)
-    """Words that group hosts."""
     state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
     host_key = models.TextField(blank=True)
     """The pinned public key in OpenSSH form; empty until a person approves one."""

@@ -74,7 +74,6 @@ class Resource(Identified):
     """When the provider last listed or described it."""
     last_error = models.TextField(blank=True)
     is_alarmed = models.BooleanField(default=False)
-    """Whether people were notified that it does not go away."""
 
     class Meta:
         ordering = ("-created_at",)

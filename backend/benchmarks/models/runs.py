@@ -44,7 +44,6 @@ class Run(Identified):
         Campaign, on_delete=models.SET_NULL, null=True, related_name="runs"
     )
     round = models.PositiveIntegerField(default=0)
-    """The campaign's round."""
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="runs")
     price = models.ForeignKey(
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="runs"

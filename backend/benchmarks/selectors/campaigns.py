@@ -60,7 +60,6 @@ class CampaignView:
     campaign: Campaign
     hosts: list[Host]
     offers: list[Offer]
-    """Machines to rent."""
     runs: list[Run]
     """Those that count: a repeat that was done again after a failure is there once."""
     progress_ratio: float
@@ -70,7 +69,6 @@ class CampaignView:
     cost_so_far: Cost
     matrix: list[ProbeCell]
     probes: list[str]
-    """Columns of the matrix."""
 
 
 def campaigns_of(workspace_slug: str) -> QuerySet[Campaign]:

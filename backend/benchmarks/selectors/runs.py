@@ -73,7 +73,6 @@ class RunView:
     warnings: list[str]
     """What went less than well, and what could not be measured at all."""
     cost: dict[str, str | None] | None
-    """See run_cost."""
 
 
 def runs_visible(workspace: Workspace) -> QuerySet[Run]:

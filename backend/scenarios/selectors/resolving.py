@@ -63,7 +63,6 @@ class CatalogPart:
     """A part whose price comes from the catalog."""
 
     pointer: str
-    """JSON pointer of the part."""
     part: dict[str, Any]
     price: Mapping[str, Any]
     """As stated."""
