@@ -82,8 +82,8 @@ class ApiToken(Identified):
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
     name = models.CharField(max_length=100)
+    # The part that is no secret: it leads to the row whose digest is compared.
     lookup = models.CharField(max_length=8, unique=True)
-    """The part that is no secret: it leads to the row whose digest is compared."""
     digest = models.BinaryField(max_length=32)
     scope = models.CharField(max_length=8, choices=Scope)
     expires_at = models.DateTimeField()
