@@ -27,9 +27,9 @@ class Subscription(Identified):
     sealed_secret = models.BinaryField(null=True, editable=False)
     """Key of the signature, where the channel signs."""
     kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
+    # No relation: campaigns are rows of an app above this one.
     campaign = models.UUIDField(null=True)
-    """Of which campaign alone it is notified; None: of everything. No relation, for campaigns are
-    rows of an app above this one."""
+    """The only campaign it is notified of; None: of everything."""
     is_enabled = models.BooleanField(default=True)
 
     class Meta:

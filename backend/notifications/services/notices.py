@@ -22,8 +22,8 @@ from backend.notifications.models import Notice, NoticeKind, Subscription
 # The waits between them add up to 8.5 hours: a server that is down over a night is outlasted.
 MAX_ATTEMPTS = 10
 FIRST_BACKOFF_S = 60
+# Longer than a delivery may take (workers.notifications.delivery).
 LEASE = dt.timedelta(minutes=2)
-"""Longer than a delivery may take (workers.notifications.delivery)."""
 
 
 @transaction.atomic
