@@ -14,8 +14,8 @@ from backend.common import clock
 
 ALARM_AFTER = 3
 """Failed looks at an account one after the other, or failed calls to end a machine."""
+# A disabled account is looked at for so long after its last machine went: one may turn up late.
 STILL_LOOKED_AT = dt.timedelta(days=1)
-"""A disabled account is, for so long after its last machine went: one may turn up late."""
 KEYLESS = (AccessKind.WORKLOAD_IDENTITY, AccessKind.ASSUME_ROLE)
 
 

@@ -18,8 +18,9 @@ from backend.rentals.selectors.spending import (
     month_budget,
 )
 
+# The letters "rack": keeps these advisory locks apart from all others. The second number is the
+# workspace's.
 LOCK_CLASS = 0x7261636B
-"""Of the advisory locks; the second number is of the workspace."""
 
 
 class BudgetExceeded(DomainError):

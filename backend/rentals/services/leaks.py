@@ -15,8 +15,8 @@ from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.rentals.selectors.leaks import ALARM_AFTER
 
+# Fifteen looks, of which none had time for an account.
 OVERDUE = dt.timedelta(minutes=15)
-"""Fifteen looks, of which none had time for an account."""
 REAPER = "reaper"
 """Who ends machines, in the audit trail."""
 
