@@ -15,8 +15,8 @@ from backend.common.work import calculation, most_steps
 from backend.domain.contention_document import MOST_WORK, ContentionDocument, contention, work
 from backend.scenarios.api.documents import ContentionResult
 
+# Exact fractions take ten times as long as the steps of a simulation.
 STEPS_PER_WORK = 10
-"""Exact fractions take ten times as long as the steps of a simulation."""
 
 
 class ContentionView(View):

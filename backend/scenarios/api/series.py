@@ -117,6 +117,7 @@ def _points(scenario: Scenario, asked: int | None) -> int:
     """Points of each option, so that an export holds them all."""
     options = len(scenario.document["options"])
     most = MAX_EXPORT_ROWS // options
+    # Refused and not cut off: an export without its end would look complete.
     if asked is not None and asked > most:
         detail = f"{asked} points of {options} options are more than {MAX_EXPORT_ROWS} rows"
         raise InvalidParameters([("points", detail)])

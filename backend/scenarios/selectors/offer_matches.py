@@ -46,6 +46,7 @@ def offer_matches(
     options = [{"parts": [{"price": {"offer": one.slug, **price}}]} for one in rows]
     prices = named_prices({"options": options}, workspace_slug=workspace_slug, today=today)
     by_offer = {price.offer.pk: price for price in prices.values()}
+    # The sort is stable: within both kinds the order by slug stays.
     rows.sort(key=lambda one: one.pk not in by_offer)
     shown = rows[:MOST_MATCHES]
     scores = known_scores((one.pk for one in shown), metric)

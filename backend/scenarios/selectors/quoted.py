@@ -16,14 +16,15 @@ from backend.domain.pricing.effective import TIERS, Charge
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import HOURS_PER_MONTH
 
+# Derived amounts stay within the 40 characters that a document takes.
 DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)
-"""Of derived amounts; a document takes 40 characters."""
+# A rate is shown to be recognised; what is calculated with keeps its digits.
 SHOWN = Context(prec=6)
 MONTHS = {"1y": 12, "3y": 36, "5y": 60}
+# Of a server a month where nobody states it: AWS counts types by the share taken back in a month,
+# the lowest class being below 5 % (sparecores.com, 2024-04-16), and nOps saw fewer than that over
+# its customers (nops.io/blog/aws-spot-facts). Other providers publish none.
 SPOT_INTERRUPTIONS = "0.05"
-"""Of a server a month where nobody states it: AWS counts types by the share taken back in a month, the
-lowest class being below 5 % (sparecores.com, 2024-04-16), and nOps saw fewer than that over its
-customers (nops.io/blog/aws-spot-facts). Other providers publish none."""
 COMMITTED = frozenset({PurchaseModel.RESERVED, PurchaseModel.COMMITTED})
 
 Assumption = dict[str, str]
@@ -63,6 +64,8 @@ def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) ->
     """
     rate, _ = into.rate(quote.choice.currency)
     document = _hardware(quote)
+    # Own hardware is calculated from its document, unless another billing is stated or the document
+    # is in another currency.
     if document is not None and quote.choice.currency == into.currency and "billing" not in beside:
         return {"billing": "purchase", "hardware": document}
     charge = quote.choice.charge

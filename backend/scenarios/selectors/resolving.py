@@ -43,8 +43,8 @@ from backend.scenarios.selectors.quoted import (
 OFFER, OBSERVATION, TERM, CURRENCY = "offer", "price_observation", "term", "currency"
 NAMED = (OFFER, OBSERVATION)
 DOLLAR = "USD"
+# Stands for a price or score that is not known while the rest of its document is read.
 STAND_IN = {"amount": "1", "unit": "hour", "billing": "per_second"}
-"""For a price or score that is not known while the rest of its document is read."""
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,120}")
 
 Assumption = dict[str, str]

@@ -29,8 +29,8 @@ from backend.domain.scenarios.work import (
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.resolving import resolved
 
+# Results that a process keeps; each has some 10 to 100 kB.
 MOST_STORED = 64
-"""Results that a process keeps; each has some 10 to 100 kB."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class _StoredResults:
         with self._lock:
             text = self._texts.get(key)
         if text is None:
+            # Outside the lock: nobody waits for a calculation, though two may make the same one at
+            # once.
             with calculation(steps, advice=ADVICE) as check:
                 # As text, so that no caller changes what the next one gets.
                 text = json.dumps(simulate(document, check))
@@ -71,6 +73,7 @@ _stored_results = _StoredResults()
 
 def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
     """Scenarios of a workspace by name, without what frozen ones keep."""
+    # A document may have megabytes, and no list shows any of it.
     return Scenario.objects.filter(workspace=workspace).defer("document", "resolved", "result")
 
 
@@ -134,6 +137,7 @@ def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
 def scenario_curves(document: Mapping[str, Any]) -> tuple[CostCurve, ...]:
     """Cost curves of a plain document; InvalidDocument for one that is too large."""
     check_curve_work(document, most_steps(MOST_MAP_WORK))
+    # As text, for a cache needs what can be hashed and nobody can change.
     return _curves(json.dumps(storable(document), sort_keys=True))
 
 

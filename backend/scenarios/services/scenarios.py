@@ -54,6 +54,7 @@ def scenario_update(*, scenario: Scenario, document: object, actor: str) -> Scen
     """
     locked = _locked(scenario)
     kept = _checked(locked.workspace, document)
+    # What changes nothing leaves no entry in the audit trail.
     if kept == locked.document:
         return locked
     changed = [name for name in kept if kept[name] != locked.document.get(name)]
