@@ -230,6 +230,7 @@ class HostScanView(View):
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         host = _host(request, host_id)
         host_scan(host=host, actor=actor(request))
+        # Only workers log in anywhere, so the web process has to wait for one.
         wait_for_worker(
             host,
             lambda: host.scan_requested_at is None,

@@ -33,8 +33,8 @@ from backend.common.rest.views import View
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
+# A text of 8 MiB with its escapes; the service holds the text itself to its limit.
 MAX_BODY_BYTES = 32 * 2**20
-"""A text of 8 MiB with its escapes; the service holds the text itself to its limit."""
 
 
 class ImportDocument(Strict):

@@ -51,8 +51,8 @@ class Host(Identified):
     name = models.CharField(max_length=100)
     driver = models.CharField(max_length=20)
     """Slug in workers.remote.registry: `local` or `static`."""
+    # The machine that a `local` host is: only workers there can see it. None for all others.
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, related_name="hosts")
-    """The machine that a `local` host is: only workers there can see it. None for all others."""
     is_rented = models.BooleanField(default=False)
     """Started for one run and ended with it."""
     address = models.CharField(max_length=255, blank=True)
@@ -66,8 +66,8 @@ class Host(Identified):
     """None: it is logged in to with the workspace's LoginKey."""
     certificate = models.TextField(blank=True)
     """A certificate of the key, where the host trusts an authority instead of keys."""
+    # Others need it: all its runs are careful.
     is_in_production = models.BooleanField(default=False)
-    """Others need it: all its runs are careful."""
     tags = models.JSONField(default=list)
     state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
     host_key = models.TextField(blank=True)

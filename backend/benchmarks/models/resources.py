@@ -14,8 +14,8 @@ class ResourceState(models.TextChoices):
     REQUESTED = "wanted", "Wanted"
     """Nothing is reserved and nothing was asked of the provider."""
     RESERVED = "reserved"
+    # The launch was asked for, perhaps in vain; a machine may exist.
     CALLED = "called"
-    """The launch was asked for, perhaps in vain; a machine may exist."""
     CREATED = "created"
     """The provider named the machine."""
     GONE = "gone"
@@ -57,8 +57,8 @@ class Resource(Identified):
     hourly_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
     """What an hour is charged with in the ledger, in `currency`; the price when it was reserved."""
     currency = models.CharField(max_length=3, blank=True)
+    # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()
-    """The machine ends itself after so many seconds, whatever becomes of us."""
     reserved_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
     """What `lifetime_s` costs at most, in `currency`."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)

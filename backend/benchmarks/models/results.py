@@ -91,8 +91,8 @@ class Sample(models.Model):
     """Under which a published figure may be passed on, and whose it is."""
     method_version = models.CharField(max_length=80, blank=True)
     measured_at = models.DateTimeField()
+    # A person's reason for leaving the sample out of summaries; nothing is deleted.
     excluded_reason = models.TextField(blank=True)
-    """A person's reason for leaving the sample out of summaries; nothing is deleted."""
 
     class Meta:
         ordering = ("id",)

@@ -37,18 +37,18 @@ class Run(Identified):
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
+    # The other end of the network tests; it is occupied by the run as the host is.
     peer = models.ForeignKey(Host, on_delete=models.PROTECT, null=True, related_name="peer_runs")
-    """The other end of the network tests; it is occupied by the run as the host is."""
     # Runs outlive their campaign: what was measured stays true without it.
     campaign = models.ForeignKey(
         Campaign, on_delete=models.SET_NULL, null=True, related_name="runs"
     )
     round = models.PositiveIntegerField(default=0)
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="runs")
+    # The price in force when the run began; old rankings never move silently.
     price = models.ForeignKey(
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="runs"
     )
-    """The price in force when the run began; old rankings never move silently."""
     profile = models.CharField(max_length=10)
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)

@@ -37,8 +37,8 @@ FAILED = "failed"
 NOT_AVAILABLE = "not_available"
 DISTURBED = "disturbed"
 CANCELLED = "cancelled"
+# Of several repeats a cell shows the first of these that one of them is in.
 CELL_STATES = (RUNNING, WAITING, FAILED, CANCELLED, NOT_AVAILABLE, DISTURBED, DONE)
-"""Of several repeats a cell shows the first of these that one of them is in."""
 NOT_DONE = (RunState.FAILED, RunState.LOST, RunState.CANCELLED)
 MEASURING = (RunState.RUNNING, RunState.COLLECTING)
 

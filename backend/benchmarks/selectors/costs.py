@@ -131,6 +131,7 @@ def durations(profile: str, host_ids: Iterable[UUID]) -> Durations:
 
 
 def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
+    # The order in which probes are named changes nothing of what they take.
     return None if probes is None else tuple(sorted(probes))
 
 

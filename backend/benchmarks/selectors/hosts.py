@@ -27,6 +27,7 @@ def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
     hosts = Host.objects.filter(workspace=workspace).select_related(
         "offer__provider", "bastion", "workspace__login_key"
     )
+    # A removed host keeps its row for its runs only; a rented one belongs to its run, gone or not.
     return hosts.exclude(state=HostState.GONE, is_rented=False)
 
 

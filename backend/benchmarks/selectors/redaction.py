@@ -18,13 +18,13 @@ from backend.domain.probes import NETWORK
 HIDDEN = "…"
 # Shorter words stand in every text: hiding them would blank figures and versions.
 MIN_HIDDEN = 3
+# Names that say nothing of a host, and that stand in many other words.
 PUBLIC_USERS = frozenset({"", "root"})
-"""Names that say nothing of a host, and that stand in many other words."""
 # Well-known ports say nothing of a host, and their numbers stand in many counts.
 MOST_PUBLIC_PORT = 1023
 PEER_PARAMETERS = ("peer", "peer_address")
+# Probes and imported tools that print addresses of their own finding.
 NETWORK_PROBES = frozenset({NETWORK, "iperf3", "yabs"})
-"""Probes and imported tools that print addresses of their own finding."""
 _USER = r"(?:[\w.-]+@)?"
 _PORT = r"\]?(?:', \d+| port \d+|:\d+)?"
 _ADDRESS = re.compile(rf"{_USER}\[?(?<![\w.:])([0-9a-fA-F.:]*[.:][0-9a-fA-F.:]*[0-9a-fA-F]){_PORT}")

@@ -52,6 +52,7 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
     try:
         with transaction.atomic():
             return _stored(workspace, offer, taken, actor)
+    # The lock is of one workspace: an import into another may have stored the run meanwhile.
     except IntegrityError as error:
         if Run.objects.filter(pk=taken.run_id).exists():
             raise _already(taken.run_id) from error

@@ -33,8 +33,8 @@ from backend.domain.errors import DomainError, InvalidValue
 
 LOCAL_OFFER_NAME = "this machine"
 STATIC_DRIVER = "static"
+# A host that came with the archive of a run: there is nothing to log in to.
 ARCHIVE_DRIVER = "archive"
-"""Of a host that came with the archive of a run: there is nothing to log in to."""
 MOST_NAME = 100
 MOST_TAGS = 20
 LOGIN_FIELDS = {"address", "port", "username", "bastion", "certificate"}

@@ -24,8 +24,8 @@ PROCESSORS_TABLE = "published/specrate2017_processors.csv"
 OFFERS_TABLES = "catalog/offers_*.csv"
 
 Row = Mapping[str, str]
+# Provider and the name of a type: a figure of it stands for its offers in every region.
 Machine = tuple[str, str]
-"""Provider and the name of a type: a figure of it stands for its offers in every region."""
 
 
 def table_rows(folder: Path, pattern: str) -> Iterator[Row]:

@@ -51,6 +51,7 @@ def run_create(
     profile_named(profile)
     chosen = checked_probes(probes)
     if host.is_in_production:
+        # Not for the caller to choose: others need the host.
         parameters = parameters | {CAREFUL: True}
     values = checked_parameters(parameters)
     for index, probe in enumerate(chosen or ()):

@@ -43,9 +43,10 @@ from backend.domain.parsing.sparecores import (
 )
 from backend.domain.parsing.sparecores_scores import Series, series
 
+# What they publish in their repositories has this one; a file from elsewhere may have another.
 LICENCE = "CC BY-SA 4.0"
-"""Of what they publish in their repositories; a file from elsewhere may have another."""
 FEED_KIND = "sparecores"
+# Scores of one transaction: an import that is cut short loses no more than these.
 BATCH = 100_000
 # Both are columns of 80 characters, and the licence is stored with the name of whose data it is.
 MOST_LICENCE, MOST_VERSION = 80 - len(f", {SPARE_CORES}"), 80

@@ -28,6 +28,7 @@ def step_create_followed(*, run: Run, deadline_at: dt.datetime) -> None:
 
 def step_create_claimed(*, run: Run, state: RunState) -> Claim:
     """The next step with its claim, for whoever gets the message."""
+    # Claimed as it is made, for whoever gets the message; should that be lost, the lease runs out.
     step = Step.objects.create(
         run=run,
         state=state,

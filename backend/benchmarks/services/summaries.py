@@ -27,8 +27,8 @@ from backend.domain.credits import CREDIT_FLAGS
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
+# To be counted up with what a summary says of the same samples; older ones are made anew.
 FORMULAS = 5
-"""To be counted up with what a summary says of the same samples; older ones are made anew."""
 DERIVED = "derived"
 """Flag of a figure that is published for a part of the machine and not for the offer."""
 OFFERS_AT_ONCE = 500
@@ -64,10 +64,10 @@ Row = Mapping[str, Any]
 """A sample with the fields READ."""
 MARKS = itemgetter("flags", "excluded_reason")
 """What says whether a repeat counts (domain.stats.counted_repeats)."""
+# Samples of others never make a score; an import has two of them for one of these.
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
 )
-"""Samples of others never make a score; an import has two of them for one of these."""
 SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
 """Fields of Summary that are columns of the same name."""
 SAME = (
