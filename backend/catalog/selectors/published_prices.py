@@ -58,7 +58,8 @@ class StoredPrice(ParsedPrice):
 
 def published(feed: PriceFeed, region: Region | None) -> dict[Key, StoredPrice]:
     """The newest published observation of each price of a list in one region."""
-    return {price.key: price for price in _newest(_of(feed, region))}
+    rows = PriceObservation.objects.filter(feed=feed, offer__region=region, is_published=True)
+    return {price.key: price for price in _newest(rows)}
 
 
 def unpublished(feed: PriceFeed, region: Region | None) -> dict[Key, list[StoredPrice]]:
@@ -95,10 +96,6 @@ def _on_demand(provider: Provider, region: Region | None) -> QuerySet[PriceObser
         purchase_model=PurchaseModel.ON_DEMAND,
         is_published=True,
     )
-
-
-def _of(feed: PriceFeed, region: Region | None) -> QuerySet[PriceObservation]:
-    return PriceObservation.objects.filter(feed=feed, offer__region=region, is_published=True)
 
 
 def _newest(rows: QuerySet[PriceObservation]) -> Iterator[StoredPrice]:
