@@ -23,23 +23,17 @@ class CountedAdmin(AnyAdmin):
 
 @admin.register(Provider)
 class ProviderAdmin(CountedAdmin):
-    """Providers."""
-
     list_display = ("slug", "name", "homepage")
 
 
 @admin.register(Region)
 class RegionAdmin(CountedAdmin):
-    """Places by the providers' own names."""
-
     list_display = ("code", "provider", "name", "country")
     list_filter = ("provider",)
 
 
 @admin.register(Offer)
 class OfferAdmin(CountedAdmin):
-    """Types in regions, and own machines."""
-
     list_display = ("slug", "provider", "name", "kind", "vcpu_count", "is_demo")
     list_filter = ("provider", "kind", "is_demo")
     search_fields = ("slug", "name")
@@ -61,7 +55,5 @@ class PriceObservationAdmin(ReadOnlyAdmin):
 
 @admin.register(ExchangeRate)
 class ExchangeRateAdmin(ReadOnlyAdmin):
-    """Rates for one euro."""
-
     list_display = ("date", "currency", "units_per_eur", "source")
     list_filter = ("currency",)

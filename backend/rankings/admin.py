@@ -8,8 +8,6 @@ from backend.rankings.models import FeedKey, Report, SavedView
 
 @admin.register(SavedView)
 class SavedViewAdmin(ReadOnlyAdmin):
-    """Parameters of a ranking under a name."""
-
     list_display = ("slug", "name", "visibility", "owner", "updated_at")
     list_filter = ("visibility",)
 
@@ -25,7 +23,5 @@ class FeedKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
-    """Frozen rankings."""
-
     list_display = ("slug", "title", "created_by", "created_at", "data_version")
     exclude = ("document",)

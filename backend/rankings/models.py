@@ -35,7 +35,6 @@ class SavedView(Identified):
 
     @property
     def is_private(self) -> bool:
-        """Whether only its owner sees it."""
         return self.visibility == Visibility.PRIVATE
 
 

@@ -46,7 +46,6 @@ TERMS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 
 def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObservation]:
-    """Prices of the visible offers."""
     return PriceObservation.objects.filter(
         Q(offer__workspace=None) | Q(offer__workspace__slug=workspace_slug)
     ).select_related("offer__provider", "offer__region")

@@ -32,7 +32,6 @@ class PriceChanges:
 
     @property
     def published(self) -> int:
-        """How many prices are published by these changes."""
         return len(self.publish) + sum(not anomaly for _, anomaly in self.append)
 
 

@@ -116,7 +116,6 @@ def price_remove(*, observation: PriceObservation, actor: str) -> None:
 
 
 def is_entered(observation: PriceObservation) -> bool:
-    """Whether a person typed it in."""
     return observation.source.startswith(ENTERED) or observation.source == BY_OWNER
 
 

@@ -48,7 +48,6 @@ class TableReport:
     warnings: list[Remark] = field(default_factory=list)
 
     def as_document(self) -> dict[str, Any]:
-        """The report as JSON."""
         return asdict(self)
 
 

@@ -48,7 +48,6 @@ class ComparedCell:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is anything to show."""
         return self.text is not None or self.value is not None
 
 

@@ -42,7 +42,6 @@ def scored_counts(workspace_slug: str = DEFAULT_WORKSPACE) -> tuple[Mapping[str,
 
 
 def coverage(key: str, workspace_slug: str = DEFAULT_WORKSPACE) -> MetricCoverage:
-    """Of one metric."""
     listed = ranking(RankingQuery(metric=key), workspace_slug=workspace_slug)
     lacking = sorted(listed.unscored, key=lambda row: row.offer_id)
     return MetricCoverage(listed.count, lacking)

@@ -18,7 +18,6 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
-    """Whether a row meets every condition."""
     return all(_meets(cells[condition.column], condition) for condition in filters)
 
 

@@ -121,7 +121,6 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
 
 
 def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
-    """Extras that the price holds whatever the basis."""
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
     has_traffic = included.is_traffic_unlimited or included.traffic_bytes
     return (*([DISK] if included.disk_bytes else []), *([EGRESS] if has_traffic else []))

@@ -268,6 +268,5 @@ def _amounts(query: RankingQuery) -> dict[str, Any]:
 
 
 def _mix_basis(query: RankingQuery, mixed: Mix) -> dict[str, Any]:
-    """Weights and baseline of a mix."""
     weights = {key: json_cell(weight) for key, weight in query.weights}
     return {"weights": weights, "base": mixed.base}

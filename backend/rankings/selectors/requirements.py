@@ -66,7 +66,6 @@ class FleetLine:
 
     @property
     def cost_per_month(self) -> Decimal:
-        """Servers and traffic."""
         return self.fleet.cost
 
 

@@ -32,7 +32,6 @@ def views_visible(workspace_slug: str, reader: str) -> QuerySet[SavedView]:
 
 
 def is_owner(view: SavedView, reader: str) -> bool:
-    """Whether the reader owns the view."""
     return bool(reader) and view.owner == reader
 
 

@@ -45,7 +45,6 @@ def feed_key_match(plaintext: str) -> FeedKey | None:
 
 
 def is_in_force(key: FeedKey) -> bool:
-    """Whether the key is neither revoked nor expired."""
     return key.revoked_at is None and key.expires_at > clock.now()
 
 
