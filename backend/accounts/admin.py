@@ -37,6 +37,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     """Tokens; made and revoked by command or API, so that the text is shown once."""
 
     list_display = ("name", "scope", "lookup", "expires_at", "revoked_at", "last_used_at")
+    # Of no use to anybody who looks, and a target to guess against for whoever copies it.
     exclude = ("digest",)
 
 
