@@ -47,5 +47,6 @@ class Email(Channel):
         )
         try:
             mail.send()
+        # A server that cannot be reached raises OSError, and one that refuses SMTPException.
         except (smtplib.SMTPException, OSError) as error:
             raise NotDelivered(f"{type(error).__name__}: {error}") from error

@@ -94,6 +94,7 @@ def subscription_delete(*, subscription: Subscription, actor: str) -> None:
 @transaction.atomic
 def campaign_subscriptions_delete(*, campaign: UUID, actor: str) -> None:
     """End the alerts of a campaign that is deleted: they would stay silent for good."""
+    # One by one, so that each has its entry in the audit trail.
     for subscription in Subscription.objects.filter(campaign=campaign):
         subscription_delete(subscription=subscription, actor=actor)
 
