@@ -61,6 +61,7 @@ def _asked(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fr
 
 def _put(parts: Parts, key: str, units: Fraction, scores: Scores, faults: dict[str, str]) -> None:
     for pointer, (part, offer) in parts.items():
+        # What a person states of a part wins over what was measured.
         if part.get("capacity") is not None:
             continue
         score = scores.get((offer.pk, key))

@@ -22,6 +22,7 @@ def demo_scenarios_load(folder: Path) -> int:
 
     Their offers are loaded before. Raises InvalidDocument for a document with a fault.
     """
+    # By name: a document that a person has changed since must not come a second time.
     kept = set(_of_the_demo().values_list("name", flat=True))
     new = [one for one in _documents(folder) if one["name"] not in kept]
     for document in new:
