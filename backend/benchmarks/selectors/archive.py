@@ -104,6 +104,8 @@ def _run_document(run: Run) -> dict[str, Any]:
             "failure_reason": run.failure_reason,
             "failure_detail": run.failure_detail,
         },
+        # The id keeps repeats of one machine together where the archive is imported; no address
+        # goes out.
         "host": {"id": str(run.host_id), "name": run.host.name, "facts": run.host.facts},
         "offer": _offer_document(run.offer),
         "price": _price_document(run.price) if run.price else None,

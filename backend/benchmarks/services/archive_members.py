@@ -106,6 +106,7 @@ def _tar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
                 if len(data) != member.size:
                     raise EOFError(f"{member.name} ends early")
                 yield member.name, data
+        # A tar file ends before its gzip stream does.
         while stream.read():  # to its end, where the checksum of the whole is
             pass
 
@@ -149,6 +150,7 @@ def _check_manifest(members: Mapping[str, bytes]) -> None:
     for name, content in sorted(members.items()):
         if name == MANIFEST:
             continue
+        # Checked both ways: nothing may be added beside the manifest, and nothing be missing.
         if name not in listed:
             raise ArchiveRefused(f"{name} is not in {MANIFEST}")
         if hashlib.sha256(content).hexdigest() != listed.pop(name):

@@ -94,6 +94,7 @@ def _archived(members: Mapping[str, bytes]) -> Taken:
     stems = sorted({name.rpartition(".")[0] for name in names})
     with_samples = {sample.count("evidence", minimum=1) for sample in samples.values()}
     items = [_item(members, stem, with_samples) for stem in stems]
+    # Samples name their evidence by number, so a number must lead to one text.
     if len({item.n for item in items}) != len(items):
         raise ArchiveRefused("two files of evidence have the same number")
     for name in members:

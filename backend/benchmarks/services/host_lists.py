@@ -68,6 +68,7 @@ def hosts_import(
             errors.append((f"/text/{one.line}", str(error)))
     # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(listed, done.added, known, actor)
+    # The transaction is undone with it: a list is taken as a whole or not at all.
     if errors:
         raise InvalidDocument(errors)
     return done
@@ -101,6 +102,7 @@ def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, acto
 def _pinned(host: Host, keys: Sequence[str], actor: str) -> bool:
     """Whether the host is trusted now and was not before, under one of the keys."""
     shown = host.host_key or host.scanned_key
+    # Whoever wrote the list saw another key: one of both machines is not the one it is taken for.
     if shown and shown not in keys:
         said = "is approved with" if host.host_key else "shows"
         raise KeyDiffers(f"{host.name} {said} another key: {fingerprint(shown)}")

@@ -212,6 +212,7 @@ def host_remove(*, host: Host, actor: str) -> None:
         target=host,
         detail={"name": host.name},
     )
+    # A campaign that names a host nobody can log in to could never start again.
     host.campaigns.clear()
     host.name = _free_name(host.workspace, f"{host.name[: MOST_NAME - 20]} (removed)")
     host.state = HostState.GONE
@@ -258,6 +259,8 @@ def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
     """An offer that no other local host has: results of unlike machines never mix."""
     name = LOCAL_OFFER_NAME
     if Host.objects.filter(driver=LOCAL_DRIVER, workspace=workspace).exists():
+        # The first one's name was fixed before there were several workers, and its address has to
+        # stay.
         name = f"{LOCAL_OFFER_NAME} {worker.pk}"
     slug = f"{OWN_PROVIDER}-{slugify(name)}"
     return Offer.objects.filter(slug=slug).first() or own_offer_create(

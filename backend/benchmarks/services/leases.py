@@ -132,6 +132,8 @@ def claim_due(
     due = Step.objects.filter(_due())
     if overdue_s:
         latest = Now() - dt.timedelta(seconds=overdue_s)
+        # Steps of a worker's own machine are for that worker alone, so it need not leave them to
+        # others.
         due = due.filter(Q(next_due_at__lte=latest) | Q(run__host__worker__isnull=False))
     if is_polling:
         due = due.filter(_here(), state=RunState.RUNNING)
@@ -190,6 +192,7 @@ def fenced_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
             # Locked in one order, so that two of these never wait for each other in a circle.
             .order_by("pk")
         )
+        # Compared here: each step has a token of its own, which one condition cannot hold.
         yield {step.pk: step for step in steps if step.lease_token == tokens[step.pk]}
 
 

@@ -83,6 +83,7 @@ def schedule_fire(*, schedule: Schedule) -> bool:
     planned = schedule_timetable(locked)
     locked.last_outcome = _outcome(locked, planned, locked.next_at, now)[:MAX_OUTCOME_CHARACTERS]
     locked.last_at = now
+    # From now and not from the due time: several that were missed are made up for once.
     locked.next_at = _first(next_times(planned, now, 1))
     locked.save(update_fields=["last_outcome", "last_at", "next_at"])
     return True

@@ -50,5 +50,6 @@ def worker_seen(*, worker_id: str, instance: str) -> bool:
 
 def worker_left(*, worker_id: str, instance: str) -> None:
     """Let another container have the id at once; a second worker here says again that it is there."""
+    # As if it had been silent for long; no row is deleted, for hosts refer to it.
     over = Now() - dt.timedelta(seconds=ALIVE_S)
     Worker.objects.filter(pk=worker_id, instance=instance).update(seen_at=over)
