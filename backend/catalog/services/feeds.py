@@ -136,6 +136,7 @@ def _audit(feed: PriceFeed, action: str, workspace: Workspace, actor: str) -> No
 
 def feeds_due() -> QuerySet[PriceFeed]:
     """Feeds that should be read now and that nobody reads, the longest due first."""
+    # By the clock of the database: those of several workers may differ.
     return PriceFeed.objects.filter(_is_free(), is_enabled=True, next_due_at__lte=Now()).order_by(
         "next_due_at", "pk"
     )
@@ -211,6 +212,7 @@ def feed_unchanged(*, feed: PriceFeed) -> None:
 def feed_failed(*, claim: FeedClaim, error: str, after_s: float = 0) -> None:
     """No prices: the last good ones stay in force. Tried again after a while; `error` holds no
     secret. Says nothing where the claim is lost."""
+    # The end of the lease is the fence: whoever claimed it since wrote another one.
     mine = PriceFeed.objects.filter(pk=claim.feed.pk, lease_until=claim.until)
     feed = mine.select_for_update().first()
     if feed is None:
@@ -219,6 +221,7 @@ def feed_failed(*, claim: FeedClaim, error: str, after_s: float = 0) -> None:
     mine.update(
         lease_until=None,
         failures=F("failures") + 1,
+        # PostgreSQL stores no NUL, and an answer that is quoted may hold one.
         last_error=error.replace("\0", "")[:MAX_ERROR_CHARACTERS],
         next_due_at=clock.now() + dt.timedelta(seconds=wait_s) if feed.is_enabled else None,
     )

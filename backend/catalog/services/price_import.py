@@ -271,6 +271,7 @@ class _List:
         while batch := list(islice(new, BATCH)):
             PriceObservation.objects.bulk_create(batch)
         vanished = [*changes.missing, *changes.withdrawn]
+        # Flags only: what a price says is never changed, so that the past can be ranked again.
         rows = PriceObservation.objects
         rows.filter(pk__in=changes.publish).update(is_published=True)
         rows.filter(pk__in=changes.returned).update(missing_since=None)

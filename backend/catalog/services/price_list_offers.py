@@ -112,6 +112,7 @@ def _update(
         fresh = {key: value for key, value in figures.items() if getattr(offer, key) != value}
         if not fresh and not offer.is_demo and offer.discontinued_on is None:
             continue
+        # The source is of the figures: where none of them changes, the one before still holds.
         for key, value in {**fresh, **(stated if fresh else {}), **sold}.items():
             setattr(offer, key, value)
         changed.append(offer)

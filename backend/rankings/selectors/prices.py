@@ -111,6 +111,7 @@ def price_cells(
 
 def _flags(choice: PriceChoice, shared: Context) -> list[str]:
     flags = []
+    # A price that its list has dropped is stale, however newly the list was read.
     if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
         flags.append("stale_price")
     if choice.is_tax_unknown:

@@ -212,6 +212,7 @@ def _ranked(
     ]
     rows: list[RankingRow] = []
     unscored: list[RankingRow] = []
+    # Rows of the basis are shared with other lists: each gets a copy with its standing in this one.
     for row, standing in ranked(listed, query.ranked_metric):
         list_of = unscored if row.score is None else rows
         list_of.append(row.standing_at(standing))

@@ -152,6 +152,7 @@ def ranking_row(
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
+    # Once a row: all lists of a basis share it, and `q` searches every row.
     words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
     text = " ".join((*words, offer.cpu_model)).lower()
     return RankingRow(**cells, is_unfit=is_unfit, worth=its, text=text)

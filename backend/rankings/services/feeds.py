@@ -73,6 +73,7 @@ def feed_key_create(
         raise InvalidValue("/name", "1 to 100 characters are needed")
     if not dt.timedelta(0) < life <= LONGEST_LIFE:
         raise InvalidValue("/expires_days", f"1 to {LONGEST_LIFE.days} days are allowed")
+    # Two requests at once could otherwise both count one key less than the limit.
     view = SavedView.objects.select_for_update().get(pk=view.pk)
     in_force = view.feed_keys.filter(revoked_at=None, expires_at__gt=now)
     if in_force.filter(name=name, created_by=actor).exists():

@@ -95,6 +95,7 @@ def report_create(
 @transaction.atomic
 def report_delete(*, report: Report, actor: str) -> None:
     """Take a report away; the audit trail keeps that it was."""
+    # First: the row's key is gone once it is deleted.
     audit_record(
         workspace=report.workspace,
         actor=actor,

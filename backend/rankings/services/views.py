@@ -41,6 +41,7 @@ def view_create(
         workspace=workspace, slug=_slug(workspace, slug, fields["name"]), owner=actor, **fields
     )
     try:
+        # A savepoint: after the refusal the outer transaction must still be usable.
         with transaction.atomic():
             view.save(force_insert=True)
     except IntegrityError:
@@ -89,6 +90,7 @@ def view_update(
 def view_delete(*, view: SavedView, actor: str) -> None:
     """Removes the view and with it every feed key of it."""
     detail = {"slug": view.slug, "name": view.name}
+    # First: the row's key is gone once it is deleted.
     _record(view, actor, "view_delete", detail, is_private=view.is_private)
     view.delete()
 
@@ -130,6 +132,7 @@ def _slug(workspace: Workspace, requested: str, name: str) -> str:
         if not SLUG.match(requested) or requested in RESERVED:
             raise InvalidValue("/slug", "1 to 80 of a-z, 0-9 and -, beginning with no -")
         return requested
+    # Cut below the 80 of a slug, so that a number fits behind it.
     base = slugify(name.replace("_", "-"))[:72].strip("-") or "view"
     taken = SavedView.objects.filter(workspace=workspace, slug__startswith=base)
     used = RESERVED | set(taken.values_list("slug", flat=True))
