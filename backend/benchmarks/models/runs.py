@@ -50,6 +50,7 @@ class Run(Identified):
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="runs"
     )
     profile = models.CharField(max_length=10)
+    # None measures all of the profile; an empty list would be a run of nothing.
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)

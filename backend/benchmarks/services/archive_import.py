@@ -48,6 +48,7 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
     text says are refused. The host that it contains is one that nothing can be run on. Raises
     ArchiveRefused naming what is wrong, AlreadyImported for a run that is there.
     """
+    # Checked before anything is locked: nobody waits while megabytes are unpacked and read again.
     taken = archived(content)
     try:
         with transaction.atomic():

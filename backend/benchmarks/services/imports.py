@@ -58,6 +58,7 @@ def result_import(
     """
     raw = checked_bytes(text)
     known = known_parameters(offer, tool, parameters)
+    # Read before the offer is locked: nobody waits while megabytes of text are gone through.
     parsed = imported(tool, text, known)
     with transaction.atomic():
         # Two imports of one text wait for each other here.

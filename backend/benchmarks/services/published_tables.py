@@ -85,6 +85,7 @@ def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[
             "published_count": pooled.count,
             "parameters": {"cpu_models": _counts(rows), "groups": [_stated(row) for row in rows]},
         }
+        # A pooled figure has one date and one source: those of its newest part.
         newest = max(rows, key=moment)
         for offer_id in sold.get(machine, ()):
             yield _sample(newest, offer_id, "coremark_score", **figure)

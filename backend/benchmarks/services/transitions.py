@@ -46,6 +46,7 @@ def move(run: Run, target: RunState, **fields: object) -> None:
     source = RunState(run.state)
     if target not in TRANSITIONS[source]:
         raise ValueError(f"a run cannot go from {source} to {target}")
+    # What nothing follows is an end.
     if not TRANSITIONS[target]:
         fields = {"finished_at": clock.now(), **fields}
     if not Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields):
