@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from backend.domain.draws import are_apart
 
+# A sentence with more names is a list, and the table below is that list.
 MOST_NAMES = 3
 SPARE_SHOWN = 0.0005
 """The least surplus (ratio) that percent with one decimal shows as more than nothing."""
@@ -60,10 +61,12 @@ def percent(ratio: float) -> str:
 
 def best_value(contenders: Sequence[Contender]) -> Conclusion:
     """Which of the contenders gives the most for the money, where their intervals allow it."""
+    # By value alone: the sentence is about what one gets for the money.
     rated = sorted(
         ((one.value, one) for one in contenders if one.value is not None),
         key=lambda pair: -pair[0][0],
     )
+    # A best of one is no comparison.
     if len(rated) < 2:
         return _by_price(contenders)
     unrated = [one.name for one in contenders if one.value is None]
@@ -73,6 +76,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         else ""
     )
     (value, best), (next_value, second) = rated[:2]
+    # Each against the best, with as many comparisons in mind as there are contenders.
     tied = [one for its, one in rated[1:] if not are_apart(value, its, len(rated))]
     if tied:
         return Conclusion(_too_close([best, *tied]), Certainty.TIE, detail)
@@ -113,6 +117,7 @@ def _too_close(tied: Sequence[Contender]) -> str:
         "performance for the money than their measurements are uncertain."
     )
     priced = _by_amount(tied)
+    # Where performance cannot decide, the price may.
     if len(priced) > 1 and priced[0][0] < priced[1][0]:
         sentence += f" {priced[0][1]} costs least of them."
     return sentence
@@ -123,6 +128,7 @@ def _lead(
 ) -> tuple[float, float, float]:
     """How much more the best gives as a ratio, and its 95 % interval from both intervals."""
     ratio = best[0] / other[0]
+    # Independent errors of two figures add up as squares on their logarithms.
     down = math.hypot(math.log(best[0] / best[1]), math.log(other[2] / other[0]))
     up = math.hypot(math.log(best[2] / best[0]), math.log(other[0] / other[1]))
     return ratio - 1, ratio * math.exp(-down) - 1, ratio * math.exp(up) - 1
@@ -176,6 +182,7 @@ def cheapest_fleet(
     if not fleets:
         return Conclusion("No fleet reaches what you need.", Certainty.UNKNOWN)
     least = [one for one in fleets if one.cost == fleets[0].cost]
+    # Of fleets that cost the same the sure one is better.
     best = next((one for one in least if one.holds), least[0])
     tried = "" if is_proven else " of those tried"
     spare = f"{percent(best.spare)} to spare" if best.spare >= SPARE_SHOWN else "just enough"
@@ -184,6 +191,7 @@ def cheapest_fleet(
     if best.holds:
         return Conclusion(f"{sentence}{_next_fleet(best, fleets)}.", Certainty.CLEAR, detail)
     reach = "At the worse ends of its 95 % intervals it falls short"
+    # Unknown must not read like a failure.
     if best.holds is None:
         reach = "How surely it reaches what you need is not known"
     sure = next((one for one in fleets if one.holds), None)

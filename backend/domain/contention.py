@@ -82,6 +82,7 @@ def shares(
 
 def _exact(bytes_per_s: float) -> Fraction:
     """The decimal that prints like the number."""
+    # In floats a link would be full at one level and not quite at the next, and the rounds might not end.
     return Fraction(str(bytes_per_s))
 
 
@@ -104,11 +105,13 @@ def _check_flows(flows: Sequence[Flow], capacities: dict[str, Fraction]) -> None
         demand = flow.demand_bytes_per_s
         if demand is not None and not 0 <= demand < float("inf"):
             raise InvalidValue(f"{pointer}/demand_bytes_per_s", "null or a number from 0 is needed")
+        # It would grow for ever.
         if demand is None and not flow.path:
             raise InvalidValue(f"{pointer}/path", "a flow without a demand needs a link")
         for step, name in enumerate(flow.path):
             if name not in capacities:
                 raise InvalidValue(f"{pointer}/path/{step}", f"no link is called {name!r}")
+            # A flow that crosses a link twice would take two shares; nobody draws that on purpose.
             if name in flow.path[:step]:
                 raise InvalidValue(f"{pointer}/path/{step}", f"{name!r} occurs twice")
 
@@ -127,11 +130,13 @@ def _filled(
             for flow, rate in zip(flows, rates, strict=True)
             if rate is None and flow.demand_bytes_per_s is not None
         ]
+        # Each round settles at least one flow, so there are no more rounds than flows.
         level = min([*full_at.values(), *demands])
         for index, flow in enumerate(flows):
             if rates[index] is not None:
                 continue
             first_full = next((name for name in flow.path if full_at[name] == level), None)
+            # Before the links: who has all it asked for is held up by nobody.
             if flow.demand_bytes_per_s is not None and _exact(flow.demand_bytes_per_s) == level:
                 rates[index] = level
             elif first_full is not None:

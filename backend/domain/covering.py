@@ -67,8 +67,11 @@ class Cover:
 def cheapest_cover(problem: CoverProblem, *, nodes: int, seconds: float) -> Cover:
     """The cheapest cover, after at most so many nodes of the search tree and so much time."""
     answer = _solve(problem, 1.0, nodes, seconds)
+    # Floats may round a cover that lacks a little of a demand up to one that holds.
     if not answer.counts or _is_covered(problem, answer.counts):
         return answer
+    # With a margin the answer is a cover, only perhaps not the cheapest one: the floor is that of the
+    # first.
     second = _solve(problem, 1.0 + MARGIN, nodes, seconds)
     return Cover(second.counts, answer.floor, is_proven=False)
 
@@ -83,6 +86,7 @@ def useful_types(
         for price, given in zip(prices, gives, strict=True)
     ]
     first: dict[tuple[object, ...], int] = {}
+    # A dozen types of hundreds are left, which is what makes the search quick.
     for index in undominated(points):
         first.setdefault(points[index], index)
     return list(first.values())
@@ -94,6 +98,7 @@ def _solve(problem: CoverProblem, share: float, nodes: int, seconds: float) -> C
     for option, value in (
         ("output_flag", False),
         ("threads", 1),  # a web server answers many at once, and HiGHS would take all cores
+        # The default stops at a cost within 0.01 % of the best, and that is somebody's money.
         ("mip_rel_gap", 0.0),
         # Half of the time, and nothing that the other heuristics do not see in so small a programme.
         ("mip_heuristic_run_feasibility_jump", False),
@@ -126,6 +131,8 @@ def _add_pieces(model: highspy.Highs, pieces: Sequence[TierPiece]) -> list[highs
     """Shares of the last demand that are left uncovered, of which one piece is in use."""
     shares, in_use = [], []
     for piece in pieces:
+        # A tier is a straight line with a step at its start; a binary says which tier applies, since prices
+        # may fall with volume.
         slope = (piece.end_cost - piece.start_cost) / (piece.end - piece.start)
         is_used = model.addBinary(piece.start_cost - slope * piece.start)
         share = model.addVariable(0, piece.end, slope)
@@ -145,6 +152,7 @@ def _answer(model: highspy.Highs, width: int) -> Cover:
         return Cover((), info.mip_dual_bound, is_proven=True)
     counts: Counts = ()
     if info.primal_solution_status == highspy.kSolutionStatusFeasible:
+        # A time or node limit may leave a cover without a proof.
         amounts = model.getSolution().col_value[:width]
         counts = tuple((i, round(amount)) for i, amount in enumerate(amounts) if round(amount))
     is_proven = status == highspy.HighsModelStatus.kOptimal

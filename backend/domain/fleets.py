@@ -106,9 +106,11 @@ class Fleet:
 
 def rule_of(metric: Metric) -> Rule:
     """Rates of whole machines add up; latencies, ratios and what one thread does never do."""
+    # Two machines answer no faster than one.
     if not metric.is_higher_better:
         return Rule.AT_MOST
     is_of_one = metric.canonical_variant == "single" or "single" in metric.key.split("_")
+    # What one thread does is not done faster by a second server.
     return Rule.AT_LEAST if is_of_one or metric.unit == "ratio" else Rule.TOTAL
 
 
@@ -119,6 +121,7 @@ def is_met(value: Decimal, target: FleetTarget) -> bool:
 
 def units_for(amount: Decimal, unit: Decimal) -> int:
     """How many whole units, each above zero, reach the amount; exact."""
+    # Exact: a float quotient of 3.0000000000000004 would buy a fourth server.
     return ceil(Fraction(amount) / Fraction(unit))
 
 
@@ -130,6 +133,7 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
         given[target.name] = _given(target, [(s.figures[target.name].value, n) for s, n in parts])
         worst = [(s.figures[target.name].worst, n) for s, n in parts]
         known = [(value, n) for value, n in worst if value is not None]
+        # Not known is neither yes nor no; a later target may still say no for certain.
         if len(known) < len(worst):
             holds = holds and None
         elif not is_met(_given(target, known), target):
@@ -155,6 +159,7 @@ def _given(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decima
 
 
 def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
+    # How many more of which type is another search.
     if len(parts) > 1:
         return None
     [(server, count)] = parts
@@ -183,5 +188,6 @@ def _traffic_cost(parts: Parts, egress_gb: Decimal) -> Decimal:
     for server, count in parts:
         included = EXACT.add(included, EXACT.multiply(server.included_gb, count))
     rest = EXACT.subtract(egress_gb, included)
+    # All of a fleet with a demand of traffic are under one bill (requirements._choices).
     tiers = parts[0][0].tiers
     return NOTHING if rest <= 0 or tiers is None else tiered(rest, tiers)

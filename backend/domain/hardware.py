@@ -33,10 +33,12 @@ from backend.domain.money import Money
 from backend.domain.pricing import price_per_period
 from backend.domain.units import EXACT, HOURS_PER_MONTH, MONTHS_PER_YEAR
 
+# One time in a hundred a failed server has to wait for its repair.
 SERVICE_LEVEL = Decimal("0.99")
 DAYS_PER_YEAR = 365
 WATTS_PER_KILOWATT = 1000
 
+# Bounds of what anybody plans, and of sums that a column holds.
 MAX_SERVERS = 100_000
 MAX_ITEMS = 1_000
 MAX_COUNT = 1_000_000
@@ -95,6 +97,7 @@ class CostBreakdown:
 
     @property
     def total(self) -> Decimal:
+        # The default context of a thread has 28 digits and may have been changed by others.
         with localcontext(EXACT):
             return sum(self.amounts.values(), Decimal(0))
 
@@ -194,6 +197,8 @@ def annuity(rate_per_year: Decimal, months: int) -> Decimal:
     with localcontext(EXACT):
         discount = _monthly_discount(rate_per_year)
         worth, factor = Decimal(0), Decimal(1)
+        # At most some hundred months: cheaper than a case for a rate of 0 %, where the closed form divides
+        # by zero.
         for _ in range(months):
             factor *= discount
             worth += factor
@@ -214,6 +219,8 @@ def spares_needed(servers: int, annual_failure_rate: Decimal, repair_days: Decim
     with localcontext(EXACT):
         under_repair = servers * annual_failure_rate * repair_days / DAYS_PER_YEAR
         # Each term of the Poisson sum follows from the one before, so no factorial grows large.
+        # In decimals of 34 digits: as a float the term of a thousand machines under repair would be 0, and
+        # the sum never end.
         term = (-under_repair).exp()
         covered, spares = term, 0
         while covered < SERVICE_LEVEL:
@@ -236,6 +243,7 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
     try:
         Money(Decimal(0), hardware.currency)
     except InvalidValue as error:
+        # Under the document's name of the field, not Money's.
         yield InvalidValue("/currency", error.detail)
     yield from _whole("/servers", hardware.servers, 1, MAX_SERVERS)
     yield from _items(hardware.items)

@@ -34,6 +34,7 @@ class Profile:
     values: Mapping[str, float | int]
 
 
+# Powers of two, since fio reports how deep the queue was in those steps.
 MATRIX_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 MATRIX_JOBS = (1, 4)
 
@@ -105,6 +106,7 @@ def _profile(
         time_cap_s,
         {probe: variants for probe, variants in series.items() if variants},
         {
+            # One value stands for all profiles.
             key: parameter.values[index % len(parameter.values)]
             for key, parameter in PARAMETERS.items()
             if parameter.values
@@ -164,6 +166,7 @@ def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
             checked[name] = _CHECKS[name](field, value)
         else:
             raise InvalidValue(field, f"unknown; known are {', '.join((*PARAMETERS, *_CHECKS))}")
+    # Packages change what the host runs for others, and stay when removal fails.
     if checked.get(CAREFUL) and checked.get("install_tools"):
         raise InvalidValue(
             "/parameters/install_tools", "nothing is installed on a host that is in production"
@@ -177,6 +180,7 @@ def may_measure(probe: str, parameters: Mapping[str, object]) -> bool:
 
 
 def _number(field: str, value: object, parameter: RunParameter) -> float | int:
+    # True is an int to Python.
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidValue(field, f"{value!r} is not a number")
     if not parameter.low <= value <= parameter.high:
@@ -192,6 +196,7 @@ def _directory(field: str, value: object) -> str:
         not isinstance(value, str)
         or not value.startswith("/")
         or len(value) > 500
+        # It goes into a shell script and into log lines.
         or not value.isprintable()
         or ".." in value.split("/")
     ):
@@ -204,6 +209,7 @@ def _directories(field: str, value: object) -> list[str]:
     if not isinstance(value, list) or not 2 <= len(value) <= MAX_DIRECTORIES:
         raise InvalidValue(field, f"a list of 2 to {MAX_DIRECTORIES} directories is needed")
     checked = [_directory(f"{field}/{index}", path) for index, path in enumerate(value)]
+    # Two streams to one disk would halve each other and be added up as two disks.
     if len(set(checked)) != len(checked):
         raise InvalidValue(field, "a directory is named twice")
     return checked
@@ -219,6 +225,7 @@ def _device(field: str, value: object) -> str:
 def _peer(field: str, value: object) -> str:
     """The id of the host at the other end of the network tests."""
     try:
+        # In one spelling: it is compared with stored ids as text.
         return str(UUID(str(value)))
     except ValueError:
         raise InvalidValue(field, f"{value!r} is not the id of a host") from None
@@ -257,6 +264,7 @@ def _counts(field: str, value: object) -> list[int]:
     if not isinstance(value, list) or not 1 <= len(value) <= 12:
         raise InvalidValue(field, "a list of 1 to 12 numbers is needed")
     limits = RunParameter("", "", 1, 1024)
+    # Each cell of the matrix once, and in an order that a chart can draw.
     return sorted({int(_number(f"{field}/{i}", n, limits)) for i, n in enumerate(value)})
 
 

@@ -80,6 +80,7 @@ def value_per_cost(score: float, price: Decimal, metric: Metric) -> Decimal:
     exact = exact_decimal(score)
     if metric.is_higher_better:
         return EXACT.divide(exact, price)
+    # Not score × price: of two values the higher has to be the better everywhere.
     return EXACT.divide(Decimal(1), EXACT.multiply(exact, price))
 
 
@@ -102,10 +103,12 @@ def worth(
         ("price", price),
         ("price_per_hour", price_per_hour),
     ):
+        # A price of zero would be worth infinitely much, and rank first.
         if amount is not None and not amount > 0:
             raise InvalidValue(field, f"{amount} is not above zero")
     if price is None:
         return None
+    # The ends change places where a lower score is better.
     ends = [value_per_cost(s, price, metric) for s in (score.ci95_low, score.ci95_high)]
     return Worth(
         value_per_cost(score.value, price, metric),
@@ -116,6 +119,7 @@ def worth(
 
 
 def _cup(score: float, price_per_hour: Decimal | None, metric: Metric) -> Decimal | None:
+    # CUP is defined by the articles for CMIPS and an hour only.
     if metric.key != CUP_METRIC or price_per_hour is None:
         return None
     return cup(price_per_hour, score)
@@ -127,6 +131,7 @@ def ranked(candidates: Sequence[Entry], metric: Metric) -> list[tuple[Entry, Sta
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
     the intervals of the scores (domain.draws). Raises InvalidValue for an offer listed twice.
     """
+    # Twice the same offer would tie with itself and move all ranks behind it.
     seen: set[str] = set()
     for one in candidates:
         if one.offer_id in seen:
@@ -148,6 +153,7 @@ def _in_order(
     leader = Decimal(0)
     by_value = sorted(rows, key=lambda row: -row[1].value_per_cost)
     for position, (one, its) in enumerate(by_value, start=1):
+        # Compared with the first of a group, so that equal by a hair does not add up along a chain.
         if ranks and leader - its.value_per_cost <= leader * same:
             ranks.append((ranks[-1][0], one, its))
         else:
@@ -157,6 +163,7 @@ def _in_order(
 
 
 def _compared(rows: Iterable[tuple[Entry, Worth]], metric: Metric) -> list[tuple[Entry, Standing]]:
+    # Before the draws: they are taken in this order, and must be the same for the same list.
     ordered = _in_order(rows, metric)
     of = spreads(
         [float(its.value_per_cost) for _, _, its in ordered],
@@ -187,6 +194,8 @@ def _by_score(candidates: Iterable[Entry], metric: Metric) -> list[Entry]:
 def _pareto(candidates: Sequence[Entry], metric: Metric) -> set[str]:
     """Offer ids on the front of price and score."""
     direction = -1 if metric.is_higher_better else 1
+    # Exact decimals and floats as they are stored: rounding would put offers on a front that they are not
+    # on.
     points = [(one.price, direction * one.score) for one in candidates if one.score]
     return {candidates[index].offer_id for index in undominated(points)}
 
@@ -202,6 +211,7 @@ def sorted_none_last(
     `identity`, so the order is total. Give `is_unfit` as the first key of a ranking.
     """
     ordered = sorted(rows, key=identity)
+    # Sorting is stable, so the last key goes first.
     for value_of, is_descending in reversed(keys):
         known = [row for row in ordered if value_of(row) is not None]
         unknown = [row for row in ordered if value_of(row) is None]

@@ -31,6 +31,7 @@ from backend.domain.pricing.extras import Tiers
 from backend.domain.units import EXACT, exact_decimal
 
 TRAFFIC = "egress_gb_per_month"
+# More is bought by other means than a page, and each more digit doubles the search.
 MOST_MIXED = 1000
 """Mixed fleets of more servers are not searched."""
 NODES, NODES_OF_PROVIDER, LEAST_NODES = 500, 50, 5
@@ -84,12 +85,14 @@ def solved(
     failures: list[InfeasibleOffer] = []
     usable: list[ServerType] = []
     for server in servers:
+        # A caller's deadline ends the work here: each type takes about as long as any other.
         check()
         failure = _unusable(server, requirement)
         if failure is None:
             usable.append(server)
             single = _alone(server, requirement)
             failures += [single] if isinstance(single, InfeasibleOffer) else []
+            # Those of one type first: their cost is the ceiling of the search for mixed ones.
             fleets += [single] if isinstance(single, Fleet) else []
         else:
             failures.append(failure)
@@ -97,6 +100,7 @@ def solved(
     if is_mixed and usable:
         mixed, floor = _mixed(usable, fleets, requirement, check)
         fleets += mixed
+        # A type that fails alone may serve in a mix, and is no failure then.
         members = {offer_id for fleet in mixed for offer_id, _ in fleet.servers}
         failures = [failure for failure in failures if failure.offer_id not in members]
     ordered = sorted(fleets, key=lambda fleet: fleet.sort_key)
@@ -112,6 +116,7 @@ def _unusable(server: ServerType, requirement: Requirement) -> InfeasibleOffer |
         return InfeasibleOffer(server.offer_id, Fault.REFUSED, server.refusal)
     for target in requirement.targets:
         figure = server.figures.get(target.name)
+        # Unknown is not zero: the type might be the cheapest of all, and is named as what lacks a figure.
         if figure is None:
             return InfeasibleOffer(
                 server.offer_id, Fault.UNKNOWN, f"{target.name} is not known", target.name
@@ -121,6 +126,7 @@ def _unusable(server: ServerType, requirement: Requirement) -> InfeasibleOffer |
             shown, asked = _plain(figure.value), _plain(target.amount)
             reason = f"{target.name} is {shown}, at {word} {asked} is asked for"
             return InfeasibleOffer(server.offer_id, Fault.BOUND, reason, target.name)
+    # Traffic counted as free would make just these types win.
     if requirement.egress_gb and server.tiers is None and not server.included_gb:
         reason = "the price of its traffic is not known"
         return InfeasibleOffer(server.offer_id, Fault.TRAFFIC, reason, TRAFFIC)
@@ -158,11 +164,14 @@ def _counts_worth_a_look(server: ServerType, requirement: Requirement, least: in
     counts = {least}
     if requirement.egress_gb and server.tiers is not None and server.included_gb:
         for bound in (NOTHING, *(bound for bound, _ in server.tiers if bound is not None)):
+            # More servers bring more included traffic: at these counts the rest crosses into a cheaper
+            # tier.
             rest = EXACT.subtract(requirement.egress_gb, bound)
             if rest > 0:
                 around = units_for(rest, server.included_gb)
                 counts |= {around - 1, around}
     most = requirement.max_servers or max(counts)
+    # Counts below the least would not meet the targets, those above are not allowed.
     return {min(max(least, count), most) for count in (*counts, most)}
 
 
@@ -182,6 +191,8 @@ def _mixed(
     floors: list[Decimal] = []
     for choice in _choices(usable, requirement):
         check()
+        # A mix that costs more than the best of one type is of no interest, and the bound prunes the
+        # search.
         ceiling = min(
             (costs[s.offer_id] for s in choice.servers if s.offer_id in costs), default=None
         )
@@ -208,11 +219,13 @@ class _Choice:
 
 def _choices(usable: Sequence[ServerType], requirement: Requirement) -> list[_Choice]:
     if requirement.egress_gb:
+        # Included traffic is pooled by a provider in one location only.
         bills = _groups(usable, lambda s: (s.provider, s.location, s.tiers))
         return [_Choice(group, max(LEAST_NODES, NODES // len(bills)), True) for group in bills]
     providers = _groups(usable, lambda s: s.provider)
     if len(providers) == 1:
         return [_Choice(providers[0], NODES, True)]
+    # Beside the best of all: who buys from one provider alone wants to see that one's best mix.
     parts = [_Choice(group, NODES_OF_PROVIDER, False) for group in providers]
     return [_Choice(list(usable), NODES, True), *parts]
 
@@ -238,6 +251,7 @@ def _cheapest_mix(
     ]
     if requirement.egress_gb:
         columns.append([requirement.egress_gb, *(server.included_gb for server in choice.servers)])
+    # Whole numbers: what the solver answers in floats is checked exactly.
     whole = [_whole(column) for column in columns]
     demands = tuple(column[0] for column in whole)
     prices = [server.price for server in choice.servers]
@@ -253,6 +267,7 @@ def _cheapest_mix(
     )
     cover = cheapest_cover(problem, nodes=choice.nodes, seconds=SECONDS)
     fleet = None
+    # One type is among the fleets already, with its traffic counted exactly.
     if len(cover.counts) > 1:
         mixed = fleet_of(
             [(choice.servers[kept[index]], count) for index, count in cover.counts], requirement

@@ -103,6 +103,7 @@ class StoppingRule:
 def _checked(values: Sequence[float], needed: int = 1) -> Sequence[float]:
     if len(values) < needed:
         raise InsufficientSamples(needed, len(values))
+    # Intervals are of logarithms, which zero has none of; a benchmark that scores 0 failed.
     for value in values:
         if not (math.isfinite(value) and value > 0):
             raise InvalidValue("value", f"{value} is not a finite number above zero")
@@ -130,6 +131,7 @@ def half_width_ratio(values: Sequence[float]) -> float:
 
 def is_settled(values: Sequence[float], rule: StoppingRule) -> bool:
     """Whether a series of repeats on one machine may stop: precise enough, or at its most."""
+    # First: a machine that never becomes quiet would be measured for ever.
     if len(values) >= rule.max_repeats:
         return True
     return len(values) >= rule.min_repeats and half_width_ratio(values) <= rule.half_width_ratio
@@ -156,6 +158,7 @@ def counted_repeats(
             offered.append(repeat)
             if UNFIT.isdisjoint(flags):
                 clean.append(repeat)
+    # Disturbed repeats are better than none, yet never beside clean ones, which they would pull down.
     return (clean, False) if clean else (offered, bool(offered))
 
 
@@ -177,8 +180,11 @@ def summary(
     says that the typical machine's repeats ended above `target_half_width_ratio`.
     Raises InsufficientSamples without values, InvalidValue for one that is not above zero.
     """
+    # Names sorted: sums of floats depend on their order, and stored summaries must not change between
+    # readings.
     interval = machines_interval(machines, between_instance_cv)
     series = [_repeats(runs) for _, runs in sorted(machines.items())]
+    # Each machine counts once, however often it was measured.
     value = median(median(values) for values in series)
     widths = [half_width_ratio(values) for values in series if len(values) > 1]
     return Summary(
@@ -228,6 +234,7 @@ def order_interval(values: Sequence[float]) -> ScoreInterval:
     while following <= 1 - CONFIDENCE:
         depth, outside = depth + 1, following
         following += 2 * math.comb(n, depth) / 2**n
+    # How far from the last sure depth towards the next one the missing probability lies.
     share = (1 - CONFIDENCE - outside) / (following - outside)
     inner = (n - depth) * share / (depth + (n - 2 * depth) * share)
     low = (1 - inner) * ordered[depth - 1] + inner * ordered[depth]
@@ -237,6 +244,7 @@ def order_interval(values: Sequence[float]) -> ScoreInterval:
 
 def _log_t_interval(values: Sequence[float]) -> ScoreInterval:
     logs = [math.log(value) for value in values]
+    # On logarithms: speeds of machines differ by factors, and no interval reaches below zero.
     s = _standard_deviation(logs)
     t = t_quantile((1 + CONFIDENCE) / 2, len(logs) - 1)
     terms = {"n": len(logs), "s": s, "t": t}
@@ -267,14 +275,19 @@ def _widened_interval(
     ]
     repeats = _variance_of_median([[x for run in runs for x in run] for runs in logs])
     days = _variance_of_median([[median(run) for run in runs] for runs in logs])
+    # The larger of the two, never their sum: repeats of one run are part of what runs differ by.
     within, degrees = max(repeats, days)
     centres = [math.log(value) for value in medians]
     sigma = stated_sigma(cv)
+    # Two machines say little of a spread, so what they say counts only where it is more than the stated
+    # one.
     if len(centres) > 1:
         sigma = max(sigma, _standard_deviation(centres))
     variance = within + sigma**2 / len(centres)
+    # σ is stated and not estimated, so it has as many degrees as anybody likes.
     quantile = Z_95
     if within:
+        # Degrees of the sum of a known and an estimated variance; int rounds down, which widens.
         whole_degrees = min(degrees * (variance / within) ** 2, MOST_DEGREES)
         quantile = max(quantile, t_quantile((1 + CONFIDENCE) / 2, int(whole_degrees)))
     basis = IntervalBasis.REPEATS_WIDENED if repeats[1] else IntervalBasis.STATED_SPREAD
@@ -289,11 +302,14 @@ def _variance_of_median(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
     It is that of their mean, up to π/2 times for more than two normal numbers.
     """
     count = sum(map(len, groups))
+    # Each group loses one to its own mean.
     degrees = count - len(groups)
     if not degrees:
         return 0.0, 0
     squares = math.fsum((x - fmean(group)) ** 2 for group in groups for x in group)
     of_mean = squares / degrees / count
+    # A median of three or more normal numbers has up to π/2 the variance of their mean; of two it is the
+    # mean.
     return of_mean * (math.pi / 2 if max(map(len, groups)) > 2 else 1), degrees
 
 
@@ -336,11 +352,13 @@ def published_interval(
     if seen is None:
         return of
     lowest, highest = seen
+    # A stated spread may be narrower than results that were really seen.
     terms = {**of.terms, "lowest": lowest, "highest": highest}
     return ScoreInterval(of.basis, min(of.low, lowest), max(of.high, highest), terms)
 
 
 def _published_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
+    # A spread of zero was rounded away, and would make a figure certain.
     if sd_ratio is None or not 0 < sd_ratio < math.inf:
         sigma = stated_sigma(cv)
         terms = {"n": 1, "v": 0.0, "sigma": sigma, "t": Z_95}

@@ -19,11 +19,13 @@ from backend.domain.parsing.texts import NOT_TEXT
 JsonSchema = dict[str, Any]
 
 DAY_S = 86_400
+# A number of thousands of digits is a fraction on which arithmetic takes time that a stranger chose.
 MOST_DIGITS = 40
 MOST = 10**18
 MOST_TEXT = 200
 MOST_NAME = 60
 """Characters of a field's name that an error repeats."""
+# Patterns of JSON Schema are not anchored by themselves.
 NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 CLOCK = r"^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"
 PLAIN: JsonSchema = {"type": ["string", "number"], "pattern": NUMBER}
@@ -38,6 +40,7 @@ def fault(detail: str) -> PydanticCustomError:
 
 def escaped(name: object) -> str:
     """A name within a JSON pointer (RFC 6901)."""
+    # A name of megabytes is repeated in every error, also in logs.
     return str(name)[:MOST_NAME].replace("~", "~0").replace("/", "~1")
 
 
@@ -53,6 +56,7 @@ def fault_at(*faults: tuple[int | str, str]) -> ValidationError:
 def _loc(location: int | str) -> tuple[int | str, ...]:
     if isinstance(location, int):
         return (location,)
+    # In this order (RFC 6901, section 4): ~01 is the text ~1, not a slash.
     return tuple(each.replace("~1", "/").replace("~0", "~") for each in location.split("/")[1:])
 
 
@@ -164,6 +168,7 @@ class Version(Value):
     editor: ClassVar[str] = ""
 
     def read(self, value: Any) -> Any:
+        # 1.0 and true are equal to 1 and harmless.
         if value != 1:
             raise fault(self.missing)
         return 1
@@ -186,6 +191,7 @@ class Number(Value):
         number = exact(value)
         if number is None:
             raise fault(f"{shown(value)} is not a decimal number below 10^18")
+        # Compared as fractions: 0.1 as a float lies above a tenth.
         least = Fraction(self.low)
         if number < least:
             raise fault(f"{value} is below {self.low}")
@@ -198,6 +204,7 @@ class Number(Value):
     def schema(self) -> JsonSchema:
         low = "exclusiveMinimum" if self.is_above else "minimum"
         bounds = {low: self.low, "maximum": self.high}
+        # JSON Schema has no exact decimals; the reader decides, this only describes.
         return PLAIN | {name: float(bound) for name, bound in bounds.items() if bound is not None}
 
     def written(self, default: Any) -> Any:
@@ -213,6 +220,7 @@ class WholeNumber(Value):
     editor: ClassVar[str] = "whole"
 
     def read(self, value: Any) -> Any:
+        # True is an int to Python. 1.0 is refused too: who counts in floats may mean 1.5.
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._fault(value)
         if not self.low <= value <= self.high:
@@ -235,6 +243,7 @@ class Text(Value):
     def read(self, value: Any) -> str:
         if not isinstance(value, str) or not value.strip() or len(value) > self.most:
             raise fault(f"text of 1 to {self.most} characters is needed")
+        # PostgreSQL stores neither.
         if NOT_TEXT.search(value):
             raise fault("a NUL character or half a character is not text")
         return value.strip()
@@ -267,6 +276,7 @@ class Zone(Value):
         name = Text().read(value)
         try:
             ZoneInfo(name)
+        # A path, an empty part or a folder of the zone data: zoneinfo raises another of them for each.
         except (ZoneInfoNotFoundError, ValueError, OSError):
             raise fault(f"{name!r} is not a time zone") from None
         return name
@@ -290,6 +300,7 @@ class Clock(Value):
         if seconds > DAY_S:
             raise fault(f"{shown(value)} is not a time of day such as 22:00")
         if seconds > self.high_s:
+            # Without this a window could begin at the end of its day and never be open.
             raise fault("24:00 is the end of a day, not a start")
         return seconds
 
@@ -338,11 +349,13 @@ def shown(value: object) -> str:
 
 def exact(value: object) -> Fraction | None:
     """The exact value of a JSON number or decimal string below 10^18; None for anything else."""
+    # A bool is an int to Python, and no price.
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     if isinstance(value, int):
         # A number of thousands of digits need not be printed to be refused.
         return Fraction(value) if abs(value) < MOST else None
+    # str of a float is the shortest text that reads back as the same, so 0.1 stays a tenth.
     text = value if isinstance(value, str) else str(value)
     if len(text) > MOST_DIGITS or not _NUMBER.fullmatch(text):
         return None
@@ -358,6 +371,7 @@ def instant_s(value: object) -> int | None:
         at = dt.datetime.fromisoformat(value)
     except ValueError:
         return None
+    # Without a zone it would be the server's, and another one after a move.
     if at.tzinfo is None or at.microsecond or not 1971 <= at.year < 2200:
         return None
     return int(at.timestamp())
@@ -365,4 +379,5 @@ def instant_s(value: object) -> int | None:
 
 def decimal(number: Fraction) -> Decimal:
     """A fraction that was read from a decimal, as that decimal."""
+    # Exact: the fraction came from a decimal, so its denominator divides a power of ten.
     return Decimal(number.numerator) / Decimal(number.denominator)

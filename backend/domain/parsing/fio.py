@@ -38,9 +38,13 @@ KEYS = (
 )
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
+# A job of a fixed time that ended before had an error or a full disk; a few percent are fio's own clock.
 LEAST_RUNTIME = 0.95
+# Below, the 99th percentile is simply the slowest operation.
 LEAST_FOR_P99 = 100
+# fio rounds its figures, and averages iops over windows of its own.
 TOLERANCE = 0.02
+# The last level of depth that fio counts is "64 and more".
 MAX_LEVEL = 64
 
 
@@ -90,15 +94,18 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     disk_*_bytes_per_s, of variant `<prefix>_<block>_qd<depth>`.
     """
     parts = sections(TOOL, checked_text(TOOL, text))
+    # Another order or number of sections is the text of another script, or one that was cut.
     if [section.name for section in parts] != ["conditions", TOOL]:
         raise ProbeError(TOOL, "not the sections conditions and fio", 1)
     conditions, output = parts
     values = key_values(TOOL, conditions, KEYS)
     document = read_document(TOOL, output.text, first_line=output.first_line)
     known = groups(document)
+    # The runner asks for one group; more would be jobs that were not ours.
     if len(known) != 1:
         document.root.fail(f"{len(known)} groups of jobs instead of one")
     group = replace(known[0], setup=_as_requested(known[0].setup, values, document.root))
+    # After the JSON is read: its own error says more than a status.
     if output.exit_code:
         document.root.fail(f"fio ended with {output.exit_code}")
     ram_bytes = _bytes(values, "ram_bytes", conditions.first_line)
@@ -132,6 +139,7 @@ def parse_json(
 def _bytes(values: Mapping[str, str], key: str, line: int) -> int | None:
     """A number of bytes in the conditions; 0 = not known."""
     text = values[key]
+    # isdigit alone also takes digits of other scripts, which int reads and no tool prints.
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise ProbeError(TOOL, f"{key} {text[:80]!r}", line)
     return int(text) or None
@@ -147,6 +155,7 @@ def _as_requested(reported: Setup, values: Mapping[str, str], root: Node) -> Set
         "engine": reported.engine,
         "direct": "yes" if reported.is_direct else "no",
     }
+    # What ran must be what its variant is going to be called.
     for key, value in said.items():
         if values[key] != value:
             root.fail(f"{key} is {value} in the JSON and {values[key][:80]} in the conditions")
@@ -160,11 +169,13 @@ def _samples(group: JobGroup, reading: FioReading) -> Iterator[ParsedSample]:
         nodes = [job.node(direction) for job in group.jobs if job.has(direction)]
         if direction in group.setup.directions:
             yield from _directed(group, _made(group, direction, nodes, reading), reading, flags)
+        # The sums of a group would mix the two.
         elif any(node.count("total_ios") for node in nodes):
             group.jobs[0].fail(f"{direction}s in a job of {group.setup.work}: jobs are mixed up")
 
 
 def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
+    # fio counts depths in powers of two: 24 is counted under 16.
     asked = 1 << (min(group.setup.depth, MAX_LEVEL).bit_length() - 1)
     if group.depth_reached not in {None, asked}:
         warnings.append(
@@ -173,6 +184,7 @@ def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
         )
         if not group.is_at_one:
             yield "depth_not_reached"
+    # Two jobs share the disk, and neither figure is that of the disk alone.
     if not group.is_alone:
         warnings.append(f"{group.name}: another job ran at the same time")
         yield "disturbed"
@@ -184,10 +196,12 @@ def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioRe
         group.jobs[0].fail(f"{direction} is missing")
     for node in nodes:
         _check_work(node, group.setup)
+    # Percentiles of two jobs are no percentiles of both together.
     mean_ns, percentiles_ns = _latencies(nodes[0]) if len(nodes) == 1 else (None, {})
     made = Made(
         setup=group.setup,
         direction=direction,
+        # Jobs of a group run at the same time, so rates add up, while their times do not.
         iops=math.fsum(node.positive("iops") for node in nodes),
         bytes_per_s=math.fsum(node.positive("bw_bytes") for node in nodes),
         operations=sum(node.count("total_ios") for node in nodes),
@@ -216,6 +230,7 @@ def _warnings(made: Made, jobs: int) -> Iterator[str]:
 def _check_work(node: Node, setup: Setup) -> None:
     """Refuses work that ended early, is none, or is not in blocks of the size asked for."""
     for key in ("short_ios", "drop_ios"):
+        # Short or dropped operations are errors of the disk or its end.
         if node.has(key) and node.count(key):
             node.fail(f"{key} is {node.count(key)}")
     operations = node.count("total_ios")
@@ -233,6 +248,7 @@ def _check_work(node: Node, setup: Setup) -> None:
 
 def _latencies(node: Node) -> tuple[float | None, dict[str, float]]:
     """Mean and percentiles (ns) of the completion, else of the whole operation. 0 = not measured."""
+    # Completion latency first: submission is the program's own time, not the disk's.
     for key in ("clat_ns", "lat_ns"):
         latency = node.node(key) if node.has(key) else replace(node, fields={})
         if latency.has("percentile"):
@@ -242,6 +258,7 @@ def _latencies(node: Node) -> tuple[float | None, dict[str, float]]:
                 for name in shares.fields
                 if _is_percent(name)
             }
+            # fio prints 0 for percentiles of nothing.
             kept = {name: values[name] for name in PERCENTILES if values.get(name)}
             return latency.number("mean") or None, kept
     return None, {}
@@ -256,6 +273,7 @@ def _why_cached(made: Made, reading: FioReading) -> str:
     asked = made.setup
     if reading.filesystem in IN_MEMORY or any(map(lies_in_memory, asked.path.split(":"))):
         return "the file lies in memory"
+    # A flushed write is on the disk when it is counted; a flushed read may still come from memory.
     is_buffered = not asked.is_direct and not (asked.is_flushed and made.direction == WRITE)
     file_bytes, ram_bytes = asked.file_bytes, reading.ram_bytes
     if is_buffered and (file_bytes is None or ram_bytes is None or file_bytes < 2 * ram_bytes):
@@ -280,6 +298,8 @@ def _directed(
 ) -> Iterator[ParsedSample]:
     """The metrics of one direction."""
     setup = made.setup
+    # The matrix names jobs always, so that its variants sort and compare; others do only where there are
+    # several.
     jobs = f"_jobs{setup.jobs}" if setup.jobs > 1 or reading.prefix == "matrix" else ""
     mixed = f"_mixed{setup.read_percent}" if setup.is_mixed else ""
     variant = f"{reading.prefix}_{setup.block}_qd{group.depth}{jobs}{mixed}"
@@ -291,6 +311,7 @@ def _directed(
     values = [(f"disk_{made.direction}_bytes_per_s", made.bytes_per_s, "bytes/s")]
     if setup.is_random:
         values = [(f"disk_rand_{made.direction}_iops", made.iops, "operations/s")]
+        # A p99 of fewer operations would be the slowest one by another name.
         if "99" in made.percentiles_ns and made.operations >= LEAST_FOR_P99:
             p99_ns = made.percentiles_ns["99"]
             values.append((f"disk_rand_{made.direction}_p99_ns", p99_ns, "ns"))

@@ -23,6 +23,7 @@ SSH_PORT = 22
 _RANGE = re.compile(r"\[(\w+):(\w+)\]")
 _SECTION = re.compile(r"\[([^\]:]+)(?::(children|vars))?\]\s*(?:#.*)?")
 _JUMP = re.compile(r"(?:-J\s*|ProxyJump[= ])(?:[^\s@'\"]+@)?([^\s,'\":]+)")
+# 43 characters are the 32 bytes of SHA-256 in base64 without padding; a shorter text was cut.
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/])")
 _BRACKETED = re.compile(r"\[(.+)\]:(\d+)")
 
@@ -53,6 +54,7 @@ class _Reading:
     errors: list[tuple[str, str]] = field(default_factory=list)
 
     def refuse(self, line: int, detail: str) -> None:
+        # All wrong lines are named at once: lists are long, and one upload for each error is many.
         self.errors.append((f"/text/{line}", detail))
 
     def add(self, line: int, **given: object) -> None:
@@ -64,11 +66,13 @@ class _Reading:
 
 def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
     texts = {name: str(given.get(name) or "") for name in COLUMNS}
+    # Inventories often name hosts by the address alone.
     address = checked_address(texts["address"] or texts["name"])
     port = texts["port"] or str(SSH_PORT)
     if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65_535):
         raise InvalidValue("/port", f"{port[:20]!r} is not within 1 … 65535")
     production = texts["production"].lower()
+    # "true" or "1" taken for no would measure a host in production at full load.
     if production not in {"", "yes", "no"}:
         raise InvalidValue("/production", f"{production[:20]!r} is neither yes nor no")
     return ListedHost(
@@ -91,6 +95,7 @@ def read_hosts(text: str, format: str) -> list[ListedHost]:  # noqa: A002
     FORMATS[format](text, reading)
     seen: dict[str, int] = {}
     for host in reading.hosts:
+        # Two lines of one name would be one host with the settings of either.
         if (first := seen.setdefault(host.name, host.line)) != host.line:
             reading.refuse(host.line, f"line {first} names {host.name}, too")
     if len(reading.hosts) > MAX_HOSTS:

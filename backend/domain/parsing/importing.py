@@ -27,8 +27,11 @@ from backend.domain.parsing.texts import checked_text, why_not_kept
 from backend.domain.parsing.transcript import Transcript, transcript
 from backend.domain.stats import ABORTED, CACHED, LOWER_BOUND
 
+# A pebibyte, more than a file or a memory has: a slip of the unit is refused, not stored.
 MAX_BYTES = 2**50
+# As long as the columns of a stored sample.
 MAX_NAME = 40
+# No loss is a result; every other metric that is 0 was not measured.
 ZERO_ALLOWED = frozenset({"net_udp_loss_ratio"})
 DEVICES = {"/dev/zero": "zero", "/dev/urandom": "random", "/dev/random": "random"}
 """What a device gives to dd (dd.SOURCES)."""
@@ -87,6 +90,7 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> Parameters:
 
 def _word(given: Mapping[str, object], key: str, words: tuple[str, ...]) -> str | None:
     value = given.get(key)
+    # A list or an object is no word, and would not even be hashable in a lookup.
     if value is None or (isinstance(value, str) and value in words):
         return value
     raise InvalidValue(f"/parameters/{key}", f"{value!r} is not one of {', '.join(words)}")
@@ -94,6 +98,7 @@ def _word(given: Mapping[str, object], key: str, words: tuple[str, ...]) -> str 
 
 def _bytes(given: Mapping[str, object], key: str) -> int | None:
     value = given.get(key)
+    # True is an int to Python, and would be a file of one byte.
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if value is None or (is_whole and isinstance(value, int) and 0 < value <= MAX_BYTES):
         return value
@@ -133,6 +138,7 @@ def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> I
         if getattr(known, key) is not None and key not in (*used, *OF_MACHINES)
     ]
     _check(tool, made)
+    # Unused parameters are said and not refused: one set of them may go with texts of several tools.
     return replace(
         made,
         samples=_of_machine(made.samples, known),
@@ -159,12 +165,14 @@ def _check(tool: str, made: Imported) -> None:
     if not made.samples:
         raise ProbeError(tool, "the text holds no result")
     for sample in made.samples:
+        # JSON of these tools may hold 1e999, which Python reads as infinity.
         if not math.isfinite(sample.value) or sample.value < 0:
             raise ProbeError(tool, f"{sample.metric} is {sample.value}")
         if max(len(sample.variant), len(sample.metric)) > MAX_NAME:
             raise ProbeError(tool, f"the variant {sample.variant[:MAX_NAME]}… is too long")
         if sample.value == 0 and sample.metric not in ZERO_ALLOWED:
             raise ProbeError(tool, f"{sample.metric} is 0")
+    # All that is stored as JSON or text is looked at, so that PostgreSQL refuses nothing later.
     values = [[dict(sample.parameters), sample.variant] for sample in made.samples]
     why = why_not_kept([values, made.tool_version, made.warnings])
     if why is not None:
@@ -173,9 +181,11 @@ def _check(tool: str, made: Imported) -> None:
 
 def _dd(pasted: Transcript, known: Parameters) -> Imported:
     text = pasted.output
+    # Our own runner's text states its conditions itself.
     if text.startswith("=== "):
         return Imported(tuple(dd.parse(text)), (), "")
     known, path = _of_command(pasted.operands, known)
+    # Conditions alone would be dropped without a word.
     if known.direction is None and known.conditions is not None:
         raise InvalidValue("/parameters/direction", "write or read is needed with conditions")
     if known.direction is None:
@@ -206,6 +216,7 @@ def _dd_warnings(made: dd.DdConditions, samples: Sequence[ParsedSample]) -> Iter
         yield "the file lies in memory: flagged cached, and takes no rank"
     elif made.conditions == "cached":
         yield "buffered copies measure memory: flagged cached, and takes no rank"
+    # What was flushed is on the disk, yet a small file may have been read or rewritten in memory.
     elif made.conditions == "fdatasync":
         yield from filter(None, [NO_RAM if made.ram_bytes is None else _cached(samples)])
     elif is_cached:
@@ -224,6 +235,7 @@ def _of_command(operands: Mapping[str, str], known: Parameters) -> tuple[Paramet
 
     Raises InvalidValue for a parameter that the command contradicts.
     """
+    # A pasted text without its command, or a copy from or to a pipe, says nothing of a disk.
     if not {"if", "of"} <= operands.keys():
         return known, ""
     made: dict[str, str] = {}
@@ -234,16 +246,20 @@ def _of_command(operands: Mapping[str, str], known: Parameters) -> tuple[Paramet
         made["direction"], made["source"] = "write", source
     else:  # from one file to another both disks are measured
         return known, ""
+    # O_DIRECT of the other side would be that of a device without a cache.
     side = "iflag" if made.get("direction") == "read" else "oflag"
     flags = {*operands.get(side, "").split(","), *operands.get("conv", "").split(",")}
     is_direct = "direct" in flags
     for key, value in made.items():
+        # The command is what ran; a parameter that says otherwise is a slip that changes the figure's
+        # meaning.
         _agree(key, getattr(known, key), value)
     if known.conditions == "direct" and not is_direct:
         raise InvalidValue(
             "/parameters/conditions", f"direct, and the command has no {side}=direct"
         )
     if known.conditions is None:
+        # With one of these dd ends only when the data are on the disk; without any they may be in memory.
         is_flushed = not flags.isdisjoint(("fdatasync", "fsync", "dsync", "sync"))
         made["conditions"] = "direct" if is_direct else "fdatasync" if is_flushed else "cached"
     return replace(known, **made), operands["if" if side == "iflag" else "of"]  # type: ignore[arg-type]
@@ -277,12 +293,15 @@ def _sysbench(pasted: Transcript, _known: Parameters) -> Imported:
 
 
 def _stress_ng(pasted: Transcript, _known: Parameters) -> Imported:
+    # stress-ng takes `--cpu-method=div16` as well as two words.
     words = pasted.command.replace("=", " ")
+    # Its default method runs all of them in turn, whose operations are of no common size.
     if f"--cpu-method {stress_ng.METHOD}" not in words:
         detail = (
             f"begin with the command as it was typed: its --cpu-method {stress_ng.METHOD} decides"
         )
         raise ProbeError(stress_ng.TOOL, detail, 1)
+    # 0 is stress-ng's own word for all CPUs; any other number is known only beside the machine's.
     is_on_all = re.search(rf"(?:--cpu|-c)(?: ?0\b|{ALL_CPUS})", words) is not None
     return _of_cpu(stress_ng.parse(pasted.output), is_on_all=is_on_all)
 

@@ -100,11 +100,13 @@ def parse(text: str) -> HostFacts:
     """The facts in one inventory. Raises ProbeError when a fact that must be there is not."""
     # A section that failed on the target printed an error message, not a fact; a NUL is none.
     parts = {
+        # device-tree and DMI texts end with a NUL, which PostgreSQL cannot store.
         part.name: part.text.replace("\0", "")
         for part in sections(TOOL, text)
         if part.exit_code == 0
     }
     uname = parts.get("uname", "").split()
+    # Without kernel and architecture no result can be told from one of another machine.
     if len(uname) != 3:
         raise ProbeError(TOOL, "uname does not name system, kernel and architecture")
     cpu = colon_values(parts.get("lscpu", ""))
@@ -137,13 +139,16 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
         for key, value in colon_values(parts.get("frequency", "")).items()
     }
     smt = _word(parts, "smt")
+    # The limit in force, not that of the hardware (cpuinfo_max_freq), which a governor may forbid.
     max_khz = whole(frequency.get("scaling_max_freq"))
+    # acpi-cpufreq says boost, intel_pstate the opposite, no_turbo.
     boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
     said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
     return {
         "cpu_model": cpu.get("Model name") or first_cpu.get("model name"),
         "microcode": first_cpu.get("microcode") or _word(parts, "microcode"),
         "usable_cpu_count": cpu_list_count(parts.get("allowed", "")),
+        # lscpu is missing on small images; the kernel's files always are there.
         "threads_per_core": whole(cpu.get("Thread(s) per core"))
         or cpu_list_count(parts.get("siblings", "")),
         "sockets": whole(cpu.get("Socket(s)")) or whole(_word(parts, "packages")),
@@ -161,6 +166,7 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
     first_cpu = colon_values(parts.get("cpuinfo", ""))
     virtualization = _word(parts, "virtualization") or _virtualization(cpu, first_cpu)
     # A guest sees the slots that its hypervisor made up.
+    # Slots made up would be advised upon as if somebody could fill them.
     dimms = _dimms(parts.get("dmidecode", "")) if virtualization in {None, "none"} else ()
     chosen = CHOSEN.search(parts.get("hugepages", ""))
     belongs = cloud(colon_values(parts.get("cloud", "")), parts.get("dmi", ""))
@@ -180,6 +186,7 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
 
 def _vulnerabilities(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
     """From the section of its own, else from lscpu, which names them in other words."""
+    # The kernel's files name each weakness as it is known; lscpu writes the same in words.
     vulnerabilities = colon_values(parts.get("vulnerabilities", "")) or {
         key.removeprefix(LSCPU_VULNERABILITY).lower().replace(" ", "_"): value
         for key, value in cpu.items()
@@ -201,6 +208,7 @@ def _devices(parts: Mapping[str, str]) -> dict[str, Any]:
     schedulers = sorted({disk.scheduler for disk in listed if disk.scheduler})
     return {
         "congestion": _word(parts, "congestion"),
+        # A path is as narrow as its narrowest interface.
         "mtu": min((link.mtu for link in links if link.mtu), default=None),
         "interfaces": links,
         "scheduler": ", ".join(schedulers) or None,
@@ -219,6 +227,7 @@ def _memory_limit(text: str, memory_bytes: int) -> int | None:
     """The lowest limit of the cgroups above us; one above the memory is none."""
     limits = [limit for line in text.split("\n") if (limit := whole(line.strip()))]
     lowest = min(limits, default=memory_bytes)
+    # cgroup v1 prints 2^63 rounded to pages for no limit.
     return lowest if lowest < memory_bytes else None
 
 

@@ -15,14 +15,17 @@ from typing import Any
 
 from backend.domain.pricing.quoted import amount_fault
 
+# A table is read whole and previewed in a page; larger ones belong to the API or a price list.
 MAX_BYTES = 1_000_000
 MAX_ROWS = 5_000
 LOCALE = "locale"
+# Stated and not taken from a locale library: what a file means must not change with a version of it.
 COMMA_LANGUAGES = frozenset((
     "bg", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr", "hu", "is", "it",
     "lt", "lv", "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk",
 ))  # fmt: skip
 POINT_LANGUAGES = frozenset(("en", "ga", "he", "hi", "ja", "ko", "mt", "th", "zh"))
+# Regions that write a point although their language writes a comma.
 POINT_LOCALES = frozenset({"de-ch", "de-li", "it-ch", "es-mx"})
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z]{2})?(?:\.utf-?8)?")
 _POINT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
@@ -30,6 +33,8 @@ _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*|'\s+")
 """What makes a spreadsheet take a text for a formula."""
+# A cell is shown in terminals and pages; characters that turn text round can make 1 look like another
+# number.
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that move a terminal's cursor, or turn the text behind them round."""
 _SHOWN = 60
@@ -70,6 +75,8 @@ class TableRow:
     def text(self, column: str, *, most: int = 300, is_needed: bool = False) -> str:
         """Text without what would start a formula in a spreadsheet."""
         cell = self.cells.get(column, "").strip()
+        # Stripped rather than refused: spreadsheets put an apostrophe there themselves, and exports must
+        # stay harmless.
         start = FORMULA.match(cell)
         if start:
             cell = cell[start.end() :]
@@ -100,6 +107,7 @@ class TableRow:
         if not cell:
             return None
         is_comma = self._has_comma()
+        # Decimal reads exponents and underscores, too, which nobody types as a price.
         if len(cell) <= _MOST_DIGITS and (_COMMA if is_comma else _POINT).fullmatch(cell):
             return Decimal(cell.replace(",", "."))
         self.refuse(column, f"{shown(cell)!r} {self._why_no_number(cell, is_comma=is_comma)}")
@@ -144,6 +152,7 @@ class TableRow:
         cell = self.cells.get(column, "")
         if not cell:
             return None
+        # The length first: int refuses thousands of digits with words of its own.
         is_whole = cell.isascii() and cell.isdigit() and len(cell) <= len(str(high))
         if not is_whole or not low <= int(cell) <= high:
             self.refuse(column, f"{shown(cell)!r} is not a whole number from {low} to {high}")
@@ -157,6 +166,7 @@ class TableRow:
                 self.refuse(column, "a date is needed (YYYY-MM-DD)")
             return None
         try:
+            # One form only: 03/04/2026 is two days, depending on who reads it.
             return dt.datetime.strptime(cell, "%Y-%m-%d").replace(tzinfo=dt.UTC).date()
         except ValueError:
             self.refuse(column, f"{shown(cell)!r} is not a date (YYYY-MM-DD)")
@@ -174,6 +184,7 @@ class TableRow:
         """A three-letter code, in capitals."""
         cell = self.cells.get(column, "").upper()
         if not cell and is_needed:
+            # A price taken for dollars that was in euros is wrong by a tenth, and looks right.
             self.refuse(column, "no currency: none is taken for granted")
         elif cell and not _CURRENCY.fullmatch(cell):
             self.refuse(column, f"{shown(cell)!r} is not a three-letter code")
@@ -191,6 +202,7 @@ class TableRow:
             return None
         if is_percent:
             value = value.scaleb(-2)
+        # 19 for 19 % is the usual slip; a rate of tax has four digits at most in the database.
         if not 0 <= value < 1 or value != round(value, 4):
             self.refuse(column, f"{shown(cell)!r} is not a rate such as 0.19 or 19%")
             return None
@@ -228,6 +240,7 @@ def records(
     or has an unknown, repeated or missing column.
     """
     text = _decoded(raw)
+    # The mark that comes first in the header: later ones may be part of a cell.
     first = text.partition("\n")[0]
     marks = sorted((first.find(mark), mark) for mark in ",;\t" if mark in first)
     reader = csv.reader(
@@ -243,6 +256,7 @@ def records(
     for line, cells in lines:
         if len(rows) + len(wrong) == MAX_ROWS:
             raise RefusedTable(Remark(line, "", f"more than {MAX_ROWS} rows"))
+        # A row of another width has a stray separator, so every cell behind that means another column.
         if len(cells) == len(columns):
             rows.append(TableRow(line, dict(zip(columns, cells, strict=True))))
         else:
@@ -253,10 +267,12 @@ def records(
 
 
 def _decoded(raw: bytes | str) -> str:
+    # Half a character in a text is then refused as no UTF-8, with its line.
     data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     if len(data) > MAX_BYTES:
         raise RefusedTable(Remark(1, "", f"{len(data)} bytes are too many, {MAX_BYTES} the most"))
     try:
+        # Excel writes a byte order mark, which would belong to the first column's name.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
@@ -270,6 +286,7 @@ def _decoded(raw: bytes | str) -> str:
 def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
     """(Line on which it begins, cells) of each row; blank lines are none."""
     while True:
+        # A quoted cell may span lines: the row is named by its first one.
         line = reader.line_num + 1
         try:
             cells = next(reader)
@@ -285,6 +302,7 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _columns(
     line: int, header: list[str], known: Collection[str], required: Collection[str]
 ) -> list[str]:
+    # Spreadsheets capitalise what is typed into a header.
     columns = [name.strip().lower() for name in header]
     wrong = [Remark(line, shown(name), "unknown column") for name in columns if name not in known]
     wrong += [

@@ -26,6 +26,7 @@ from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.lives import Lives, Whole
 from backend.domain.units import HOURS_PER_MONTH
 
+# A cap far above the price would overflow the 64 bits of the arrays.
 MOST_HOURS = 10**9
 MOST_PARTS = 10**8
 """Of a second, so that those of a century still fit 64 bits."""
@@ -42,17 +43,20 @@ def _by_slot(lives: Lives, units: Whole, price: Fraction) -> Costs:
 
 
 def _ceiling(values: Whole, unit: int) -> Whole:
+    # In whole numbers: a float ceiling bills one unit more for 3600.0000001.
     return -(-values // unit)
 
 
 def per_second(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Seconds of each life, at least `minimum_s`."""
+    # The minimum is of each launch: a server started again pays it again.
     return _by_slot(lives, lives.at_least(terms.minimum_s).seconds, terms.price / HOUR_S)
 
 
 def spot(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """By the second, and the minimum once more for each server that is expected to start again
     because the provider took it back."""
+    # Expected, not drawn: a bill has one figure, uncertainty is asked for apart.
     again = restarts(terms, 1) * terms.minimum_s
     running = _by_slot(lives, lives.seconds, again * terms.price / HOUR_S)
     first = per_second(lives, horizon, terms)
@@ -66,6 +70,7 @@ def restarts(terms: Terms, server_s: int) -> Fraction:
 
 def per_minute(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Minutes begun of each life, at least `minimum_minutes`."""
+    # The minimum is of each launch.
     minutes = np.maximum(terms.minimum_minutes, _ceiling(lives.seconds, MINUTE_S))
     return _by_slot(lives, minutes, terms.price / 60)
 
@@ -85,6 +90,8 @@ def hour_ceil_cap(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     capped = np.zeros(lives.slots + 1)
     for start_s, end_s in months(horizon, terms.month_convention):
         until = np.minimum(lives.end_s, end_s) - lives.start_s
+        # An hour that begins before midnight of the first belongs to the old month, where it counts against
+        # that cap.
         before = _ceiling(np.maximum(0, start_s - lives.start_s), HOUR_S)
         begun = np.maximum(0, _ceiling(until, HOUR_S) - before)
         is_capped = begun > most_hours
@@ -104,6 +111,7 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     for start_s, end_s in months(horizon, convention):
         is_used = (lives.start_s < end_s) & (lives.end_s > start_s)
         # A month that is paid serves later launches of the slot too.
+        # A slot used twice in a month pays once.
         paid[np.unique(lives.slot[is_used])] += 1
     return [int(count) * terms.price for count in paid[1:]]
 
@@ -118,8 +126,10 @@ def contracted_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tupl
     by_slot = []
     for first, last in _heads_and_tails(lives):
         start_s, end_s = pair = int(lives.start_s[first]), int(lives.end_s[last])
+        # Thousands of slots share a few pairs of first and last moment, and months are slow to count.
         if pair not in known:
             begun = _months_between(start_s, end_s, terms)
+            # Months that lie behind the horizon are owed, not paid in it.
             possible = _months_between(start_s, max(end_s, horizon.end_s), terms)
             paid = max(begun, min(terms.minimum_months, possible))
             known[pair] = paid, max(0, terms.minimum_months - paid)
@@ -143,6 +153,8 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     if not terms.tiers or terms.tiers[-1][0] != 1:
         raise InvalidValue("tiers", "tiers up to the share 1 are needed")
     # Seconds are counted in parts so fine that the bounds of all tiers are whole.
+    # Shares such as a quarter of 2,678,400 s are whole, others are not; in floats the bounds would bill
+    # twice.
     parts = math.lcm(*(upper.denominator for upper, _ in terms.tiers))
     used = _used_by_month(lives, horizon, terms, parts)
     costs = [Fraction(0)] * lives.slots
@@ -151,6 +163,7 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
         upper = int(upper_share * parts)
         within = np.zeros_like(used[0][0])
         for ran, length_s in used:
+            # Google's tiers are cumulative: each lowers the price of the use within it only.
             within += np.clip(ran - lower * length_s, 0, (upper - lower) * length_s)
         price = factor * terms.price / (parts * HOUR_S)
         costs = [cost + int(n) * price for cost, n in zip(costs, within.tolist(), strict=True)]
@@ -206,10 +219,12 @@ def savings(used: "Usage", terms: Terms) -> Fraction:
     # The commitment is counted at discounted prices, use beyond it at list prices.
     rest = 1 - terms.discount
     # Per second of the hour that lies in the horizon: seconds of use that the commitment pays.
+    # The commitment buys use at the discounted price, so it covers more seconds than at the list price.
     paid = terms.commit_per_hour / (terms.price * rest)
     beyond = Fraction(0)
     for within_s in np.unique(used.within_s).tolist():
         used_s = used.used_s[used.within_s == within_s]
+        # Unused commitment of an hour is lost and makes no other hour cheaper.
         used_s = used_s[used_s > math.floor(paid * within_s)]
         beyond += int(used_s.sum()) - used_s.size * paid * within_s
     committed = terms.commit_per_hour * int(used.within_s.sum()) / HOUR_S
@@ -234,8 +249,10 @@ class Usage:
 
 def usage(lives: Lives, horizon: Horizon, minimum_s: int) -> Usage:
     """Use of each clock hour, short lives counted as `minimum_s`."""
+    # The minimum of a short launch is use, and a commitment covers it.
     counted = lives.at_least(minimum_s)
     last_s = max(horizon.end_s, int(counted.end_s.max(initial=0)))
+    # Providers count clock hours (UTC); the first and last of a horizon may be parts.
     first_s = (horizon.start_s // HOUR_S + 1) * HOUR_S
     inner = np.arange(first_s, last_s, HOUR_S, dtype=np.int64)
     bounds = np.concatenate([[horizon.start_s], inner, [last_s]])
@@ -250,6 +267,7 @@ def _elapsed(lives: Lives, bounds: Whole) -> Whole:
 
 def _before(times: Whole, bounds: Whole) -> Whole:
     """Σ max(0, bound − time) over sorted times."""
+    # Prefix sums: a year has 8,760 hours, and lives are many.
     sums = np.concatenate([[0], np.cumsum(times)])
     count = np.searchsorted(times, bounds)
     elapsed: Whole = count * bounds - sums[count]

@@ -42,6 +42,7 @@ class Charges:
         return self.prepaid + self.owed
 
     def __add__(self, other: "Charges") -> "Charges":
+        # Half of a comparison by the second would be one with another thing.
         is_hourly = self.plain is not None and other.plain is not None
         return Charges(
             self.compute + other.compute,
@@ -63,6 +64,7 @@ def option_charges(
     Reservations beside elastic servers are no servers: they pay what they cover of their use.
     """
     # One use is billed under both prices together: the parts cannot be added up.
+    # AWS and others apply a reservation to whatever runs in the hour, whichever server that is.
     if base is not None and elastic is not None and base.price.billing == RESERVED:
         return _covered(base.price, count, elastic.price, lived, horizon)
     charges = Charges()
@@ -77,6 +79,7 @@ def option_charges(
 
 def _restarts(price: Price, server_s: int) -> Charges:
     """What the bill of a spot price contains for servers that start again."""
+    # The bill has them inside; they are told apart so that a page can show what interruptions cost.
     expected = bills.restarts(price.terms, server_s)
     again_s = expected * price.terms.minimum_s
     return Charges(interruptions=expected, restarted=again_s * price.terms.price / HOUR_S)
@@ -92,6 +95,7 @@ def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
         plain=_plain(price, count * horizon.seconds),
     )
     if price.billing == DEDICATED:
+        # A contract's months are whole, so what is owed is counted and not a share of time.
         return replace(charges, owed=count * _contracts(price, one, horizon)[1] * price.terms.price)
     return replace(
         charges, prepaid=_prepaid(price, count, horizon), owed=_fee(price, count, horizon)
@@ -116,9 +120,11 @@ def _of_a_month(price: Price, compute: Fraction, horizon: Horizon) -> Fraction:
     """What a month of a bill costs. A fee for months begun is no more for a part of one."""
     convention = price.terms.month_convention
     is_by_hours = isinstance(convention, int)
+    # Divided by begun months: a horizon of ten days still pays one whole fee.
     if price.billing == DEDICATED or (price.billing == MONTHLY and not is_by_hours):
         begun = sum(1 for _ in months(horizon, convention))
         return compute / begun * month_share(convention)
+    # A month of 730 hours, as price lists have it, whatever months the horizon holds.
     return compute * HOURS_PER_MONTH * HOUR_S / horizon.seconds
 
 
@@ -143,6 +149,7 @@ def covered_cost(
     base: Price, burst: Price, usage: bills.Usage, count: int, horizon: Horizon
 ) -> Fraction:
     """Fee of `count` reservations, and the use that they do not cover at the other price."""
+    # By clock hour, as reservations are applied: a quiet night saves nothing for a busy day.
     rest_s = bills.uncovered_s(usage, count)
     return base_cost(base, count, horizon) + rest_s * burst.terms.price / HOUR_S
 
@@ -157,12 +164,14 @@ def slot_costs(price: Price, lived: Lives, horizon: Horizon) -> bills.Costs:
             paid * price.terms.price
             for paid, _ in bills.contracted_months(lived, horizon, price.terms)
         ]
+    # A bought server costs its share of the purchase and what runs it, both by the month.
     name = "monthly" if price.billing == PURCHASE else price.billing
     return bills.SLOT_RULES[name](lived, horizon, price.terms)
 
 
 def cost(price: Price, lived: Lives, horizon: Horizon) -> Fraction:
     """What elastic servers cost over the horizon, without set-up."""
+    # Of the whole fleet's use: no slot has a share of the commitment by itself.
     if price.billing == SAVINGS:
         return bills.savings(bills.usage(lived, horizon, price.terms.minimum_s), price.terms)
     return bills.total(slot_costs(price, lived, horizon))
@@ -178,6 +187,7 @@ def base_costs(price: Price, horizon: Horizon) -> Callable[[int], Fraction]:
     if price.billing == RESERVED:
         one = bills.reserved(horizon, replace(price.terms, reservations=1))
     elif price.billing == SAVINGS:
+        # One server's hours times the count: counting each would take as long as there are servers.
         used = bills.usage(whole(1, horizon), horizon, price.terms.minimum_s)
         return lambda count: bills.savings(used.times(count), price.terms)
     else:
@@ -209,6 +219,7 @@ def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
 
 def term_left(horizon: Horizon, term_months: int) -> Fraction:
     """Share of a term from the horizon's start that lies after its end."""
+    # In hours of 730 a month, since terms are sold as hours (8,760 a year).
     return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_MONTH * HOUR_S))
 
 
@@ -222,6 +233,7 @@ def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
     """What a commitment costs in the hours of its term that lie after the moment."""
     # A savings plan commits to an amount of money, whatever the number of servers.
     hourly = {RESERVED: count * price.terms.price, SAVINGS: price.terms.commit_per_hour}
+    # A contract by the month owes its own rest (contracts.py).
     if price.billing not in hourly:
         return ZERO
     left_h = price.terms.term_months * HOURS_PER_MONTH * term_left(horizon, price.terms.term_months)
@@ -253,6 +265,7 @@ def _of_one_month(extras: Extras) -> dict[str, Fraction]:
 
 def months_begun(horizon: Horizon, convention: str | int) -> Fraction:
     """Months of a convention that the horizon begins; of N hours, its share of them."""
+    # Billed by the hour of a nominal month: a part of it costs a part.
     if isinstance(convention, int):
         return Fraction(horizon.seconds, convention * HOUR_S)
     return Fraction(sum(1 for _ in months(horizon, convention)))
@@ -265,5 +278,6 @@ def _tiered(extras: Extras) -> Fraction:
         egress_gb = extras.egress_gb_per_month
         until = egress_gb if upper is None else min(upper, egress_gb)
         amount += max(ZERO, until - lower) * price
+        # A tier that ends below an earlier one, a slip of the document, adds nothing.
         lower = max(lower, until)
     return amount

@@ -54,7 +54,9 @@ def endings(hazard_per_month: Fraction, horizon_months: int) -> list[Fraction]:
         raise InvalidValue("/hazard_per_month", f"{float(hazard_per_month)} is not in [0, 1]")
     if not 1 <= horizon_months <= MOST_MONTHS:
         raise InvalidValue("/horizon/months", f"{horizon_months} is not from 1 to {MOST_MONTHS}")
+    # Exact fractions: expected costs of options are compared to the cent.
     alive = [(1 - hazard_per_month) ** month for month in range(horizon_months)]
+    # Who is alive at the horizon ends with it, whatever the hazard.
     return [*(each * hazard_per_month for each in alive[:-1]), alive[-1]]
 
 
@@ -94,6 +96,7 @@ def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, An
 def _month_ends(scenario: ScenarioInput) -> Iterator[int]:
     """Ends of the months in which the project may end, in seconds UTC."""
     horizon = scenario.steps.horizon
+    # A horizon of calendar months ends at theirs, one of days at equal parts of about 730 hours.
     if scenario.months:
         yield from (end_s for _, end_s in months(horizon))
         return
@@ -114,7 +117,9 @@ def _minimum(scenario: ScenarioInput, part: OptionPart | None) -> int:
         RESERVED: terms.term_months,
         SAVINGS: terms.term_months,
         DEDICATED: terms.minimum_months,
+        # On-demand prices bind nobody.
     }.get(billing, 0)
+    # Elastic servers are ended when the demand is, contract or not.
     is_always_on = part.count is not None and billing in (MONTHLY, DEDICATED)
     return max(least, scenario.contract_months) if is_always_on else least
 
@@ -132,6 +137,7 @@ def _begun(scenario: ScenarioInput, price: Price, end_s: int, notice_days: int) 
     """Months of a price that begin after an end and before the notice is over."""
     convention, start_s = price.terms.month_convention, scenario.steps.start_s
     until = [Horizon(start_s, end_s + days * DAY_S) for days in (0, notice_days)]
+    # A notice of 30 days in a month of 31 may begin no further month.
     before, after = (sum(1 for _ in months(each, convention)) for each in until)
     return after - before
 
@@ -148,6 +154,7 @@ def _cash(scenario: ScenarioInput, one: OptionOutcome, end_s: int) -> Fraction:
     extras = sum(extras_costs(one.option.extras, until).values(), ZERO)
     fixed, elastic = fleet.fixed_part, fleet.elastic_part
     if fixed is not None and elastic is not None and fixed.price.billing == RESERVED:
+        # Reservations are owed to the end of their term, whatever runs.
         charges = fleet.charges_until(until)
         return extras + charges.compute + charges.setup + charges.committed
     if fixed is not None:
@@ -167,6 +174,7 @@ def _part_cash(
     if price.billing == PURCHASE:
         lost = price.purchase_total - price.residual_total
         left = term_left(until, price.terms.term_months)
+        # Power and space end with the project; hardware is sold at what it is worth then.
         running = price.running_per_month * running_s / (HOURS_PER_MONTH * HOUR_S)
         return count * lost * (1 - left) + running
     if part.count is None:

@@ -18,6 +18,7 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import ScenarioInput, unlimited
 from backend.domain.scenarios.results import OptionOutcome, outcome
 
+# What a break-even is exact to: nobody knows a load to a thousandth.
 LOAD_STEP = Fraction(1, 1000)
 LOAD_POINTS = tuple(range(100, 4001, 100))
 """A tenth to four times the load, in thousandths of it."""
@@ -94,6 +95,7 @@ def cost_curves(document: object, check: Callable[[], None] = unlimited) -> tupl
     def lasting(index: int) -> Values:
         return np.where(second < index * steps.step_s, highest, lowest)
 
+    # Steps are the finest that the demand can change in.
     a_day = max(1, DAY_S // steps.step_s)
     hours = sorted({max(1, n * a_day // POINTS_A_DAY) for n in range(1, POINTS_A_DAY + 1)})
     return (
@@ -122,6 +124,7 @@ def _curve(
     known: dict[int, _Point] = {}
 
     def point(index: int) -> _Point:
+        # Bisection meets the same loads again for the next stretch.
         if index not in known:
             known[index] = _point(scenario, demand(index))
         return known[index]
@@ -145,11 +148,13 @@ def _curve(
 
 
 def _point(scenario: ScenarioInput, values: Values) -> _Point:
+    # The whole engine anew: reservations, caps and policies are no straight lines in the load.
     there = replace(scenario, demand=replace(scenario.demand, values=values))
     outcomes = tuple(outcome(there, option) for option in scenario.options)
     unserved = np.array([one.service.share for one in outcomes])
     serving = tuple(bool(one) for one in serves(there, unserved))
     best = cheapest(there, np.array([float(one.total) for one in outcomes]), unserved)
+    # `cheapest` answers the least unserved where nobody serves; that is no winner.
     return _Point(outcomes, serving, best if serving[best] else None)
 
 
@@ -158,8 +163,12 @@ def _changes(indices: Sequence[int], best: Callable[[int], int | None]) -> list[
     changes = []
     for low, high in pairwise(indices):
         begun = low
+        # Between two neighbours there may be several changes: each is looked for from where the last one
+        # was.
         while best(begun) != best(high):
             before, after = begun, high
+            # Bisection: costs cross once between neighbours in practice, and each point is a run of the
+            # engine.
             while after - before > 1:
                 middle = (before + after) // 2
                 same = best(middle) == best(begun)

@@ -69,6 +69,7 @@ class OptionFleet:
 
     def charges_until(self, horizon: Horizon) -> Charges:
         """What it costs up to the end of a horizon that begins with the scenario."""
+        # Of reservations `always_on` is 0, yet they are paid.
         count = self.base or self.always_on
         return option_charges(
             self.fixed_part, count, self.elastic_part, self.lives.until(horizon.end_s), horizon
@@ -79,6 +80,7 @@ def option_fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
     """The servers and the bill of an option; InvalidDocument where it is too large to calculate."""
     try:
         return _fleet(scenario, option)
+    # The caller has a document, and wants the field in it.
     except InvalidValue as error:
         raise InvalidDocument([(error.field, error.detail)]) from error
 
@@ -86,13 +88,16 @@ def option_fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
 def _fleet(scenario: ScenarioInput, option: Option) -> OptionFleet:
     parts = {part.role: part for part in option.parts}
     if "all" in parts:
+        # An option has either one part for everything or a base with a burst.
         part = parts["all"]
+        # Without a count the policy starts and ends servers as the demand asks.
         if part.count is None:
             return _fleet_of(scenario, None, 0, part, run(scenario, part, 0, part))
         count = _count(scenario, part)
         elastic = nobody(scenario, count * part.units_per_server)
         return _fleet_of(scenario, part, count, None, elastic)
     base, burst = parts["base"], parts["burst"]
+    # Reservations run no server of their own: everything that runs is the burst's.
     if base.price.billing == RESERVED:
         count = _reservations(scenario, base, burst)
         return _fleet_of(scenario, base, count, burst, run(scenario, burst, 0, burst))
@@ -135,6 +140,7 @@ def _optimal(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> in
     elastic = trajectory(scenario, burst, 0, base)
     most = int(elastic.max())
     base_of = base_costs(base.price, horizon)
+    # Then one run without a base says it all: a base of n takes the n oldest servers away.
     is_common = base.units_per_server == burst.units_per_server
     if is_common and scenario.policy.kind not in REMEMBERING:
         lived = lives(elastic, scenario.steps)
@@ -142,6 +148,7 @@ def _optimal(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> in
         burst_of = _beyond(burst.price, lived, horizon)
     else:
         # Servers of other sizes or policies that remember: each count has its own trajectory.
+        # A base of smaller servers may need more of them than the burst ever runs.
         most = max(most, peak_count(scenario, base))
         _check_tries(most, scenario.steps.count * pace(scenario.policy.kind))
 
@@ -153,11 +160,13 @@ def _optimal(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) -> in
         scenario.check()
         return base_of(count) + count * setup + burst_of(count), count
 
+    # Every count is tried: the bill need not have one valley only (minimum terms, caps).
     return min(range(most + 1), key=bill)
 
 
 def _check_tries(most: int, work: int) -> None:
     """Refuses a question for the best count that would take too long."""
+    # Before the first try: a refusal after half a minute helps nobody.
     if (most + 1) * work > MOST_TRIED:
         detail = f"optimal would try {most + 1:,} counts: take larger servers, longer steps"
         raise InvalidValue("/options", f"{detail}, or a number of servers")
@@ -173,12 +182,14 @@ def _beyond(price: Price, lived: Lives, horizon: Horizon) -> Callable[[int], Fra
 
         def of_newer(count: int) -> Fraction:
             # Servers end newest first, so a base is the oldest slots.
+            # A savings plan looks at the use of the whole rest, so slots cannot be summed.
             newer = lived.slot > count
             kept = Lives(lived.slot[newer], lived.start_s[newer], lived.end_s[newer])
             return cost(price, kept, horizon)
 
         return of_newer
     tails = [ZERO]
+    # Sums from the newest on: the bill beyond any count is then one look-up.
     for slot in reversed(slot_costs(price, lived, horizon)):
         tails.append(tails[-1] + slot + price.terms.setup)
     return lambda count: tails[max(0, len(tails) - 1 - count)]

@@ -38,6 +38,7 @@ def series(
     losses = [missing(scenario, one.fleet) for one in outcomes]
     steps = scenario.steps
     # Rounded up: there are at most as many points as asked for.
+    # All series share their points, so a chart can lay them over each other.
     width = -(-steps.count // max(1, most_points))
     starts = steps.instants()[::width].tolist()
     bills = [list(_monthly(scenario, one)) for one in outcomes]
@@ -59,12 +60,14 @@ def series(
 
 def _highest(values: Values, width: int) -> list[Any]:
     """Largest value of each `width` steps."""
+    # reduceat and not reshape: the last point may stand for fewer steps.
     highest: list[Any] = np.maximum.reduceat(values, np.arange(0, values.size, width)).tolist()
     return highest
 
 
 def _over_time(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
     fleet = one.fleet
+    # Stored narrow, to hold a year of minutes for many options; sums need room.
     serving = fleet.serving.astype(np.int64)
     carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
     return {
@@ -93,6 +96,7 @@ def _load_duration(
 
 
 def _falling(values: Values, width: int) -> list[Any]:
+    # Each series by itself: the hour of the highest demand need not be that of the most servers.
     falling: list[Any] = np.sort(values)[::-1][::width].tolist()
     return falling
 
@@ -100,6 +104,7 @@ def _falling(values: Values, width: int) -> list[Any]:
 def _bands(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
     fleet = one.fleet
     running = fleet.running.astype(np.int64) + fleet.always_on
+    # Reservations are money: they cover what runs and run nothing themselves.
     base = fleet.always_on if fleet.base is None else fleet.base
     return {
         "name": one.option.name,
@@ -137,6 +142,7 @@ def _monthly(
     everything ends then. The last one is the bill of the scenario."""
     for _, end_s in _ends(scenario):
         scenario.check()
+        # From the start each time: tiers, caps and terms depend on what was before.
         until = Horizon(scenario.steps.start_s, end_s)
         charges = one.fleet.charges_until(until)
         breakdown = {
@@ -163,6 +169,7 @@ def _by_month(
         options = []
         for one, lost, bill in zip(outcomes, losses, bills, strict=True):
             earlier = bill[index - 1][0] if index else {}
+            # Differences of exact bills, so that the months add up to the whole to the cent.
             added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[index][0].items()}
             options.append(
                 _priced(one.option, sum(added.values(), ZERO))
