@@ -33,6 +33,7 @@ DERIVED = "derived"
 """Flag of a figure that is published for a part of the machine and not for the offer."""
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
+# What we measured ourselves, with its raw output, before what others state.
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 READ = (
     "id",
@@ -136,6 +137,7 @@ def summaries_refresh() -> None:
         if any(offer is None for offer, _ in marks):
             StoredSummary.objects.all().delete()
             sampled = Sample.objects.order_by().values_list("offer_id", flat=True).distinct()
+            # In parts: the samples of all offers at once take gigabytes.
             for chunk in _chunks(list(sampled)):
                 _store(computed(offer_id__in=chunk))
             tables_analyze(StoredSummary)
@@ -207,6 +209,7 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """
     for offer_id, key, samples in _samples(**conditions):
         metric = METRICS[key]
+        # Older groups are history: another method or other hardware is not the same quantity.
         for group in _groups(metric, samples)[:1]:
             yield offer_id, _score(metric, group)
 

@@ -31,6 +31,7 @@ MACHINE = "machine"
 SUSTAINED_USE = "sustained_use"
 BASES = (MACHINE, SUSTAINED_USE)
 # Purchase model and term of each way to buy, in order of preference.
+# The reader's word for a way to buy may mean several: who asks for on demand also buys by the month.
 TERMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ON_DEMAND: ((ON_DEMAND, ""), ("monthly", "")),
     "monthly": (("monthly", ""),),
@@ -60,6 +61,7 @@ PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase
 
 def end_of(day: dt.date) -> dt.datetime:
     """The first moment after the day, UTC."""
+    # UTC, as prices are observed: a day of a zone would make two readers see different prices.
     return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
 
 
@@ -80,6 +82,7 @@ class PriceBasis:
     def is_sustained(self) -> bool:
         """Whether the discount for sustained use counts: it holds only for a machine that runs
         all of a month, never for one hour."""
+        # Google gives it at the end of a month for what ran; an hour by itself is paid in full.
         return self.basis == SUSTAINED_USE and self.period != "hour"
 
     def month(self, charge: Charge) -> Decimal:
@@ -137,6 +140,7 @@ class PriceChoice:
         bought."""
         if self.purchase_model == PurchaseModel.PURCHASE:
             return None
+        # Terms are stored in hours, as providers divide their upfront parts.
         if term_hours := TERM_HOURS.get(self.charge.term):
             return int(term_hours / HOURS_PER_MONTH)
         return self.minimum_months or int(self.purchase_model == PurchaseModel.MONTHLY)
@@ -191,11 +195,13 @@ PRICE_COLUMNS = (
 
 def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) -> list[PriceChoice]:
     """The newest observation of each kind that may price an offer, whatever the currency."""
+    # Quarantined ones wait for a person and price nothing meanwhile.
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
+    # DISTINCT ON, in the order of the index: the newest of each kind without sorting all of them.
     newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
     return _choices(newest.annotate(is_questioned=_is_questioned(basis.as_of)), "id", basis.as_of)
 
@@ -223,6 +229,7 @@ def _of_term(basis: PriceBasis) -> Q:
 def _is_questioned(as_of: dt.date | None) -> Exists:
     """Whether the list of a price states another one, which waits for a person."""
     same = {name: OuterRef(name) for name in IDENTITY}
+    # Published anew or seen no more, it waits no longer and doubts nothing.
     rows = PriceObservation.objects.filter(
         is_published=False, reviewed_at=None, missing_since=None, **same
     )
@@ -241,11 +248,13 @@ def _choices(rows: QuerySet[Any], observation: str, as_of: dt.date | None) -> li
 def _choice(
     row: Mapping[str, Any], observation_id: UUID, as_of: dt.date | None, today: dt.date
 ) -> PriceChoice:
+    # Dropped by its list or expired: shown still, and flagged, as providers drop series by mistake.
     missing, until = row["missing_since"], row["valid_until"]
     is_missing = (missing is not None and (as_of is None or missing < end_of(as_of))) or (
         until is not None and until < today
     )
     read_at = row["observed_at"]
+    # A list that states another price now does not confirm this one.
     if not (is_missing or row["is_questioned"]):
         # A list that was read and states nothing new appended no row.
         read_at = max(read_at, row["feed__checked_at"] or read_at)
@@ -260,6 +269,7 @@ def _choice(
         currency=row["currency"],
         charge=_charge(row),
         observed_at=row["observed_at"],
+        # The day asked for is the latest that could be known then.
         observed_on=read_on if as_of is None else min(read_on, as_of),
         is_listed=row["feed"] is not None,
         zone=row["zone"],
@@ -284,6 +294,7 @@ def _charge(row: Mapping[str, Any]) -> Charge:
 
 def _net(row: Mapping[str, Any], value: Decimal) -> Decimal:
     """An amount without the tax that it includes at a known rate: net is compared with net."""
+    # Without the column's zeros first, so that prices compare and print as they were quoted.
     amount = as_quoted(value)
     without = net(amount, row["tax_basis"], row["tax_rate"])
     return amount if without is None else without
@@ -291,6 +302,7 @@ def _net(row: Mapping[str, Any], value: Decimal) -> Decimal:
 
 def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
     """The preferred one of each offer's newest observations; see best_prices."""
+    # Kept out and not only put last: an hour has no discount of that kind at all.
     allowed = BASES if basis.is_sustained else (MACHINE,)
     offers: dict[UUID, list[PriceChoice]] = {}
     for choice in choices:
@@ -306,6 +318,7 @@ def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUI
 def _chosen(
     of: list[PriceChoice], basis: PriceBasis, preference: Callable[[PriceChoice], Any]
 ) -> PriceChoice:
+    # Who stated a price by hand since means that one, in whatever currency.
     first, *others = sorted((one for one in of if not _is_overruled(one, of)), key=preference)
     return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
 
@@ -317,7 +330,9 @@ def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBas
         and hourly.purchase_model == PurchaseModel.ON_DEMAND
         and monthly.purchase_model == PurchaseModel.MONTHLY
         and monthly.commitment_months == 1
+        # What can no longer be bought makes nothing cheaper.
         and not monthly.is_missing
+        # Without a rate of exchange or of tax, two amounts cannot be compared.
         and (monthly.currency, monthly.is_tax_unknown) == (hourly.currency, hourly.is_tax_unknown)
         and basis.month(monthly.charge) < basis.month(hourly.charge)
     )
@@ -345,6 +360,7 @@ def _kind(choice: PriceChoice) -> tuple[str, ...]:
 
 
 def _preference(basis: PriceBasis) -> Callable[[PriceChoice], tuple[object, ...]]:
+    # By position in TERMS: the reader's own way to buy before its stand-in.
     order = {model: index for index, (model, _) in enumerate(TERMS[basis.term])}
 
     def preference(choice: PriceChoice) -> tuple[object, ...]:
@@ -352,7 +368,9 @@ def _preference(basis: PriceBasis) -> Callable[[PriceChoice], tuple[object, ...]
             order[choice.purchase_model],
             choice.is_missing,
             choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
+            # Money paid before is a condition that the reader has not accepted.
             choice.upfront not in {"", "none"},
+            # Before the amount: the lowest of an old price is no price of today.
             -choice.observed_on.toordinal(),
             choice.currency != basis.currency,
             choice.currency,
@@ -374,6 +392,7 @@ def as_quoted(amount: Decimal) -> Decimal:
 
 def current_price(offer: Offer) -> PriceObservation | None:
     """The observation in force for an offer: on demand, else monthly, else its purchase."""
+    # Machines of one's own may have a purchase price only.
     for term in (ON_DEMAND, "purchase"):
         choice = best_prices(PriceBasis(term=term), [offer.pk]).get(offer.pk)
         if choice is not None:

@@ -17,6 +17,7 @@ from backend.common.statistics import tables_analyze
 PRICES, SUMMARIES = "prices", "summaries"
 FORMULAS = 2
 """To be counted up with what a stored price says; older ones are then made anew."""
+# Below it the planner's figures stay good, and analysing costs more than it saves.
 MANY = 500
 """Marks from which on a refresh changes so much that the planner has to look again."""
 
@@ -28,12 +29,15 @@ def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:
     Those who refresh wait for nobody else's rows, so that it may be called within any transaction.
     """
     with connection.cursor() as cursor:
+        # One function of the database, since reading and deleting the marks must be one step under its
+        # lock.
         cursor.execute("SELECT * FROM catalog_take_marks(%s, %s)", [kind, formulas])
         return set(cursor.fetchall())
 
 
 def is_pending(stamp: DataStamp) -> bool:
     """Whether stored prices may be older than the observations."""
+    # Both, as an upgrade changes what stored rows say without a single mark.
     return bool(stamp.mark) or stamp.prices < FORMULAS
 
 
@@ -41,9 +45,11 @@ def prices_refresh() -> None:
     """Make the current prices of the marked offers anew from their observations."""
     # Without a savepoint: where this fails, the change that it follows must not stand either.
     with transaction.atomic(savepoint=False):
+        # The lock is held until the commit, so nobody reads marks whose rows are not made yet.
         marks = marks_taken(PRICES, FORMULAS)
         offers = [offer for offer, _ in marks if offer is not None]
         with connection.cursor() as cursor:
+            # One mark without an offer is all of them.
             if are_all := len(offers) < len(marks):
                 cursor.execute(_made_anew("TRUE"))
             elif offers:
@@ -54,6 +60,7 @@ def prices_refresh() -> None:
 
 def _made_anew(condition: str) -> str:
     """One statement that makes the stored prices of some offers those of their observations."""
+    # Of the index's columns, so that newest and doubt are both found by it.
     kind, same = ", ".join(IDENTITY), " AND ".join(f"one.{name} = made.{name}" for name in IDENTITY)
     table, current = PriceObservation._meta.db_table, CurrentPrice._meta.db_table
     columns = [

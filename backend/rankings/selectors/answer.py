@@ -71,8 +71,10 @@ def answer(
 ) -> BestBuy:
     """The best value under a query, with what ties and where own machines stand."""
     offers = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+    # Listed without a rank are those without a price and the unfit.
     ranked = [row for row in offers.rows if row.rank is not None]
     best = min(ranked, key=lambda row: row.rank or 0, default=None)
+    # Who buys should know every offer that may as well be the best.
     ties = [row for row in ranked if best and row is not best and row.tie_group == best.tie_group]
     # What a machine is worth depends on no other offer, so nobody else has to be ranked again.
     by_themselves = replace(query, filters=(Filter("provider", "=", (OWN,)),), q="")
@@ -89,10 +91,12 @@ def _standing(row: RankingRow, ranked: Sequence[RankingRow], offers: Ranking) ->
         for one in ranked
         if one.value_per_cost is not None and one.offer_id != row.offer_id
     ]
+    # A figure that takes no rank has no price at which it would.
     is_unfit = row.price is not None and row.value_per_cost is None
     if row.score is None or row.source == "published" or is_unfit or not values:
         return None
     mine = row.value_per_cost
+    # Among the offers that meet the need, of which the machine itself may be none.
     rank = None if mine is None else 1 + sum(value > mine for value in values)
     return OwnStanding(row, rank, break_even_price(row.score, max(values), offers.metric))
 
@@ -124,6 +128,7 @@ def _interval(row: RankingRow) -> str:
         row.value_per_cost_ci95_low,
         row.value_per_cost_ci95_high,
     )
+    # An interval without a width is one that nobody knows.
     if not (value and low and high and low < high):
         return ""
     less, more = percent(float(1 - low / value)), percent(float(high / value - 1))

@@ -28,9 +28,11 @@ class StampedCache:
 
         Nothing is held while the data were never counted: such a stamp says nothing.
         """
+        # Tests and a database before its first fixture: nothing tells two states apart.
         if stamp.changed_at is None:
             return compute()
         with self._lock:
+            # All at once: rows of two states must never stand in one list.
             if stamp != self._stamp:
                 self._stamp = stamp
                 self._values.clear()
@@ -38,17 +40,22 @@ class StampedCache:
             if key in self._values:
                 cached: Value = self._touched(key)
                 return cached
+            # One gate a key, so that a slow basis does not hold up the others.
             gate = self._gates.setdefault(key, Lock())
         with gate:
             with self._lock:
+                # Asked again: whoever held the gate may have made it.
                 if stamp == self._stamp and key in self._values:
                     made: Value = self._touched(key)
                     return made
+            # Outside the lock: it takes a second, and other keys are served meanwhile.
             value = compute()
             with self._lock:
+                # The data may have changed meanwhile; then it serves this request only.
                 if stamp == self._stamp:
                     self._gates.pop(key, None)
                     self._values[key] = value
+                    # The one that was longest not asked for goes.
                     while len(self._values) > self._size:
                         self._values.popitem(last=False)
             return value

@@ -23,10 +23,13 @@ def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
 
 def _meets(cell: Any, condition: Filter) -> bool:
     if COLUMN[condition.column].kind is ColumnType.WORDS:
+        # Flags and extras are several words in a cell, of which one is enough.
         is_any = not set(condition.values).isdisjoint((cell or "").split())
         return is_any != (condition.operator == "!")
+    # What is unknown is not among the values named, and may be among all others.
     if cell is None:
         return condition.operator == "!"
+    # The query's bounds are decimals; a float 0.1 lies above its own text.
     value = exact_decimal(cell) if isinstance(cell, float) else cell
     if compared := COMPARED.get(condition.operator):
         return bool(compared(value, condition.values[0]))
@@ -35,4 +38,5 @@ def _meets(cell: Any, condition: Filter) -> bool:
 
 def has_words(text: str, searched: str) -> bool:
     """Whether the text holds every word searched for, in any order and case."""
+    # Each word anywhere: who types "m5 frankfurt" names two columns.
     return all(word in text for word in searched.lower().split())

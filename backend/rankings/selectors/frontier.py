@@ -36,6 +36,7 @@ class Frontier:
 def frontier(query: RankingQuery, *, stamp: DataStamp | None = None) -> Frontier:
     """The offers under a query. Limits on price and score only set apart what is beyond them:
     whatever beats an offer within a budget and a demand is within them too."""
+    # Hidden, what is just beyond a budget could not be seen in the picture.
     limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
     listed = ranking(query, stamp=stamp)
     within = _drawable(listed.rows)
@@ -43,6 +44,7 @@ def frontier(query: RankingQuery, *, stamp: DataStamp | None = None) -> Frontier
     left_out_count = listed.count - len(within)
     if limits:
         others = tuple(one for one in query.filters if one not in limits)
+        # Only where a limit hides something: most requests have none.
         everyone = ranking(replace(query, filters=others), stamp=stamp)
         kept = {row.offer_id for row in within}
         drawable = _drawable(everyone.rows)

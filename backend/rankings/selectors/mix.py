@@ -11,6 +11,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.mix import MIX, MixPart, mix_log, mixed
 from backend.rankings.selectors.scores import Score
 
+# A mix is as good as the weakest of its figures.
 WEAKEST_FIRST = (Source.PUBLISHED, Source.IMPORTED, Source.MEASURED)
 
 
@@ -37,12 +38,14 @@ def mix(
     """
     keys = [key for key, _ in weights]
     lacking = {pk: tuple(key for key in keys if pk not in scores[key]) for pk in slugs}
+    # A mix with a metric left out would be another mix.
     complete = {slugs[pk]: pk for pk, keys_lacking in lacking.items() if not keys_lacking}
     if base and base not in complete:
         raise InvalidParameters([("base", _fault(base, slugs, lacking))])
     if not complete:
         return Mix({}, lacking, None)
     parts = [MixPart(METRICS[key], weight) for key, weight in weights]
+    # By name, so that the baseline does not change with prices or the order of rows.
     chosen = base or min(complete)
     columns = [scores[key] for key in keys]
     baseline_log = mix_log(parts, [c[complete[chosen]].summary.value for c in columns])
@@ -66,6 +69,7 @@ def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -
         is_unfit=any(score.is_unfit for score in of),
         flags=_once(flag for score in of for flag in score.flags),
         source=min((score.source for score in of), key=WEAKEST_FIRST.index),
+        # A mix is as new as its newest part; their ages stand beside each metric.
         measured_at=max(score.measured_at for score in of),
         method_version=" ".join(_once(score.method_version for score in of)),
         licence="; ".join(_once(score.licence for score in of)),

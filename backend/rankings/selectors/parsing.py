@@ -20,8 +20,10 @@ from backend.rankings.selectors.parameters import PARAMETER, READERS, idle_param
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
+# Check boxes of a form cannot send nothing, and so send "any".
 HAS_ANY = ("measured", "available")
 """Filters that a reader may state to be none."""
+# The longer ones first: `price__gte` also ends like `price__gt` plus a letter.
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 
 
@@ -46,18 +48,23 @@ def parsed_query(
         try:
             if reader := READERS.get(name):
                 is_list = name in PARAMETER and PARAMETER[name].is_list
+                # Lists may be repeated or separated by commas; of others the last one counts, as in forms.
                 fields[name] = reader(",".join(values) if is_list else values[-1])
             elif condition := _filter(name, values):
                 filters.append(condition)
             else:
+                # A warning and no error: addresses of newer versions and trackers' parameters still work.
                 warnings.append(unknown_warning(name))
         except ValueError as error:
+            # All of them at once: who corrects an address should not do it error by error.
             errors.append((name, str(error)))
     if fields.get("currency", DEFAULTS["currency"]) not in currencies:
         errors.append(("currency", f"no exchange rate is known for {fields['currency'][:9]!r}"))
     if errors:
         raise InvalidParameters(errors)
+    # Sorted, so that the same question in another order meets the same cache.
     query = RankingQuery(filters=tuple(sorted(filters, key=repr)), **fields)
+    # More hours than a month has would be billed by nobody.
     if query.hours_run is not None and query.hours_run > query.hours_per_month:
         detail = f"{query.hours_run} is more than the {query.hours_per_month} hours of a month"
         raise InvalidParameters([("hours_run", detail)])
@@ -73,10 +80,12 @@ def _without_idle(query: RankingQuery) -> RankingQuery:
 
 def _filter(name: str, values: Sequence[str]) -> Filter | None:
     """The condition that a parameter states; None when its name is not one."""
+    # The one filter whose word is no column: it asks for a source.
     if name == "measured":
         return Filter("source", "=" if boolean(values[-1]) else "!", ("measured",))
     operator = next((mark for mark in OPERATORS if name.endswith(mark)), "=")
     column = COLUMN.get(name.removesuffix(operator))
+    # "More than eu-west-1" means nothing.
     if column is None or (operator.startswith("__") and not column.kind.is_ordered):
         return None
     if operator.startswith("__"):

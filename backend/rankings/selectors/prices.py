@@ -26,6 +26,7 @@ from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT
 from backend.rankings.selectors.query import RankingQuery
 
+# Lists of providers change about monthly; a price not read for longer may have changed.
 STALE_AFTER = dt.timedelta(days=30)
 ONCE = "once"
 NOTHING = ExtraAmounts()
@@ -68,6 +69,7 @@ def price_cells(
         "flags": "",
         "missing": "price",
     }
+    # Listed all the same, so that somebody can see what lacks a price.
     if choice is None:
         return cells, None
     flags = _flags(choice, shared)
@@ -76,9 +78,11 @@ def price_cells(
     extras = _extras(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
     # What is paid once for no stated term has no hours to be divided by.
+    # A term tells over which hours an amount paid once is spread.
     is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
     if is_purchase:
         cells["period"] = ONCE
+    # An unknown extra makes the whole unknown: left out it would be free.
     missing = _missing(extras, is_purchase=is_purchase)
     hourly: Mapping[str, Decimal | None] = {}
     if not (is_purchase or missing):
@@ -90,11 +94,13 @@ def price_cells(
         cells["price_usd_hour"] = hourly["USD"]
     try:
         rate, day = shared.rates.rate(choice.currency, query.currency)
+    # The price is known and only not in this currency: the row says which of both is missing.
     except UnknownRate:
         cells["missing"] = " ".join(("price", "fx_rate", *missing))
         return cells, None
     if choice.currency != query.currency:
         cells["fx_rate"], cells["fx_date"] = rate, day
+        # Rates of the day come on working days; a month without one is an error of the import.
         if day is not None and shared.today - day > STALE_AFTER:
             cells["flags"] = " ".join((*flags, "stale_fx"))
     if missing:
@@ -112,6 +118,7 @@ def price_cells(
 def _flags(choice: PriceChoice, shared: Context) -> list[str]:
     flags = []
     # A price that its list has dropped is stale, however newly the list was read.
+    # Shown and ranked still, as stale beats nothing, and flagged.
     if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
         flags.append("stale_price")
     if choice.is_tax_unknown:
@@ -123,6 +130,7 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
 
 def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
+    # Which extras are inside decides whether two prices are of the same thing.
     has_traffic = included.is_traffic_unlimited or included.traffic_bytes
     return (*([DISK] if included.disk_bytes else []), *([EGRESS] if has_traffic else []))
 
@@ -130,6 +138,7 @@ def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
 def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
     """What the basis adds in a month, priced where the machine stands."""
     extra_amounts = shared.query.extra_amounts
+    # Nearly all requests: no table of tariffs is read for them.
     if extra_amounts == NOTHING:
         return []
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
@@ -151,6 +160,7 @@ def _basis_words(choice: PriceChoice, extras: Iterable[Extra], query: RankingQue
     charge = choice.charge
     has_setup = charge.setup_amount and query.setup_months and charge.term not in TERM_HOURS
     parts = [machine, *(["setup"] if has_setup else []), *(extra.name for extra in extras)]
+    # The reader's rate makes every net price a gross one.
     is_gross = choice.is_gross if choice.is_tax_unknown else query.tax_rate is not None
     return "+".join([*parts, "tax"] if is_gross else parts)
 
@@ -185,6 +195,7 @@ def _times(amount: Decimal, factor: Decimal) -> Decimal:
 def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -> Decimal:
     """Raises UnknownRate."""
     charge, (rate, _) = choice.charge, shared.rates.rate(choice.currency, currency)
+    # The whole charge and not its result: setup, cap and upfront part are amounts too.
     if choice.currency != currency:
         charge = charge.times(rate)
     query = shared.query
@@ -196,6 +207,7 @@ def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -
         setup_months=query.setup_months,
         is_sustained=query.price_basis.is_sustained,
     )
+    # A purchase has no period to be divided by.
     return charge.amount if price is None else price
 
 

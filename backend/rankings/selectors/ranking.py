@@ -27,6 +27,7 @@ from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow, ranking_row
 from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
 
+# Small parts for all, few large lists: memory of a web process is what limits them.
 _cache = StampedCache(48)
 _bases = StampedCache(6)
 _lists = StampedCache(24)
@@ -68,6 +69,7 @@ def query_from(
     requested = {value.strip().upper() for value in params.get("currency", ())}
     known = ALWAYS_KNOWN
     stamp = None
+    # The table of rates is read only for codes that are not always known.
     if not requested <= known:
         stamp = data_stamp()
         known = known_currencies(stamp, *requested)
@@ -98,6 +100,7 @@ def ranking(
     present = stamp or data_stamp()
     today = clock.now().date()
     # Every page and every choice of columns shows the same list.
+    # What changes the page and not the list must not be part of its key.
     shared = replace(query, page=1, per_page=1, cols=())
     key = ("ranking", shared, today, workspace_slug)
     return _lists.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
@@ -120,6 +123,7 @@ def _rows(
     prices = chosen_prices(newest, query.price_basis)
     rates = _cache.get(stamp, ("rates", query.as_of), lambda: rate_table(query.as_of))
     extras: Tariffs = {}
+    # Most readers ask for the machine alone.
     if query.extra_amounts != NOTHING:
         extras = _cache.get(stamp, ("extras", query.as_of), lambda: tariffs(query.as_of))
     if query.weights:
@@ -132,6 +136,7 @@ def _rows(
     is_beside_net = any(
         offer_id in prices and not prices[offer_id].is_tax_unknown for offer_id in offer_scores
     )
+    # Rented servers of Europe often state gross prices only: among themselves they compare.
     is_tax_ranked = query.tax_unknown == RANKED or not is_beside_net
     day = query.as_of or today
     shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
@@ -249,6 +254,7 @@ def _basis(
         "currency": query.currency,
         "as_of": query.as_of and query.as_of.isoformat(),
         **_amounts(query),
+        # Stated although it cannot be chosen: a reader of an export must not have to guess it.
         "operating_system": "linux",
         "tenancy": "shared",
         "unpriced_count": unpriced_count,

@@ -100,6 +100,7 @@ class RankingRow:
     def standing_at(self, standing: Standing) -> "RankingRow":
         """The same row with how it stands in a list."""
         # Thousands of rows are made for each list, and `replace` would set sixty fields one by one.
+        # A shallow copy: all cells are immutable, and shared with the basis.
         made = copy(self)
         vars(made).update(vars(standing))
         return made
@@ -107,6 +108,7 @@ class RankingRow:
 
 def simple_number(value: Decimal | float) -> int | float:
     """A count or size as an int where it is whole, else as a float."""
+    # 8 and not 8.0 in exports, where a spreadsheet would show both.
     return int(value) if value == int(value) else float(value)
 
 
@@ -126,11 +128,13 @@ def ranking_row(
     metric = shared.query.ranked_metric
     region = offer.region.code if offer.region else None
     is_unfit = bool(score and score.is_unfit)
+    # A gross price beside net ones would lose by its tax alone.
     is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
     # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
     its = worth(score.summary, amount, per_hour, metric) if score else None
     if is_tax_faulty or is_unfit:
         its = None
+    # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
         *_offer_flags(offer, shared.query.as_of),
@@ -148,7 +152,9 @@ def ranking_row(
         **_worth_cells(its),
         **vars(NOT_COMPARED),
         "data_version": shared.data_version,
+        # A flag is shown, a column can be filtered: both say the same.
         "available": DISCONTINUED not in flags,
+        # Score and offer may both say that a machine is burstable.
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
@@ -161,6 +167,7 @@ def ranking_row(
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
     names = price["missing"].split()
     if score is None:
+        # Of a mix the metrics that are missing are named, so that somebody can measure them.
         names += ["score", *unmeasured]
     elif price["price"] is None and "price" not in names:
         names.append("price")
@@ -191,10 +198,12 @@ def _size(size_bytes: int | None, unit_bytes: int) -> int | float | None:
 
 def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
     end = offer.discontinued_on
+    # On a day in the past it may still have been sold.
     is_discontinued = end is not None and (as_of is None or end <= as_of)
     kinds: dict[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
     kind = kinds.get(offer.vcpu_kind)
     modes = provider(offer.provider.slug).credit_modes
+    # Where a provider has two credit modes, only a measured machine's is known.
     is_sold_so = offer.vcpu_kind == VcpuKind.BURSTABLE and len(modes) == 1
     mode = credit_flag(modes[0]) if is_sold_so else None
     return tuple(filter(None, (kind, mode, DISCONTINUED if is_discontinued else None)))
@@ -221,6 +230,7 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
 def _hardware(offer: Offer, score: Score | None) -> str | None:
     """The CPU models behind the score, most of them first, else the one that the offer states."""
     seen = score.cpu_models if score else {}
+    # Providers put different processors behind one type, and buyers get what is met most.
     models = sorted(seen, key=lambda model: (-seen[model], model))
     return ", ".join(models) or offer.cpu_model or None
 
