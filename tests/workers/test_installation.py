@@ -10,9 +10,10 @@ from backend.accounts.services.installation import (
 )
 from backend.benchmarks.models import Resource, Run, RunState
 from backend.benchmarks.services.steps import step_create_claimed
+from backend.notifications.models import Notice
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer
-from tests.workers.reaping import created, end_run, look, machines
+from tests.workers.reaping import created, end_run, leaks_are_reported, look, machines
 from tests.workers.test_rented import over
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,10 +51,15 @@ def copied(tmp_path, queued, settings):
 
 
 def test_copy_ends_no_machine_of_the_original_and_the_original_does(copied, settings):
+    leaks_are_reported()
     for _ in range(2):
         seen = look()
         assert (seen.machines, seen.ended, seen.error) == (0, [], "")
         assert seen.strangers
+    # People are to know of a machine that costs money and that nobody here ends; once is enough.
+    (notice,) = Notice.objects.all()
+    assert notice.document["title"].endswith(" has machines of another installation")
+    assert notice.document["detail"].startswith("1 of them carry the tag of this workspace")
     assert len(machines(copied)) == 1
     settings.INSTALLATION = ""
     seen = look()

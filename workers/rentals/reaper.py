@@ -8,6 +8,7 @@ account; a second one passes it over.
 import datetime as dt
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ from backend.rentals.services.leaks import (
     look_record_delay,
     look_record_failure,
     resource_alarm,
+    strangers_alarm,
 )
 from backend.rentals.services.resources import (
     ledger_record,
@@ -182,6 +184,13 @@ class _Reaping:
             return
         listed = of_ours(everything)
         self.look.strangers = len(everything) - len(listed)
+        if self.look.strangers and not self.is_dry:
+            known = {thing.id for thing in listed}
+            others = [thing for thing in everything if thing.id not in known]
+            rented = Counter(
+                thing.installation for thing in others if thing.kind == ResourceKind.MACHINE
+            )
+            strangers_alarm(account=self.account, machines=rented)
         self.unread = {region: str(error) for region, error in listed.unread.items()}
         self.now = _now()  # after the provider's answer, as everything below
         # After the provider was asked: a token is saved before it is used, so none is missing that is in

@@ -147,6 +147,20 @@ def resource_alarm(*, resource: Resource, detail: str) -> None:
     )
 
 
+def strangers_alarm(*, account: CloudAccount, machines: Mapping[str, int]) -> None:
+    """Notify people, once for each, of other installations that have machines under our tag: a copy
+    of a database may have gone on renting, and nobody here ends what it has rented."""
+    for installation, count in machines.items():
+        _notify(
+            account.workspace,
+            key=f"leak:{account.pk}:of:{installation}",
+            title=f"{account.name} has machines of another installation",
+            detail=f"{count} of them carry the tag of this workspace and were rented by installation"
+            f" {installation[:60]}. Nothing of them is ended here. Where that installation is no more,"
+            " `manage.py cloud adopt` takes them over.",
+        )
+
+
 def _notify(workspace: Workspace, *, key: str, title: str, detail: str, url: str = "") -> None:
     notice_queue(
         workspace=workspace,
