@@ -95,7 +95,8 @@ class CampaignForm(ParameterForm):
         # Identifiers come out of addresses, messages and columns of a spreadsheet.
         pasted = re.findall(r"[^\s,]+", str(self.cleaned_data["offers"]))
         # The field before stays filled where no script moved its offer into the list.
-        return list(dict.fromkeys([*pasted, *filter(None, [self.cleaned_data.get("offer")])]))
+        beside = self.cleaned_data.get("offer")
+        return pasted if not beside or beside in pasted else [*pasted, beside]
 
     def chosen_parameters(self) -> dict[str, object]:
         chosen = super().chosen_parameters()
