@@ -165,6 +165,9 @@ def _whole_suite(stack: Stack) -> int:
     not notice.
     """
     coverage = str(stack.state.directory / "coverage.json")
+    rows = stack.state.directory / "rows"
+    rows.mkdir()
+    stack.environment.update(ROWS_DIRECTORY=str(rows))
     # It takes its probes out again where they were passed: tracing costs two thirds more time.
     slipcover = _python("-m", "slipcover", "--out", coverage)
     outputs = {folder: stack.state.log(folder.replace("/", "-")) for folder in SERIAL}

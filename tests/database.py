@@ -1,11 +1,16 @@
 """Quick forms of what tests do with the database again and again: empty it, load the same rows."""
 
 import copy
+import fcntl
+import os
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from django.apps import apps
+from django.core.management.color import no_style
 from django.db import connection, transaction
 
 from backend.catalog.models import DataVersion
@@ -54,7 +59,10 @@ def empty() -> None:
 
 
 class Loaded(Generic[Made]):
-    """Rows that a function makes: from the second time on they are copied instead."""
+    """Rows that a function makes: from the second time on they are copied instead.
+
+    The processes of a whole suite share a directory (`ROWS_DIRECTORY`): one of them makes the rows.
+    """
 
     def __init__(self, function: Callable[[], Made]) -> None:
         self._function = function
@@ -65,13 +73,34 @@ class Loaded(Generic[Made]):
         """What the function answers. Its rows are kept when the database was empty before, and
         copied into tables that are empty; in any other it makes them."""
         filled = {*tables_with_rows()}
+        if not self._rows and not filled:
+            return self._first()
         if self._rows and not filled & self._rows.keys():
             self._copy_in()
             return copy.deepcopy(self._made)
+        return self._function()
+
+    def _first(self) -> Made:
+        directory = os.environ.get("ROWS_DIRECTORY")
+        if directory is None:
+            return self._make()
+        path = Path(directory, f"{self._function.__module__}.{self._function.__qualname__}")
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # the others wait for the one that makes them
+            if file.tell():
+                file.seek(0)
+                self._rows, self._made = pickle.load(file)
+                self._copy_in()
+                _sequences_advance()
+                return copy.deepcopy(self._made)
+            made = self._make()
+            pickle.dump((self._rows, self._made), file)
+        return made
+
+    def _make(self) -> Made:
         made = self._function()
-        if not filled:
-            self._copy_out()
-            self._made = copy.deepcopy(made)
+        self._copy_out()
+        self._made = copy.deepcopy(made)
         return made
 
     def _copy_out(self) -> None:
@@ -89,3 +118,11 @@ class Loaded(Generic[Made]):
             cursor.execute(f"ANALYZE {names}")
         # What a process remembers of an earlier test's data version is not of this one's.
         DataVersion.objects.update(changed_at=clock.now())
+
+
+def _sequences_advance() -> None:
+    """Past the keys of rows that were numbered in another database."""
+    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
+    with connection.cursor() as cursor:
+        for query in connection.ops.sequence_reset_sql(no_style(), models):
+            cursor.execute(query)

@@ -20,7 +20,7 @@ def _whole() -> None:
 
 def _few() -> None:
     """The first offers of each provider, region and kind, and all of those that are history."""
-    _whole()
+    WHOLE_MARKET.load()
     each = [F("provider"), F("region"), F("kind"), F("discontinued_on")]
     numbered = Offer.objects.annotate(
         number=Window(RowNumber(), partition_by=each, order_by="slug")
