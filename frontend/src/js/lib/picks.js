@@ -9,5 +9,6 @@ export function listWhatIsPicked(field, list) {
     const listed = list.value.split(/[\s,]+/).filter(Boolean);
     list.value = [...new Set([...listed, picked])].join("\n");
     field.value = "";
+    field.list.replaceChildren(); // the next search begins anew
   });
 }
