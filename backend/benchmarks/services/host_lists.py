@@ -12,7 +12,8 @@ from backend.benchmarks.selectors.hosts import fingerprint, hosts_standing, host
 from backend.benchmarks.services.hosts import host_approve, host_create, host_scan, host_update
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
-from backend.domain.parsing.host_lists import FORMATS, ListedHost, read_fingerprints, read_hosts
+from backend.domain.parsing.host_lists import FORMATS, read_fingerprints, read_hosts
+from backend.domain.parsing.listed_hosts import ListedHost
 
 FINGERPRINTS = "fingerprints"
 LIST_FORMATS = (*FORMATS, FINGERPRINTS)

@@ -3,7 +3,8 @@
 import pytest
 
 from backend.domain.errors import InvalidDocument
-from backend.domain.parsing.host_lists import MAX_HOSTS, read_fingerprints, read_hosts
+from backend.domain.parsing.host_lists import read_fingerprints, read_hosts
+from backend.domain.parsing.listed_hosts import MAX_HOSTS
 
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"
 ECDSA = (

@@ -1,0 +1,71 @@
+"""A host as a list names it, and what is collected while a list is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from backend.domain.addresses import checked_address
+from backend.domain.errors import InvalidValue
+
+MAX_HOSTS = 2_000
+COLUMNS = ("name", "address", "port", "username", "kind", "tags", "bastion", "production")
+SSH_PORT = 22
+
+
+@dataclass(frozen=True)
+class ListedHost:
+    """A host as a list names it; what the list leaves open is empty."""
+
+    line: int
+    name: str
+    address: str
+    port: int = SSH_PORT
+    username: str = ""
+    kind: str = ""
+    tags: tuple[str, ...] = ()
+    bastion: str = ""
+    """The name or address of another host."""
+    is_in_production: bool = False
+    keys: tuple[str, ...] = ()
+    """Its public host keys, in OpenSSH form, the preferred type first."""
+
+
+@dataclass
+class HostReading:
+    """The hosts read so far, and what is wrong with which line."""
+
+    hosts: list[ListedHost] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    def refuse(self, line: int, detail: str) -> None:
+        # All wrong lines are named at once: lists are long, and one upload for each error is many.
+        self.errors.append((f"/text/{line}", detail))
+
+    def add(self, line: int, **given: object) -> None:
+        try:
+            self.hosts.append(_checked(line, given))
+        except InvalidValue as error:
+            self.refuse(line, f"{error.field.removeprefix('/')}: {error.detail}")
+
+
+def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
+    texts = {name: str(given.get(name) or "") for name in COLUMNS}
+    # Inventories often name hosts by the address alone.
+    address = checked_address(texts["address"] or texts["name"])
+    port = texts["port"] or str(SSH_PORT)
+    if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65_535):
+        raise InvalidValue("/port", f"{port[:20]!r} is not within 1 … 65535")
+    production = texts["production"].lower()
+    # "true" or "1" taken for no would measure a host in production at full load.
+    if production not in {"", "yes", "no"}:
+        raise InvalidValue("/production", f"{production[:20]!r} is neither yes nor no")
+    return ListedHost(
+        line,
+        texts["name"] or address,
+        address,
+        int(port),
+        texts["username"],
+        texts["kind"],
+        tuple(texts["tags"].split()),
+        texts["bastion"],
+        production == "yes",
+    )
