@@ -1,8 +1,10 @@
 """Many hosts at once: added from lists, approved by keys and fingerprints, or refused by line."""
 
 import json
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from backend.benchmarks.models import Host, HostState
 from backend.benchmarks.selectors.hosts import fingerprint
@@ -98,3 +100,54 @@ def test_page_names_the_line_beside_the_text_and_keeps_it(client):
     added = client.post("/hosts/import/", typed | {"text": "address\n192.0.2.9\n"}, follow=True)
     assert "Hosts added: 1, keys approved: 0, unchanged: 0." in added.content.decode()
     assert Host.objects.get().offer.kind == "vps"
+
+
+INVENTORY = "web:\n  hosts:\n    rack-[1:2].example.org: {ansible_user: bench}\n"
+
+
+def commanded(*arguments):
+    out, err = StringIO(), StringIO()
+    call_command("import_hosts", *map(str, arguments), stdout=out, stderr=err)
+    return out.getvalue()
+
+
+def test_command_says_what_a_dry_run_would_do_and_then_does_it(
+    queued, tmp_path, django_capture_on_commit_callbacks
+):
+    path = tmp_path / "site.yaml"
+    path.write_text(INVENTORY)
+    with django_capture_on_commit_callbacks() as callbacks:
+        said = commanded(path, "--dry-run")
+    assert "would be added: rack-1.example.org, bench@rack-1.example.org:22 (web)\n" in said
+    assert said.endswith("would be added: 2, would be approved: 0, unchanged: 0\n")
+    assert (Host.objects.count(), callbacks) == (0, [])
+    with django_capture_on_commit_callbacks(execute=True):
+        done = json.loads(commanded(path, "--json", "--kind", "onprem"))
+    assert done["added"] == ["rack-1.example.org", "rack-2.example.org"]
+    assert (done["is_dry"], Host.objects.filter(tags=["web"]).count()) == (False, 2)
+    # Both are asked for their keys.
+    assert len(queued) == 2
+
+
+def test_command_names_wrong_lines_and_asks_for_a_format(capsys, tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("a ansible_user=b\nb ansible_port=x\n")
+    err = StringIO()
+    with pytest.raises(CommandError, match="1 lines are wrong; nothing was stored"):
+        call_command("import_hosts", str(path), stderr=err)
+    assert err.getvalue() == "line 2: port: 'x' is not within 1 … 65535\n"
+    path = path.rename(tmp_path / "list.txt")
+    with pytest.raises(CommandError, match="--format is needed: csv, ansible"):
+        commanded(path)
+    path.write_text(f"192.0.2.1 {KEY}\n" + "#" * 2_000_000)
+    with pytest.raises(CommandError, match="wrong"):
+        commanded(path, "--format", "known_hosts")
+
+
+def test_page_checks_a_list_without_storing_it(client):
+    client.force_login(factories.user(role="run"))
+    typed = {"format": "ansible", "text": INVENTORY, "username": "", "kind": "vps", "check": "1"}
+    page = client.post("/hosts/import/", typed).content.decode()
+    assert "To be added: 2, approved: 0, unchanged: 0." in page
+    assert "rack-2.example.org" in page
+    assert not Host.objects.exists()

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from backend.benchmarks.services.host_lists import LIST_FORMATS
+from backend.benchmarks.services.host_lists import LIST_FORMATS, MAX_LIST_BYTES
 from backend.catalog.models import OfferKind
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.pricing.purchase import PriceUnit
@@ -76,7 +76,7 @@ class HostListDocument(Strict):
 
     format = serializers.ChoiceField(choices=LIST_FORMATS)
     # Errors name the line, so blank lines at the begin have to stay.
-    text = TextField(max_length=2_000_000, trim_whitespace=False)
+    text = TextField(max_length=MAX_LIST_BYTES, trim_whitespace=False)
     username = TextField(max_length=64, allow_blank=True, required=False, default="")
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
 

@@ -17,6 +17,7 @@ from backend.domain.parsing.listed_hosts import ListedHost
 
 FINGERPRINTS = "fingerprints"
 LIST_FORMATS = (*FORMATS, FINGERPRINTS)
+MAX_LIST_BYTES = 2_000_000
 
 
 @dataclass
@@ -38,17 +39,31 @@ def hosts_import(
     username: str,
     kind: str,
     actor: str,
+    is_dry: bool = False,
 ) -> ImportedHosts:
     """Add the hosts of a list that are not known by their address yet, to log in to with Rackrate's
     own key, and approve those whose key the list has.
 
     `username` and `kind` are those of hosts that state none; a host without any user is not added.
-    Nothing is done unless every line is right; raises InvalidDocument with `/text/<line>`.
+    Nothing is done unless every line is right; raises InvalidDocument with `/text/<line>`. A dry
+    run reports the same and stores nothing.
     """
+    if len(text.encode()) > MAX_LIST_BYTES:
+        raise InvalidDocument([("/text", f"more than {MAX_LIST_BYTES} bytes")])
     schedule_lock(workspace_id=workspace.pk)
     if format == FINGERPRINTS:
-        return _approved_by(workspace, read_fingerprints(text), actor)
-    listed = read_hosts(text, format)
+        done = _approved_by(workspace, read_fingerprints(text), actor)
+    else:
+        done = _imported(workspace, read_hosts(text, format), username, kind, actor)
+    # The workers are asked for keys on commit, so a dry run asks for none.
+    if is_dry:
+        transaction.set_rollback(True)
+    return done
+
+
+def _imported(
+    workspace: Workspace, listed: Sequence[ListedHost], username: str, kind: str, actor: str
+) -> ImportedHosts:
     known = {(host.address, host.port): host for host in hosts_visible(workspace)}
     done = ImportedHosts()
     errors: list[tuple[str, str]] = []

@@ -1,16 +1,33 @@
-"""Ansible inventories: https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html, read on
-2026-11-23."""
+"""Ansible inventories, INI and YAML:
+https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html, read on 2026-11-23."""
 
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import yaml
 
 from backend.domain.parsing.listed_hosts import MAX_HOSTS, HostReading
 
-_RANGE = re.compile(r"\[(\w+):(\w+)\]")
+_RANGE = re.compile(r"\[(\w+):(\w+)(?::(\d{1,6}))?\]")
 _SECTION = re.compile(r"\[([^\]:]+)(?::(children|vars))?\]\s*(?:#.*)?")
 _JUMP = re.compile(r"(?:-J\s*|ProxyJump[= ])(?:[^\s@'\"]+@)?([^\s,'\":]+)")
+# How the first line that says something begins in YAML (and JSON, which is YAML): a group, never an INI host.
+_YAML = re.compile(r"---|\{|[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
+# A file of a few lines may nest so deep that reading it never ends; no inventory comes near.
+_MOST_LEVELS = 50
+_WRITES_OUT = "`ansible-inventory --list --yaml` writes them out"
+# The variables that say how a host is logged in to, the name of today first.
+_LOGIN = {
+    "address": ("ansible_host", "ansible_ssh_host"),
+    "port": ("ansible_port", "ansible_ssh_port"),
+    "username": ("ansible_user", "ansible_ssh_user"),
+    "bastion": ("ansible_ssh_common_args",),
+}
+_LOGIN_VARIABLES = frozenset(name for names in _LOGIN.values() for name in names)
 
 
 @dataclass
@@ -19,9 +36,63 @@ class _Group:
     values: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass
+class _Inventory:
+    """What either form says."""
+
+    reading: HostReading
+    groups: dict[str, _Group] = field(default_factory=lambda: {"all": _Group()})
+    hosts: dict[str, tuple[int, set[str], dict[str, str]]] = field(default_factory=dict)
+    """The line that first names each, its own groups and variables."""
+
+    def group(self, name: str) -> _Group:
+        return self.groups.setdefault(name, _Group())
+
+    def add(self, line: int, pattern: str, group: str, values: Mapping[str, str]) -> None:
+        """The hosts of a pattern, which another line may have named before."""
+        try:
+            # One more than allowed shows that there are too many, however many two ranges make.
+            names = list(islice(_expanded(pattern), MAX_HOSTS + 1))
+        except ValueError:
+            self.reading.refuse(line, f"{pattern!r} is no range such as [01:20] or [a:f]")
+            return
+        for name in names:
+            _, groups, before = self.hosts.setdefault(name, (line, set(), {}))
+            groups.add(group)
+            before |= values
+
+    def list_hosts(self) -> None:
+        for name, (line, own, values) in self.hosts.items():
+            order = _ancestors(own, self.groups)
+            merged: dict[str, str] = {}
+            for group in order:
+                merged |= self.group(group).values
+            merged |= values
+            login = {
+                field: next((merged[one] for one in names if one in merged), "")
+                for field, names in _LOGIN.items()
+            }
+            jump = _JUMP.search(login["bastion"])
+            # Groups are the tags, except those that each host is in.
+            tags = " ".join(one for one in order if one not in {"all", "ungrouped"})
+            self.reading.add(
+                line, name=name, tags=tags, **login | {"bastion": jump[1] if jump else ""}
+            )
+
+
 def read_ansible(text: str, reading: HostReading) -> None:
-    groups: dict[str, _Group] = {"all": _Group()}
-    hosts: dict[str, tuple[int, set[str], dict[str, str]]] = {}
+    """The hosts of an inventory, each with its variables and those of its groups."""
+    inventory = _Inventory(reading)
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and line[0] not in "#;"), "")
+    (_read_yaml if _YAML.match(first) else _read_ini)(text, inventory)
+    inventory.list_hosts()
+
+
+# --- INI ------------------------------------------------------------------------------------------
+
+
+def _read_ini(text: str, inventory: _Inventory) -> None:
     section, part = "ungrouped", None
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
@@ -29,62 +100,133 @@ def read_ansible(text: str, reading: HostReading) -> None:
             continue
         if stripped.startswith("["):
             if (match := _SECTION.fullmatch(stripped)) is None:
-                reading.refuse(number, "not a section such as [web], [web:vars] or [web:children]")
+                detail = "not a section such as [web], [web:vars] or [web:children]"
+                inventory.reading.refuse(number, detail)
                 continue
             section, part = match[1], match[2]
-            groups.setdefault(section, _Group())
+            inventory.group(section)
         elif part == "children":
-            groups.setdefault(stripped.split()[0], _Group()).parents.add(section)
+            inventory.group(stripped.split()[0]).parents.add(section)
         elif part == "vars":
             name, _, value = stripped.partition("=")
-            groups[section].values[name.strip()] = value.strip().strip("'\"")
+            inventory.group(section).values[name.strip()] = value.strip().strip("'\"")
         else:
-            _ansible_line(number, stripped, section, hosts, reading)
-    for name, (number, own, values) in hosts.items():
-        order = _ancestors(own, groups)
-        merged: dict[str, str] = {}
-        for group in order:
-            merged |= groups[group].values if group in groups else {}
-        merged |= values
-        jump = _JUMP.search(merged.get("ansible_ssh_common_args", ""))
-        reading.add(
-            number,
-            name=name,
-            address=merged.get("ansible_host", merged.get("ansible_ssh_host", name)),
-            port=merged.get("ansible_port", merged.get("ansible_ssh_port", "")),
-            username=merged.get("ansible_user", merged.get("ansible_ssh_user", "")),
-            tags=" ".join(one for one in order if one not in {"all", "ungrouped"}),
-            bastion=jump[1] if jump else "",
-        )
+            _ini_host(number, stripped, section, inventory)
 
 
-def _ansible_line(
-    number: int,
-    line: str,
-    section: str,
-    hosts: dict[str, tuple[int, set[str], dict[str, str]]],
-    reading: HostReading,
-) -> None:
+def _ini_host(number: int, line: str, section: str, inventory: _Inventory) -> None:
     try:
         pattern, *words = shlex.split(line, comments=True)
     except ValueError as error:
-        reading.refuse(number, f"the quotes do not match: {error}")
+        inventory.reading.refuse(number, f"the quotes do not match: {error}")
         return
-    wrong = [word for word in words if "=" not in word]
-    if wrong or pattern.endswith(":"):
-        detail = f"{(wrong or [pattern])[0]!r} is not name=value; YAML inventories are not read"
-        reading.refuse(number, detail)
+    if wrong := [word for word in words if "=" not in word]:
+        inventory.reading.refuse(number, f"{wrong[0]!r} is not name=value")
         return
+    inventory.add(number, pattern, section, dict(word.split("=", 1) for word in words))
+
+
+# --- YAML -----------------------------------------------------------------------------------------
+
+
+def _read_yaml(text: str, inventory: _Inventory) -> None:
     try:
-        names = list(_expanded(pattern))
-    except ValueError:
-        reading.refuse(number, f"{pattern!r} is no range such as [01:20] or [a:f]")
+        endless = _endless(text)
+        root = None if endless else yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "a character that YAML does not allow"
+        inventory.reading.refuse(mark.line + 1 if mark else 1, f"YAML: {problem}")
         return
-    values = dict(word.split("=", 1) for word in words)
-    for name in names:
-        _, known, before = hosts.setdefault(name, (number, set(), {}))
-        known.add(section)
-        before |= values
+    if endless:
+        inventory.reading.refuse(*endless)
+    for key, value in _entries(root, "the inventory", inventory.reading):
+        if key.value == "plugin":
+            detail = f"the hosts of a plugin are not asked for; {_WRITES_OUT}"
+            inventory.reading.refuse(_line(key), detail)
+        else:
+            _yaml_group(key.value, value, inventory)
+
+
+def _endless(text: str) -> tuple[int, str] | None:
+    """The line of an alias or of levels without end, and what it is: a few of either could stand for
+    millions of lines. None where there are none."""
+    level = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        level += isinstance(event, yaml.CollectionStartEvent)
+        level -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            return _line(event), f"aliases (*name) are not read; {_WRITES_OUT}"
+        if level > _MOST_LEVELS:
+            return _line(event), f"more than {_MOST_LEVELS} levels"
+    return None
+
+
+def _yaml_group(name: str, node: yaml.Node, inventory: _Inventory) -> None:
+    group = inventory.group(name)
+    reading = inventory.reading
+    for key, value in _entries(node, f"the group {name}", reading):
+        match key.value:
+            case "vars":
+                group.values |= _yaml_values(value, f"vars of {name}", reading)
+            case "hosts":
+                for host, given in _entries(value, f"hosts of {name}", reading):
+                    values = _yaml_values(given, host.value, reading)
+                    inventory.add(_line(host), host.value, name, values)
+            case "children":
+                for child, inner in _entries(value, f"children of {name}", reading):
+                    inventory.group(child.value).parents.add(name)
+                    _yaml_group(child.value, inner, inventory)
+            case other:
+                detail = f"{other!r} in the group {name} is none of hosts, vars and children"
+                reading.refuse(_line(key), detail)
+
+
+def _yaml_values(node: yaml.Node, what: str, reading: HostReading) -> dict[str, str]:
+    values = {}
+    for key, value in _entries(node, what, reading):
+        if _is_null(value):
+            continue
+        # Also what Ansible alone can read, such as `!vault`.
+        if isinstance(value, yaml.ScalarNode) and value.tag.startswith("tag:yaml.org,2002:"):
+            values[key.value] = value.value
+        elif key.value in _LOGIN_VARIABLES:
+            reading.refuse(_line(key), f"{key.value} is not plain text")
+    return values
+
+
+def _entries(
+    node: yaml.Node | None, what: str, reading: HostReading
+) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    """The names of a mapping with what stands behind each; none of what is left open."""
+    if node is None or _is_null(node):
+        return []
+    if not isinstance(node, yaml.MappingNode):
+        reading.refuse(_line(node), f"{what}: names with a colon each are needed")
+        return []
+    entries: dict[str, tuple[yaml.ScalarNode, yaml.Node]] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            reading.refuse(_line(key), f"{what}: a name is needed before the colon")
+        elif key.value in entries:
+            # Ansible would forget the first one with all that is below it.
+            first = _line(entries[key.value][0])
+            reading.refuse(_line(key), f"{what}: line {first} names {key.value}, too")
+        else:
+            entries[key.value] = (key, value)
+    return list(entries.values())
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return bool(node.tag == "tag:yaml.org,2002:null")
+
+
+def _line(what: yaml.Node | yaml.Event) -> int:
+    mark: Any = what.start_mark
+    return int(mark.line) + 1
+
+
+# --- both -----------------------------------------------------------------------------------------
 
 
 def _expanded(pattern: str) -> Iterator[str]:
@@ -100,9 +242,10 @@ def _expanded(pattern: str) -> Iterator[str]:
         steps = [chr(n) for n in range(ord(first), ord(last) + 1)]
     else:
         raise ValueError(pattern)
-    if not 0 < len(steps) <= MAX_HOSTS:
+    every = int(match[3] or 1)
+    if not 0 < len(steps) <= MAX_HOSTS or not every:
         raise ValueError(pattern)
-    for step in steps:
+    for step in steps[::every]:
         yield from _expanded(pattern[: match.start()] + step + pattern[match.end() :])
 
 

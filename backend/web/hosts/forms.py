@@ -16,7 +16,7 @@ from backend.web.shared.forms import SecretText, WriteForm, currency, text
 
 LIST_WORDS = {
     "csv": "CSV with the columns address, name, port, username, kind, tags, bastion, production",
-    "ansible": "Ansible inventory (INI)",
+    "ansible": "Ansible inventory (INI or YAML)",
     "known_hosts": "known_hosts: keys to approve, and hosts to add",
     "fingerprints": "Fingerprints to approve, as ssh-keygen -l prints them",
 }
@@ -86,7 +86,8 @@ class HostListForm(WriteForm):
         """What is wrong with which line, above the text."""
         for pointer, detail in error.errors:
             # With its number: a list may have hundreds of lines, and the form has one field for all.
-            self.add_error("text", f"Line {pointer.rpartition('/')[2]}: {detail}")
+            line = pointer.removeprefix("/text").removeprefix("/")
+            self.add_error("text", f"Line {line}: {detail}" if line else detail)
 
 
 class HostForm(HostLoginForm):

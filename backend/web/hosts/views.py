@@ -117,23 +117,28 @@ def host_import(request: HttpRequest) -> HttpResponse:
     """The form for a list of hosts; lines that are wrong are named and the text stays."""
     demand(request, Scope.RUN)
     form = HostListForm(request.POST or None)
+    checked = None
     if request.method == "POST" and form.is_valid():
+        is_dry = "check" in request.POST
         try:
             done = hosts_import(
                 workspace=default_workspace(),
                 actor=request.user.get_username(),
+                is_dry=is_dry,
                 **form.cleaned_data,
             )
         except InvalidDocument as error:
             form.refuse_lines(error)
         else:
-            messages.success(
-                request,
-                f"Hosts added: {len(done.added)}, keys approved: {len(done.approved)}, "
-                f"unchanged: {done.unchanged}.",
-            )
-            return HttpResponseRedirect(reverse("hosts"))
-    return render(request, "hosts/import.html", {"form": form})
+            if not is_dry:
+                messages.success(
+                    request,
+                    f"Hosts added: {len(done.added)}, keys approved: {len(done.approved)}, "
+                    f"unchanged: {done.unchanged}.",
+                )
+                return HttpResponseRedirect(reverse("hosts"))
+            checked = done
+    return render(request, "hosts/import.html", {"form": form, "checked": checked})
 
 
 def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:

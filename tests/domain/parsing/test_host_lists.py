@@ -34,6 +34,35 @@ ansible_user=root
 ansible_ssh_common_args='-o ProxyJump=ops@bastion'
 """
 
+YAML = """\
+# a comment
+---
+all:
+  hosts:
+    bastion: {ansible_host: 198.51.100.1}
+  vars:
+    ansible_user: root
+  children:
+    europe:
+      vars: {ansible_ssh_common_args: "-o ProxyJump=ops@bastion", packages: [fio, iperf3]}
+      children:
+        web:
+          vars:
+            ansible_user: bench
+          hosts:
+            web[08:10].example.org:
+              ansible_port: 2222
+            db-a:
+    db:
+      hosts:
+        db-[a:c:2]:
+          ansible_host: 192.0.2.7
+          ansible_user: deploy
+          ansible_port: ~
+          token: !vault |
+            $ANSIBLE_VAULT;1.1;AES256
+"""
+
 
 def wrong(text, kind):
     with pytest.raises(InvalidDocument) as raised:
@@ -96,16 +125,63 @@ def test_inventory_gives_ranges_groups_variables_and_bastions():
     ("text", "line", "words"),
     [
         ("[web\nweb1\n", 1, "not a section"),
-        ("all:\n  hosts:\n", 1, "YAML inventories are not read"),
         ("web1 ansible_user\n", 1, "'ansible_user' is not name=value"),
         ('web1 ansible_user="a\n', 1, "the quotes do not match"),
         ("web[3:1]\n", 1, "is no range"),
         ("web[a:10]\n", 1, "is no range"),
+        ("web[1:10:0]\n", 1, "is no range"),
         ("web1\nweb2 ansible_port=ssh\n", 2, "port: 'ssh'"),
     ],
 )
 def test_inventory_line_that_is_wrong_is_named(text, line, words):
     assert words in wrong(text, "ansible")[line]
+
+
+def test_yaml_inventory_gives_what_its_ini_form_does():
+    hosts = {host.name: host for host in read_hosts(YAML, "ansible")}
+    assert set(hosts) == {
+        "bastion", "db-a", "db-c", *(f"web{n}.example.org" for n in ("08", "09", "10")),
+    }  # fmt: skip
+    web = hosts["web09.example.org"]
+    assert (web.line, web.address, web.port, web.username) == (16, web.name, 2222, "bench")
+    assert (web.bastion, set(web.tags)) == ("bastion", {"web", "europe"})
+    assert (hosts["db-a"].line, hosts["db-a"].username, hosts["db-a"].port) == (18, "deploy", 22)
+    assert set(hosts["db-a"].tags) == {"web", "db", "europe"}
+    assert (hosts["db-c"].address, hosts["db-c"].tags) == ("192.0.2.7", ("db",))
+    assert (hosts["bastion"].address, hosts["bastion"].username) == ("198.51.100.1", "root")
+
+
+def test_json_inventory_and_empty_yaml_are_read_as_yaml():
+    (host,) = read_hosts('{"web": {"hosts": {"a": {"ansible_port": 2200}}}}', "ansible")
+    assert (host.name, host.port, host.tags) == ("a", 2200, ("web",))
+    assert read_hosts("---\n", "ansible") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("all:\n  hosts:\n    a: {ansible_port: ssh}\n", 3, "port: 'ssh'"),
+        ("all:\n  hosts: web1\n", 2, "hosts of all: names with a colon each are needed"),
+        ("all:\n  hosts:\n    - web1\n", 3, "names with a colon each"),
+        ("all:\n  host:\n    web1:\n", 2, "'host' in the group all is none of hosts"),
+        ("all:\n  hosts:\n    a:\n    b:\n    a:\n", 5, "line 3 names a, too"),
+        ("all:\n  hosts:\n    web[3:1]:\n", 3, "'web[3:1]' is no range"),
+        ("all:\n  hosts:\n    ? [a, b]\n    : x\n", 3, "a name is needed before the colon"),
+        ("all:\n  hosts:\n    a: {ansible_host: [b]}\n", 3, "ansible_host is not plain text"),
+        ("all:\n  hosts:\n  a: b: c\n", 3, "YAML: mapping values are not allowed"),
+        ("all:\n  hosts:\n\ta:\n", 3, "YAML: "),
+        ("all:\n  hosts:\n    \x01:\n", 1, "YAML: "),
+        ("a: &a\n  hosts:\nb: *a\n", 3, "aliases (*name) are not read"),
+        ("all: " + "{a: " * 60 + "}" * 60, 1, "more than 50 levels"),
+        ("plugin: amazon.aws.aws_ec2\n", 1, "`ansible-inventory --list --yaml`"),
+    ],
+)
+def test_yaml_line_that_is_wrong_is_named(text, line, words):
+    assert words in wrong(text, "ansible")[line]
+
+
+def test_two_ranges_end_at_the_most_hosts():
+    assert f"more than {MAX_HOSTS} hosts" in wrong("h[1:2000]-[1:2000]\n", "ansible")[1]
 
 
 def test_known_hosts_gives_the_keys_of_each_the_preferred_first():

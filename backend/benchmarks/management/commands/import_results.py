@@ -1,19 +1,17 @@
 """`manage.py import_results FILE|- --tool … --offer …`: a result that was measured elsewhere."""
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError
 from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
-STDIN = "-"
 WORDS = {"true": True, "false": False}
 
 
@@ -42,7 +40,7 @@ class Command(BaseCommand):
                 workspace=default_workspace(),
                 offer=offer,
                 tool=options["tool"],
-                text=_text(options["file"]),
+                text=text_of(options["file"], MAX_TEXT_BYTES),
                 parameters=_parameters(options["param"]),
                 actor="command",
             )
@@ -69,21 +67,6 @@ class Command(BaseCommand):
             )
         for warning in made.warnings:
             self.stderr.write(f"warning: {warning}")
-
-
-def _text(name: str) -> str:
-    try:
-        # One byte more than allowed shows a text that is too long, however long it is.
-        if name == STDIN:
-            raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                raw = file.read(MAX_TEXT_BYTES + 1)
-        return raw.decode()
-    except OSError as error:
-        raise CommandError(f"{name}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{name} is not UTF-8: byte {error.start + 1}") from error
 
 
 def _parameters(given: list[str]) -> dict[str, object]:
