@@ -14,6 +14,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.probes import CHOICES, INVENTORY, PROBES
 
 MIB = 2**20
+GIB = 2**30
 Value = float | int | str | bool | list[int] | list[str]
 
 
@@ -80,6 +81,17 @@ PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
         ),
         "matrix_s": RunParameter(
             "One cell of the fio matrix", "s", 0.5, 600, (2, 4, 8), is_whole=False
+        ),
+        "steady_s": RunParameter(
+            "Disk to settle before a steady test, at most", "s", 5, 86_400, (300, 600, 1800)
+        ),
+        "steady_window_s": RunParameter("Window that has to be steady", "s", 2, 3600, (30, 60, 60)),
+        "steady_bytes": RunParameter(
+            "Written before a steady test, at most",
+            "bytes",
+            64 * MIB,
+            2**44,
+            (64 * GIB, 256 * GIB, 1024 * GIB),
         ),
         "network_s": RunParameter("One network test", "s", 1, 600, (2, 10, 10)),
         "network_streams": RunParameter("Parallel TCP streams", "streams", 2, 128, (8,)),

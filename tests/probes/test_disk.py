@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import dd, runner_status
+from backend.domain.parsing import dd, fio_steady, runner_status
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
 
@@ -237,7 +237,7 @@ def test_fio_ends_and_its_file_goes_when_cancelled(run_directory, shell, target)
         f"step fio a 0 60 disk.sh fio_run '{target}' {16 * MIB} randread 4k 32 4 60 0"
     )
     running = run_directory.start(shell)
-    children = run_directory.path / "prepared"
+    children = run_directory.path / "prepared.fio"
     while running.poll() is None and not children.exists():
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(0.05)
@@ -294,3 +294,86 @@ def test_run_directory_in_memory_sends_the_files_to_a_disk(run_directory, progra
     else:
         assert "\ndirectory /var/tmp\nfilesystem ext4\n" in text
     assert list(Path("/var/tmp").glob(f"{run_directory.path.name}*")) == []
+
+
+def _cache_of(run_directory, available_mib):
+    """Memory of a machine that can keep so much of a file."""
+    meminfo = run_directory.path / "meminfo"
+    meminfo.write_text(f"MemTotal: 99999 kB\nMemAvailable:   {available_mib * 1024} kB\n")
+    script = run_directory.path / "common.sh"
+    script.write_text(script.read_text().replace("/proc/meminfo", str(meminfo)))
+
+
+def _steady_step(target, work="randwrite", block="4k", *, window_s=2, most_mib=4096):
+    return (
+        f"step fio_steady {work} 0 60 disk.sh fio_steady '{target}' {16 * MIB} {work} {block} 4 "
+        f"0.5 0 5 {window_s} {most_mib * MIB}"
+    )
+
+
+def test_steady_test_settles_on_a_file_of_twice_the_cache(run_directory, shell, target):
+    needs("fio")
+    _cache_of(run_directory, 40)
+    run_directory.plan(_steady_step(target), _steady_step(target, "randread"))
+    run_directory.run(shell)
+    write, read = (run_directory.result(f"{name}.out") for name in run_directory.finished())
+    for text, metric in ((write, "disk_rand_write_iops"), (read, "disk_rand_read_iops")):
+        sample = fio_steady.parse(text)[0]
+        assert (sample.metric, sample.variant) == (metric, "steady_4k_qd4")
+        assert sample.parameters["file_bytes"] == 2 * sample.parameters["cache_bytes"] == 80 * MIB
+        assert 1 < sample.parameters["settled_s"] <= 8
+        assert sample.parameters["is_steady"] == ("not_steady" not in sample.flags)
+    said = [run_directory.result(f"{name}.err") for name in run_directory.finished()]
+    assert ["wrote 80 MiB" in text for text in said] == [True, False]
+
+
+def test_steady_test_says_not_steady_when_its_time_is_over(run_directory, target):
+    needs("fio")
+    _cache_of(run_directory, 20)
+    run_directory.plan(_steady_step(target, window_s=60))
+    run_directory.run(["sh"])
+    sample = fio_steady.parse(run_directory.result("001-fio_steady-randwrite-0.out"))[0]
+    assert sample.flags == ("not_steady",)
+    assert sample.parameters["drift_ratio"] is None
+
+
+def test_steady_test_keeps_to_the_bytes_that_it_may_write(run_directory, target):
+    needs("fio")
+    _cache_of(run_directory, 16)
+    run_directory.plan(_steady_step(target, "write", "1m", window_s=60, most_mib=64))
+    run_directory.run(["sh"])
+    sample = fio_steady.parse(run_directory.result("001-fio_steady-write-0.out"))[0]
+    assert sample.parameters["settled_bytes"] == 32 * MIB
+    assert sample.flags == ("not_steady",)
+
+
+@pytest.mark.parametrize(
+    ("cache_mib", "most_mib", "why"),
+    [
+        (40, 100, ", and as much again to settle: 100 MiB may be written"),
+        (100_000_000, 2**30, " MiB free and keeps "),
+    ],
+)
+def test_steady_test_is_unavailable_without_space(run_directory, target, cache_mib, most_mib, why):
+    needs("fio")
+    _cache_of(run_directory, cache_mib)
+    run_directory.plan(_steady_step(target, most_mib=most_mib))
+    run_directory.run(["sh"])
+    text = run_directory.result("001-fio_steady-randwrite-0.out")
+    (line,) = text.splitlines()
+    assert line.startswith(f"=== failure unavailable: a file of {2 * cache_mib} MiB is needed")
+    assert why in line
+
+
+def test_memory_limit_above_the_run_bounds_the_cache(run_directory, target):
+    """What a cgroup limits counts its page cache, too."""
+    needs("fio")
+    _cache_of(run_directory, 4000)
+    limits = "cgroup_memory() { echo max; echo 9223372036854771712; echo 25165824; }\n"
+    script = run_directory.path / "common.sh"
+    script.write_text(script.read_text() + limits)
+    run_directory.plan(_steady_step(target, most_mib=90))
+    run_directory.run(["sh"])
+    assert "for the 24 MiB that memory may keep" in run_directory.result(
+        "001-fio_steady-randwrite-0.out"
+    )

@@ -41,7 +41,7 @@ def test_every_profile_has_a_value_for_every_number_but_the_repeats():
 
 def test_plan_names_the_probes_that_a_full_disk_ends():
     lines = plan_script(planned()).splitlines()
-    assert lines[1] == "on_disk dd small_files fio fio_matrix"
+    assert lines[1] == "on_disk dd small_files fio fio_matrix fio_steady"
 
 
 def test_variants_fit_into_the_names_of_result_files():
@@ -109,6 +109,7 @@ def test_tools_are_installed_first_and_only_when_asked():
         "iperf3",
         "stress-ng",
         "sysbench",
+        "openssl",
     ]
     assert steps(planned(install_tools=False))[0][0] == INVENTORY
 

@@ -88,6 +88,13 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
 
 
+def test_result_of_a_steady_test_says_how_long_it_took_to_settle():
+    run = factories.run()
+    text = (FIXTURES / "fio-steady-3.33-reached.txt").read_bytes()
+    repeats_store([(run, [repeat(1, "fio_steady-rand_write_qd32-0", text)])])
+    assert variant_of(run.samples.first()) == "steady_4k_qd32, after 3 s"
+
+
 @pytest.mark.parametrize(
     ("kind", "is_rented", "flags"),
     [

@@ -15,7 +15,7 @@ from backend.domain.parsing.disk_files import IN_MEMORY, is_implausible, lies_in
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document
 from backend.domain.parsing.fio_groups import JobGroup, groups
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup
-from backend.domain.parsing.frames import key_values, sections
+from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
 from backend.domain.stats import CACHED
 
@@ -97,8 +97,14 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     # Another order or number of sections is the text of another script, or one that was cut.
     if [section.name for section in parts] != ["conditions", TOOL]:
         raise ProbeError(TOOL, "not the sections conditions and fio", 1)
-    conditions, output = parts
-    values = key_values(TOOL, conditions, KEYS)
+    return framed(*parts, prefix=prefix)
+
+
+def framed(
+    conditions: Section, output: Section, *, prefix: str, more_keys: tuple[str, ...] = ()
+) -> list[ParsedSample]:
+    """Samples of fio's output and its conditions, which have `more_keys`. Raises ProbeError."""
+    values = key_values(TOOL, conditions, (*KEYS, *more_keys))
     document = read_document(TOOL, output.text, first_line=output.first_line)
     known = groups(document)
     # The runner asks for one group; more would be jobs that were not ours.

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from backend.domain.parsing import dd, fio, small_files
+from backend.domain.parsing import dd, fio, fio_steady, small_files
 from backend.domain.probes.series import (
     EVERY_PROFILE,
     FROM_STANDARD,
@@ -62,6 +62,20 @@ def _matrix(direction: str) -> ProbeSeries:
         is_once=True,
         is_grid=True,
         profiles=FULL_ONLY,
+    )
+
+
+def _steady(variant: str, work: str, block: str, depth: int, metric: str) -> ProbeSeries:
+    words = ("{directory}", "{fio_file_bytes}", work, block, str(depth))
+    bounds = ("{steady_s}", "{steady_window_s}", "{steady_bytes}")
+    return ProbeSeries(
+        variant,
+        ("disk.sh", "fio_steady", *words, "{fio_s:g}", "{fio_ramp_s:g}", *bounds),
+        "steady_test_s+0.5",
+        "steady_limit_s+60",
+        metric,
+        is_once=True,
+        profiles=(),  # it writes for long and much: only who names it has it
     )
 
 
@@ -157,6 +171,25 @@ DISK_PROBES: tuple[Probe, ...] = (
         series=(_matrix("read"), _matrix("write")),
         parser=partial(fio.parse, prefix="matrix"),
         metrics=("disk_rand_read_iops", "disk_rand_write_iops"),
+        needs=(),
+        io="disk",
+    ),
+    Probe(
+        name="fio_steady",
+        version="1",
+        series=(
+            _steady("rand_write_qd32", "randwrite", "4k", 32, "disk_rand_write_iops"),
+            _steady("rand_read_qd32", "randread", "4k", 32, "disk_rand_read_iops"),
+            _steady("seq_write_qd8", "write", "1m", 8, "disk_write_bytes_per_s"),
+        ),
+        parser=fio_steady.parse,
+        metrics=(
+            "disk_rand_write_iops",
+            "disk_rand_read_iops",
+            "disk_rand_write_p99_ns",
+            "disk_rand_read_p99_ns",
+            "disk_write_bytes_per_s",
+        ),
         needs=(),
         io="disk",
     ),

@@ -102,6 +102,7 @@ PROBE_WORDS = {
     "small_files": "Disk: small files and flushes",
     "fio": "Disk: sequential and random, by fio",
     "fio_matrix": "Disk: queue depths and jobs, by fio",
+    "fio_steady": "Disk: once it is steady, by fio (long; writes much)",
     "sustained": "CPU: sustained load",
     "network": "Network: to another host",
 }

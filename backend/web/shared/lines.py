@@ -135,9 +135,12 @@ class ResultLine:
 
 
 def variant_of(sample: Sample) -> str:
-    """The variant, with the disk that was rented for it."""
-    rented = sample.parameters.get("volume")
-    return f"{sample.variant}, {Volume(**rented)}" if rented else sample.variant
+    """The variant, with the disk that was rented for it, and how long that took to settle."""
+    rented, settled_s = (sample.parameters.get(name) for name in ("volume", "settled_s"))
+    words = [sample.variant, *([str(Volume(**rented))] if rented else [])]
+    if settled_s is not None:
+        words.append(f"after {figures.duration(settled_s)}")
+    return ", ".join(words)
 
 
 def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:

@@ -65,6 +65,11 @@ FLAGS = {
         "warn",
         "Whether the price includes tax, or at which rate, is not known; not ranked beside net ones.",
     ),
+    "not_steady": (
+        "not steady",
+        "warn",
+        "The disk was still slowing down or speeding up when the time was over.",
+    ),
     "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
     "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
     "imported": ("imported", "", "The result was measured elsewhere and imported."),

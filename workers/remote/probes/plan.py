@@ -151,13 +151,17 @@ def _values(profile: Profile, parameters: Mapping[str, Value]) -> dict[str, Valu
     # Else the probe's time would end before the file is written.
     if "file_bytes" in parameters and "disk_s" not in parameters:
         disk_s = max(disk_s, file_bytes // LEAST_BYTES_PER_DISK_S)
-    ramp_s = _number(values, "fio_ramp_s")
+    ramp_s, steady_s = _number(values, "fio_ramp_s"), _number(values, "steady_s")
+    fio_cell_s = _number(values, "fio_s") + ramp_s
     return values | {
         "disk_s": disk_s,
         "usual_disk_s": min(disk_s, max(1, file_bytes // USUAL_BYTES_PER_DISK_S)),
         "small_files_s": _number(values, "small_files") / USUAL_FILES_PER_S,
-        "fio_cell_s": _number(values, "fio_s") + ramp_s,
+        "fio_cell_s": fio_cell_s,
         "matrix_cell_s": _number(values, "matrix_s") + ramp_s,
+        "steady_test_s": steady_s + fio_cell_s,
+        # The first one writes the whole file before it begins.
+        "steady_limit_s": 2 * steady_s + fio_cell_s,
         "ping_s": _number(values, "ping_count") * PING_PERIOD_S,
     }
 

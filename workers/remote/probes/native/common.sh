@@ -81,6 +81,16 @@ meminfo_mib() {
     sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo | { read -r kib && echo $((kib / 1024)); } || echo 0
 }
 
+# The memory limits, of our cgroup and of every parent.
+cgroup_memory() {
+    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    while :; do
+        cat "/sys/fs/cgroup$path/memory.max" 2> /dev/null
+        case $path in */*) path=${path%/*} ;; *) break ;; esac
+    done
+    cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || :
+}
+
 no_space() {
     echo "=== failure disk_full: $1"
     exit 5

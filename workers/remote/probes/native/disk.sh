@@ -6,6 +6,7 @@
 #   dd_device outer|inner DEVICE BYTES SECONDS                   only reads
 #   small_files DIRECTORY COUNT
 #   fio_run DIRECTORY BYTES WORK BLOCK DEPTH JOBS RUNTIME_S RAMP_S
+#   fio_steady DIRECTORY LEAST_BYTES WORK BLOCK DEPTH RUNTIME_S RAMP_S LIMIT_S WINDOW_S MOST_BYTES
 #
 # Every test file is named in `files` before it is made; the runner and the teardown remove those.
 # shellcheck source=common.sh
@@ -303,6 +304,6 @@ small_files() {
 }
 
 case ${1:-} in
-dd_write | dd_read | dd_parallel | dd_device | small_files | fio_run) "$@" ;;
+dd_write | dd_read | dd_parallel | dd_device | small_files | fio_run | fio_steady) "$@" ;;
 *) exit 2 ;;
 esac

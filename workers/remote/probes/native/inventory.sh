@@ -18,16 +18,6 @@ distinct_count() {
     cat "$@" 2> /dev/null | sort -u | grep -c .
 }
 
-# The memory limits, of our cgroup and of every parent.
-cgroup_memory() {
-    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
-    while :; do
-        cat "/sys/fs/cgroup$path/memory.max" 2> /dev/null
-        case $path in */*) path=${path%/*} ;; *) break ;; esac
-    done
-    cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || :
-}
-
 # `name: content` of each file that can be read, the name without what all share; 1 when there is none.
 named() {
     shared=$1
