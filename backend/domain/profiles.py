@@ -10,6 +10,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from backend.domain.addresses import checked_address
+from backend.domain.credits import CREDIT_MODES
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import CHOICES, INVENTORY, PROBES
 
@@ -266,6 +267,13 @@ def _purchase_model(field: str, value: object) -> str:
     return str(value)
 
 
+def _credit_mode(field: str, value: object) -> str:
+    """What a rented machine does without CPU credits; of those that have some."""
+    if value not in CREDIT_MODES:
+        raise InvalidValue(field, f"{value!r} is not one of {', '.join(CREDIT_MODES)}")
+    return str(value)
+
+
 def _lifetime_s(field: str, value: object) -> int:
     """Seconds after which a rented machine ends itself, whatever becomes of us."""
     return int(_number(field, value, RunParameter("", "s", 60, 604_800)))
@@ -292,12 +300,13 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         "matrix_depths": _counts,
         "matrix_jobs": _counts,
         "purchase_model": _purchase_model,
+        "credit_mode": _credit_mode,
         "lifetime_s": _lifetime_s,
     }
 )
 OTHER_PARAMETERS = tuple(_CHECKS)
 """Parameters that are not numbers."""
-RENTED_ONLY = ("purchase_model", "lifetime_s")
+RENTED_ONLY = ("purchase_model", "credit_mode", "lifetime_s")
 """Those of machines that are rented for the run."""
 LISTS = ("directories", "matrix_depths", "matrix_jobs")
 """Of those, the ones that take several values."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from backend.domain.facts import Fact
+from backend.domain.money import Money
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_HOUR, Increment
 
@@ -158,7 +159,9 @@ class ProviderRecord:
     """Names of machine types whose CPUs are burstable, where its price list does not say so."""
     credit_modes: tuple[str, ...] = ()
     """Modes of CPU credits (domain.credits) that burstable types are sold in, as far as known; the
-    first is that in which `driver.py` rents them."""
+    first is that in which `driver.py` rents them unless another one is chosen."""
+    credit_surcharge: Callable[[str], Money] | None = None
+    """Machine type → what an hour of one vCPU costs beside the price in the mode unlimited."""
     slow_boot: re.Pattern[str] | None = None
     """Names of machine types that boot for longer than others, such as whole servers."""
     last_login_s: int = 120

@@ -98,6 +98,8 @@ class LaunchSpec:
     is_spot: bool = False
     max_price_per_hour: Decimal | None = None
     """Of a spot machine, in the provider's currency; None = the provider's own limit."""
+    credit_mode: str = ""
+    """What it does without CPU credits (domain.credits); "" for types that have none."""
     # How often this launch was refused everywhere before. A provider that remembers requests must not take
     # one of a later round for one of an earlier one.
     round: int = 0

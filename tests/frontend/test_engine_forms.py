@@ -204,12 +204,28 @@ def test_wrong_value_of_a_campaign_has_one_error(field, text, word):
 # --- rentals, hosts -------------------------------------------------------------------------------
 
 
+def sold(kind: str = "dedicated", provider: str = "aws"):
+    return SimpleNamespace(vcpu_kind=kind, provider=SimpleNamespace(slug=provider))
+
+
+def test_mode_of_credits_is_chosen_where_a_type_is_sold_in_both():
+    given = {"profile": "quick", "purchase_model": "on_demand", "credit_mode": "unlimited"}
+    given |= {"budget_amount": "0.5", "budget_currency": "USD"}
+    form = RentalForm(given, offer=sold("burstable"))
+    assert form.is_valid(), form.errors
+    assert form.chosen_parameters()["credit_mode"] == "unlimited"
+    for of in (sold(), sold("burstable", "azure")):
+        form = RentalForm(given, offer=of)
+        assert form.is_valid(), form.errors
+        assert "credit_mode" not in form.chosen_parameters()
+
+
 def test_rental_needs_a_budget_with_its_currency():
     given = {"profile": "quick", "purchase_model": "on_demand"}
-    form = RentalForm({**given, "budget_amount": "0.5", "budget_currency": "usd"})
+    form = RentalForm({**given, "budget_amount": "0.5", "budget_currency": "usd"}, offer=sold())
     assert form.is_valid(), form.errors
     assert form.budget() == Budget(Decimal("0.5"), "USD")
-    empty = RentalForm(given)
+    empty = RentalForm(given, offer=sold())
     assert set(empty.errors) == {"budget_amount", "budget_currency"}
 
 

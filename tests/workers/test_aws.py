@@ -157,10 +157,11 @@ async def test_launch_leaves_the_spot_price_to_aws_when_none_is_given(aws, drive
     assert "InstanceMarketOptions.SpotOptions.MaxPrice" not in asked
 
 
-async def test_launch_costs_no_more_than_the_price_when_the_type_is_burstable(aws, driver):
-    await launched(driver, machine_type="t3.large")
+@pytest.mark.parametrize(("chosen", "sent"), [("", "standard"), ("unlimited", "unlimited")])
+async def test_burstable_type_costs_more_than_its_price_only_if_chosen(aws, driver, chosen, sent):
+    await launched(driver, machine_type="t3.large", credit_mode=chosen)
     asked = aws.did("RunInstances")[0].parameters
-    assert asked["CreditSpecification.CpuCredits"] == "standard"
+    assert asked["CreditSpecification.CpuCredits"] == sent
 
 
 async def test_launch_is_in_the_zone_and_subnet_when_they_are_given(aws, owner):

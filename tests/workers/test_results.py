@@ -96,19 +96,19 @@ def test_result_of_a_steady_test_says_how_long_it_took_to_settle():
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_rented", "flags"),
+    ("mode", "is_rented", "flags"),
     [
-        ("burstable", True, ["credit_standard"]),
-        ("burstable", False, []),
-        ("dedicated", True, []),
+        ("standard", True, ["credit_standard"]),
+        ("unlimited", True, ["credit_unlimited"]),
+        ("", True, []),
+        ("", False, []),
     ],
 )
-def test_figures_name_the_credits_of_a_rented_machine(kind, is_rented, flags):
-    """S8: machines are rented so that no CPU is charged beside their price."""
+def test_figures_name_the_credits_of_a_rented_machine(mode, is_rented, flags):
+    """3.2: without their mode figures of t2 and t3 cannot be compared."""
     run = factories.run(factories.host(is_rented=is_rented))
-    run.offer.vcpu_kind = kind
     account = CloudAccount(provider="aws")
-    run.resource = Resource(run=run, account=account, machine_type="t3.large")
+    run.resource = Resource(run=run, account=account, machine_type="t3.large", credit_mode=mode)
     text = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
     repeats_store([(run, [repeat(1, "cmips-all-0", text)])])
     stated = run.samples.get(metric="cmips_score").flags

@@ -148,6 +148,7 @@ def _spec(run: Run) -> LaunchSpec:
             machines.INSTALLATION: installation_id(),
         },
         is_spot=resource.purchase_model == ResourcePurchase.SPOT,
+        credit_mode=resource.credit_mode,
         round=resource.rounds,
     )
 

@@ -39,6 +39,8 @@ class Resource(Identified):
     purchase_model = models.CharField(
         max_length=10, choices=ResourcePurchase, default=ResourcePurchase.ON_DEMAND
     )
+    credit_mode = models.CharField(max_length=10, blank=True)
+    """What it does without CPU credits (domain.credits); empty for types that have none."""
     region = models.CharField(max_length=50)
     zone = models.CharField(max_length=50, blank=True)
     """Where it is tried now; empty leaves the choice to the provider."""
@@ -55,7 +57,8 @@ class Resource(Identified):
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="resources"
     )
     hourly_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
-    """What an hour is charged with in the ledger, in `currency`; the price when it was reserved."""
+    """What an hour is charged with in the ledger, in `currency`; the price when it was reserved,
+    with the surcharge of its credit mode."""
     currency = models.CharField(max_length=3, blank=True)
     # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()

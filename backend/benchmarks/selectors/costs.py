@@ -6,7 +6,7 @@ hour are 0.00133…, not nothing. A price that is not known makes the whole unkn
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import median
 from uuid import UUID
@@ -23,10 +23,16 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
+from backend.benchmarks.selectors.rental_accounts import (
+    accounts_enabled,
+    credit_mode,
+    renting_account,
+)
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
+from backend.domain.credits import UNLIMITED
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.periods import price_per_period
@@ -140,8 +146,8 @@ def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class RentalPrice:
-    """What an hour of a rented machine costs, and at most: of a spot machine the price on demand,
-    above which no provider lets it run."""
+    """What an hour of a rented machine is booked with, and costs at most: of a spot machine the
+    price on demand, above which no provider lets it run."""
 
     observation_id: UUID
     hourly: Decimal
@@ -173,6 +179,22 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
             observation_id, stored(hourly.amount), stored(most.amount), most.currency
         )
     return prices
+
+
+def charged(price: RentalPrice | None, offer: Offer, credit_mode: str) -> RentalPrice | None:
+    """With what CPU beyond the credits of a machine (with provider) costs at most: every vCPU busy
+    for its whole life. None where that is not known."""
+    surcharge_of = provider_record(offer.provider.slug).credit_surcharge
+    if price is None or credit_mode != UNLIMITED:
+        return price
+    if surcharge_of is None or offer.vcpu_count is None:
+        return None
+    surcharge = surcharge_of(offer.name)
+    # One amount by the hour is booked, which two currencies cannot be.
+    if surcharge.currency != price.currency:
+        return None
+    hourly = stored(EXACT.multiply(surcharge.amount, offer.vcpu_count))
+    return replace(price, hourly=price.hourly + hourly, most_hourly=price.most_hourly + hourly)
 
 
 def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
@@ -241,8 +263,11 @@ def campaign_estimate(
     is_spot = campaign.parameters.get("purchase_model") == PurchaseModel.SPOT
     life_s = rental_life_s(campaign.profile, campaign.parameters)
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
+    accounts = accounts_enabled(campaign.workspace_id) if offers else []
     for offer in offers if probes != [] else ():
-        price = prices.get(offer.pk)
+        account = renting_account(accounts, offer)
+        mode = credit_mode(account, offer, campaign.parameters)
+        price = charged(prices.get(offer.pk), offer, mode)
         for _ in range(campaign.repeats):
             cost = price.reserved(offer.provider.slug, life_s) if price else None
             bill.add_amount(offer.name, cost)

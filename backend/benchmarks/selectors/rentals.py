@@ -1,11 +1,22 @@
 """What is settled before a machine is rented: from which account, where, and at which price."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.accounts.models import CloudAccount, Workspace
 from backend.benchmarks.models import Host, HostState, Resource, ResourcePurchase, Run
-from backend.benchmarks.selectors.costs import RentalPrice, rental_life_s, rental_prices
+from backend.benchmarks.selectors.costs import (
+    RentalPrice,
+    charged,
+    rental_life_s,
+    rental_prices,
+)
+from backend.benchmarks.selectors.rental_accounts import (
+    accounts_enabled,
+    credit_mode,
+    credit_modes,
+    renting_account,
+)
 from backend.catalog.models import Offer
 from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidValue
@@ -22,46 +33,52 @@ class Rental:
     account: CloudAccount
     price: RentalPrice
     is_spot: bool
+    credit_mode: str
+    """What it does without CPU credits; "" where it has none."""
     bastion: Host | None
     """Through which its machine is logged in to."""
 
 
 def rentals(
-    *, workspace: Workspace, offers: Sequence[Offer], purchase_model: str, field: str = "/offer"
+    *,
+    workspace: Workspace,
+    offers: Sequence[Offer],
+    parameters: Mapping[str, object],
+    field: str = "/offer",
 ) -> list[Rental]:
-    """How each of the offers (with provider and region) would be rented.
+    """How each of the offers (with provider and region) would be rented for a run with the parameters.
 
     Raises InvalidValue for one that cannot be; "{}" in `field` becomes its index.
     """
-    is_spot = purchase_model == ResourcePurchase.SPOT
+    is_spot = parameters.get("purchase_model") == ResourcePurchase.SPOT
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
-    # The oldest first (their order), so that the choice is the same for every run.
-    accounts = list(CloudAccount.objects.filter(workspace=workspace, is_enabled=True))
+    accounts = accounts_enabled(workspace.pk)
+    _check_credits(offers, parameters)
     planned = []
     for index, offer in enumerate(offers):
         pointer = field.format(index)
         region = offer.region
         if region is None:
             raise InvalidValue(pointer, f"{offer.slug} is of no region: nothing can be rented")
-        account = next((one for one in accounts if _rents(one, offer)), None)
+        account = renting_account(accounts, offer)
         if account is None:
             raise InvalidValue(
                 pointer, f"no account rents machines of {offer.provider.slug} in {region.code}"
             )
-        price = prices.get(offer.pk)
+        mode = credit_mode(account, offer, parameters)
+        price = charged(prices.get(offer.pk), offer, mode)
         if price is None:
             raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
-        planned.append(Rental(offer, account, price, is_spot, _bastion(account, pointer)))
+        bastion = _bastion(account, pointer)
+        planned.append(Rental(offer, account, price, is_spot, mode, bastion))
     return planned
 
 
-def _rents(account: CloudAccount, offer: Offer) -> bool:
-    regions = account.settings.get("regions", [])
-    return (
-        account.provider == offer.provider.slug
-        and offer.region is not None
-        and offer.region.code in regions
-    )
+def _check_credits(offers: Sequence[Offer], parameters: Mapping[str, object]) -> None:
+    """Raises InvalidValue for a mode of CPU credits that none of the offers is sold in."""
+    mode = parameters.get("credit_mode")
+    if mode is not None and not any(mode in credit_modes(offer) for offer in offers):
+        raise InvalidValue("/parameters/credit_mode", f"no offer is sold with {mode} CPU credits")
 
 
 def _bastion(account: CloudAccount, pointer: str) -> Host | None:
@@ -100,6 +117,7 @@ def rented_resource(run: Run, rental: Rental, budget: Budget | None) -> Resource
         run=run,
         offer=rental.offer,
         purchase_model=purchase,
+        credit_mode=rental.credit_mode,
         region=region.code if region else "",
         machine_type=rental.offer.name,
         arch=rental.offer.arch or DEFAULT_ARCH,

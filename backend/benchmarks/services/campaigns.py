@@ -18,7 +18,6 @@ from backend.benchmarks.models import (
     Host,
     HostState,
     NetworkPairs,
-    ResourcePurchase,
     Run,
 )
 from backend.benchmarks.selectors.campaigns import NOT_DONE, current_runs, round_runs
@@ -252,8 +251,7 @@ def campaign_offers(campaign: Campaign) -> list[Offer]:
 def _rentals(
     workspace: Workspace, offers: Sequence[Offer], parameters: Mapping[str, object]
 ) -> list[Rental]:
-    model = str(parameters.get("purchase_model", ResourcePurchase.ON_DEMAND))
-    return rentals(workspace=workspace, offers=offers, purchase_model=model, field="/offers/{}")
+    return rentals(workspace=workspace, offers=offers, parameters=parameters, field="/offers/{}")
 
 
 def _check_rented(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Campaign, ResourcePurchase, Run
+from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.rentals import (
     check_currency,
     rentals,
@@ -45,7 +45,7 @@ def rented_run_create(
     (rental,) = rentals(
         workspace=workspace,
         offers=[Offer.objects.select_related("provider", "region").get(pk=offer.pk)],
-        purchase_model=str(values.get("purchase_model", ResourcePurchase.ON_DEMAND)),
+        parameters=values,
     )
     run = Run(
         workspace=workspace,

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
 from backend.benchmarks.selectors.evidence import NOT_AVAILABLE
-from backend.catalog.models import Offer, VcpuKind
+from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.domain.architectures import architecture
@@ -163,9 +163,9 @@ def _volume(run: Run) -> Volume | None:
 
 def _credit_flags(run: Run) -> list[str]:
     """In which mode of CPU credits the run's machine was rented; none of one that is ours."""
-    if not run.host.is_rented or run.offer.vcpu_kind != VcpuKind.BURSTABLE:
+    if not run.host.is_rented or not run.resource.credit_mode:
         return []
-    return list(map(credit_flag, provider(run.resource.account.provider).credit_modes[:1]))
+    return [credit_flag(run.resource.credit_mode)]
 
 
 def boot_store(*, run: Run, seconds: float) -> None:

@@ -1,8 +1,10 @@
 """Amazon Web Services."""
 
 import re
+from decimal import Decimal
 
 from backend.domain.credits import STANDARD, UNLIMITED
+from backend.domain.money import Money
 from backend.domain.price_feeds import HOUR_S, FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.providers.base import (
@@ -43,6 +45,14 @@ ROLE = {
         is_chosen_by_us=True,
     ),
 }
+
+
+def credit_surcharge(machine_type: str) -> Money:
+    """ "$0.05 per vCPU-Hour for Linux", and 0.04 of T4g, in every region of the commercial partition
+    (aws.amazon.com/ec2/pricing/on-demand/, "T2/T3/T4g Unlimited Mode Pricing", read 2026-11-23)."""
+    return Money(Decimal("0.04" if machine_type.startswith("t4g") else "0.05"), "USD")
+
+
 RECORD = ProviderRecord(
     slug="aws",
     name="Amazon Web Services",
@@ -67,6 +77,13 @@ RECORD = ProviderRecord(
             is_of_one_region=True,
         ),
         "address": ADDRESS,
+        "credit_mode": Setting(
+            "Without CPU credits",
+            r"standard|unlimited",
+            "standard or unlimited is needed",
+            "Of t2, t3, t3a and t4g. standard: slowed to their share. unlimited: they run on, for 0.04"
+            " or 0.05 USD an hour of a vCPU, which is reserved and booked. Empty: standard.",
+        ),
         "allowed_cidrs": Setting(
             "Networks that may log in",
             r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}",
@@ -84,8 +101,9 @@ RECORD = ProviderRecord(
         ),
     },
     rents_machines=True,
-    # The other mode charges for CPU beyond the price that a budget reserves.
+    # The other mode is dearer, so nobody gets it unasked.
     credit_modes=(STANDARD, UNLIMITED),
+    credit_surcharge=credit_surcharge,
     volume=lambda _: VOLUME,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}-[0-9]{1,2}"),
     example_region="eu-west-1",

@@ -107,8 +107,9 @@ def request(
         asked["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": _spot(spec)}
     if BURSTABLE.match(spec.machine_type):
         # Named, as the default differs: t2 is standard, t3 and later are unlimited, and may cost beyond the
-        # price.
-        asked["CreditSpecification"] = {"CpuCredits": RECORD.credit_modes[0]}
+        # price. Never that unless it was reserved for.
+        mode = spec.credit_mode or RECORD.credit_modes[0]
+        asked["CreditSpecification"] = {"CpuCredits": mode}
     return asked
 
 

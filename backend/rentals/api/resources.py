@@ -48,6 +48,7 @@ class ResourcesView(FilteredListView):
         Column("currency", ColumnType.TEXT, "Currency of both"),
         Column("last_error", ColumnType.TEXT, "What the provider refused last"),
         Column("created_at", ColumnType.TIME, "When the run was asked for"),
+        Column("credit_mode", ColumnType.TEXT, "Without CPU credits: standard, unlimited"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -83,6 +84,7 @@ def _cells(resource: Any) -> dict[str, Any]:
         "currency": resource.currency or None,
         "last_error": resource.last_error or None,
         "created_at": resource.created_at,
+        "credit_mode": resource.credit_mode or None,
     }
 
 

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
-from backend.benchmarks.selectors.costs import rental_prices
+from backend.benchmarks.selectors.costs import charged, rental_prices
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
@@ -39,11 +39,13 @@ def resource_reserve(*, run: Run) -> None:
     BudgetExceeded, and QuotaReached where it is worth trying again.
     """
     run = Run.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=run.pk)
-    resource = Resource.objects.select_for_update(of=("self",)).select_related("offer").get(run=run)
+    locked = Resource.objects.select_for_update(of=("self",))
+    resource = locked.select_related("offer__provider").get(run=run)
     if resource.state != ResourceState.REQUESTED:
         return
     is_spot = resource.purchase_model == ResourcePurchase.SPOT
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
+    price = charged(price, resource.offer, resource.credit_mode)
     if price is None:
         raise BudgetExceeded(f"no price is known for {resource.offer} any more")
     # Last of all locks, so that nobody who has it waits for a row (services.resources).

@@ -10,7 +10,7 @@ from django import forms
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
 from backend.catalog.selectors.offers import offer_called
 from backend.web.runs.parameter_forms import ParameterForm
-from backend.web.runs.rental_form import PURCHASE_WORDS
+from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared.forms import currency, text
 from backend.web.shared.offer_field import offer_field
 
@@ -44,6 +44,11 @@ class CampaignForm(ParameterForm):
         initial=ResourcePurchase.ON_DEMAND,
         required=False,
     )
+    credit_mode = forms.ChoiceField(
+        label="Burstable ones without CPU credits",
+        choices=list(CREDIT_MODE_WORDS.items()),
+        required=False,
+    )
     repeats = forms.IntegerField(
         label="Runs of each", initial=1, min_value=1, help_text="Host or offer, in one round."
     )
@@ -70,6 +75,7 @@ class CampaignForm(ParameterForm):
         "/budget/amount": "budget_amount",
         "/budget/currency": "budget_currency",
         "/parameters/purchase_model": "purchase_model",
+        "/parameters/credit_mode": "credit_mode",
     }
 
     def __init__(self, *args: Any, hosts: Sequence[Host], **given: Any) -> None:
@@ -100,8 +106,9 @@ class CampaignForm(ParameterForm):
 
     def chosen_parameters(self) -> dict[str, object]:
         chosen = super().chosen_parameters()
-        if self.cleaned_data["offers"] and self.cleaned_data["purchase_model"]:
-            chosen["purchase_model"] = self.cleaned_data["purchase_model"]
+        for name in ("purchase_model", "credit_mode"):
+            if self.cleaned_data["offers"] and self.cleaned_data[name]:
+                chosen[name] = self.cleaned_data[name]
         return chosen
 
     def budget(self) -> tuple[Decimal, str] | None:

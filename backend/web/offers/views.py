@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import ResourcePurchase, Run, Source
+from backend.benchmarks.models import Run, Source
 from backend.benchmarks.selectors.costs import rental_life_s
+from backend.benchmarks.selectors.rental_accounts import credit_modes
 from backend.benchmarks.selectors.rentals import Rental, rentals
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
@@ -79,7 +80,7 @@ def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Rents a machine of the offer for a run and shows that; errors come back beside the fields."""
     demand(request, Scope.RUN)
     offer = get_object_or_404(offers_visible(), slug=slug)
-    form = RentalForm(request.POST)
+    form = RentalForm(request.POST, offer=offer)
     if form.is_valid():
         with form.refusals():
             run = _rented(offer, form, request.user.get_username())
@@ -94,7 +95,7 @@ def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
         offer=offer,
         profile=form.cleaned_data["profile"],
         probes=None,
-        parameters={"purchase_model": form.cleaned_data["purchase_model"]},
+        parameters=form.chosen_parameters(),
         budget=form.budget(),
         actor=actor,
     )
@@ -125,23 +126,25 @@ def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
     accounts = accounts_visible(workspace).filter(is_enabled=True)
     if not accounts.filter(provider=offer.provider.slug).exists():
         return None
-    on_demand = ResourcePurchase.ON_DEMAND
     try:
-        (rental,) = rentals(workspace=workspace, offers=[offer], purchase_model=on_demand)
+        (rental,) = rentals(workspace=workspace, offers=[offer], parameters={})
     except InvalidValue as error:
         return RentalPart(refusal=error.detail)
     reserved = {name: _reserved(rental, name) for name in PROFILE_WORDS}
+    # In the dearest of its modes, whichever is chosen.
+    dearest = {"credit_mode": modes[-1]} if (modes := credit_modes(offer)) else {}
+    (most,) = rentals(workspace=workspace, offers=[offer], parameters=dearest)
     initial = {
         # Up, or the budget that we propose ourselves would be below what is reserved.
-        "budget_amount": figures.plain(_rounded_up(reserved["quick"].amount)),
+        "budget_amount": figures.plain(_rounded_up(_reserved(most, "quick").amount)),
         "budget_currency": rental.price.currency,
     }
     return RentalPart(
-        form=form or RentalForm(initial=initial),
+        form=form or RentalForm(offer=offer, initial=initial),
         account=rental.account.name,
         profiles=tuple(
-            (profile, rental_life_s(name, {}), f"{figures.figure(most.amount)} {most.currency}")
-            for (name, profile), most in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)
+            (profile, rental_life_s(name, {}), f"{figures.figure(cost.amount)} {cost.currency}")
+            for (name, profile), cost in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)
         ),
     )
 

@@ -1,10 +1,14 @@
 """A run on a machine that is rented for it."""
 
 from decimal import Decimal
+from typing import Any
 
 from django import forms
 
 from backend.benchmarks.models import ResourcePurchase
+from backend.benchmarks.selectors.rental_accounts import credit_modes
+from backend.catalog.models import Offer
+from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PROFILE_WORDS
 from backend.web.shared.forms import WriteForm, currency
@@ -12,6 +16,11 @@ from backend.web.shared.forms import WriteForm, currency
 PURCHASE_WORDS = {
     ResourcePurchase.ON_DEMAND: "on demand",
     ResourcePurchase.SPOT: "spot (it may be taken back)",
+}
+CREDIT_MODE_WORDS = {
+    "": "as the account says",
+    STANDARD: "standard: slowed to its share",
+    UNLIMITED: "unlimited: runs on, at a surcharge",
 }
 
 
@@ -22,6 +31,12 @@ class RentalForm(WriteForm):
     purchase_model = forms.ChoiceField(
         label="Bought", choices=list(PURCHASE_WORDS.items()), initial=ResourcePurchase.ON_DEMAND
     )
+    credit_mode = forms.ChoiceField(
+        label="Without CPU credits",
+        choices=list(CREDIT_MODE_WORDS.items()),
+        required=False,
+        help_text="Of the dearer one what all CPUs cost beyond their credits is reserved and booked.",
+    )
     budget_amount = forms.DecimalField(
         label="Budget", min_value=Decimal(0), help_text="The most that this run may cost."
     )
@@ -31,7 +46,19 @@ class RentalForm(WriteForm):
     pointers = {
         "/budget": "budget_amount",
         "/parameters/purchase_model": "purchase_model",
+        "/parameters/credit_mode": "credit_mode",
     }
+
+    def __init__(self, *args: Any, offer: Offer, **given: Any) -> None:
+        super().__init__(*args, **given)
+        # Nothing to choose where the offer has no credits, or is sold in one mode only.
+        if len(credit_modes(offer)) < 2:
+            del self.fields["credit_mode"]
+
+    def chosen_parameters(self) -> dict[str, object]:
+        names = ("purchase_model", "credit_mode")
+        chosen = {name: self.cleaned_data.get(name) for name in names}
+        return {name: value for name, value in chosen.items() if value}
 
     def budget(self) -> Budget:
         data = self.cleaned_data

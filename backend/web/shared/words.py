@@ -89,6 +89,7 @@ RUN_PARAMETERS = {
     "peer": "Other end of the network tests",
     "peer_address": "Address of the other end",
     "install_tools": "Missing tools are installed",
+    "credit_mode": "Without CPU credits",
     "careful": "The host is in production",
 }
 INTERVALS = {
