@@ -12,7 +12,7 @@ from uuid import UUID
 from backend.domain.addresses import checked_address
 from backend.domain.credits import CREDIT_MODES
 from backend.domain.errors import InvalidValue
-from backend.domain.probes import CHOICES, INVENTORY, PROBES
+from backend.domain.probes import CHOICES, INVENTORY, PROBES, RENTED
 
 MIB = 2**20
 GIB = 2**30
@@ -192,6 +192,14 @@ def may_measure(probe: str, parameters: Mapping[str, object]) -> bool:
     return not (parameters.get(CAREFUL) and PROBES[probe].io == "disk")
 
 
+def check_own(probes: Sequence[str] | None) -> None:
+    """Raises InvalidValue for a probe that is named and that no machine of one's own may have."""
+    for index, probe in enumerate(probes or ()):
+        if all(series.needed_parameter == RENTED for series in PROBES[probe].series):
+            detail = f"{probe} formats a disk: only a machine that is rented for the run has it"
+            raise InvalidValue(f"/probes/{index}", detail)
+
+
 def _number(field: str, value: object, parameter: RunParameter) -> float | int:
     # True is an int to Python.
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -299,14 +307,14 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         CAREFUL: _flag,
         "matrix_depths": _counts,
         "matrix_jobs": _counts,
-        "purchase_model": _purchase_model,
+        RENTED: _purchase_model,
         "credit_mode": _credit_mode,
         "lifetime_s": _lifetime_s,
     }
 )
 OTHER_PARAMETERS = tuple(_CHECKS)
 """Parameters that are not numbers."""
-RENTED_ONLY = ("purchase_model", "credit_mode", "lifetime_s")
+RENTED_ONLY = (RENTED, "credit_mode", "lifetime_s")
 """Those of machines that are rented for the run."""
 LISTS = ("directories", "matrix_depths", "matrix_jobs")
 """Of those, the ones that take several values."""

@@ -147,6 +147,27 @@ def test_host_that_stands_is_not_bought(caller: Callable[..., Client]) -> None:
     assert fields(posted(caller("run"), "/runs", body)) == ["/parameters/purchase_model"]
 
 
+def test_host_that_stands_keeps_its_empty_disks(caller: Callable[..., Client]) -> None:
+    """A probe that formats a disk is for machines that end with the run."""
+    host, client = str(factories.host().pk), caller("run")
+    body = {"profile": "standard", "probes": ["cmips", "local_disk"]}
+    run = posted(client, "/runs", body | {"host": host})
+    assert (run.status_code, fields(run)) == (400, ["/probes/1"])
+    account()
+    mixed = {"name": "C", "hosts": [host], "offers": [offer().slug], "budget": FIVE}
+    assert fields(posted(client, "/campaigns", body | mixed)) == ["/probes/1"]
+    rented = posted(client, "/campaigns", body | mixed | {"hosts": []})
+    assert rented.status_code == 201, rented.content
+
+
+def test_every_rented_run_says_how_its_machine_was_bought(db: None) -> None:
+    account()
+    of = offer()
+    assert rented_run(of).parameters["purchase_model"] == "on_demand"
+    made = campaign_start(campaign=rental(of), actor="tester")
+    assert made.runs.get().parameters == {"purchase_model": "on_demand"}
+
+
 # --- campaigns --------------------------------------------------------------------------------------
 
 

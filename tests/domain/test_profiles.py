@@ -6,6 +6,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.profiles import (
     PARAMETERS,
     PROFILES,
+    check_own,
     checked_parameters,
     checked_probes,
     may_measure,
@@ -36,6 +37,14 @@ def test_unknown_probe_is_refused_by_pointer(names, field):
     with pytest.raises(InvalidValue) as raised:
         checked_probes(names)
     assert raised.value.field == field
+
+
+def test_probe_that_formats_a_disk_is_refused_on_machines_of_ones_own():
+    check_own(None)
+    check_own(["inventory", "dd", "fio", "network"])
+    with pytest.raises(InvalidValue) as raised:
+        check_own(["dd", "local_disk"])
+    assert raised.value.field == "/probes/1"
 
 
 def test_parameters_are_typed():

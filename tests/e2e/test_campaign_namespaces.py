@@ -53,8 +53,8 @@ NEEDED_TOOL = {
     "stress_ng": "stress-ng",
     "sysbench": "sysbench",
 }
-STEADY = "fio_steady"
-"""Left out: it would write twice the memory of this machine. tests/probes/test_disk.py has it."""
+LEFT_OUT = ("fio_steady", "local_disk")
+"""One would write twice the memory of this machine, the other one rents it; tests/probes has both."""
 LEASE_S = 120
 LINK_BITS_PER_S = (0.93e9, 0.97e9)
 """What is left of 1 Gbit/s without the headers of TCP, IP and Ethernet."""
@@ -103,7 +103,7 @@ def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
         name="everything",
         hosts=[trusted_host(place).pk for place in places],
         profile="full",
-        probes=[probe for probe in CHOICES if probe != STEADY],
+        probes=[probe for probe in CHOICES if probe not in LEFT_OUT],
         parameters={**TINY, "directories": [str(path) for path in directories]},
         concurrency=1,
         network_pairs="ring",
@@ -116,7 +116,7 @@ def planned(run: Run) -> set[tuple[str, str]]:
     """Every series that this run of the campaign has to measure."""
     if run.peer is not None:
         return {("network", variant) for variant in PROBES["network"].variants}
-    rest = set(CHOICES) - {"network", "fio_matrix", STEADY}
+    rest = set(CHOICES) - {"network", "fio_matrix", *LEFT_OUT}
     series = {(probe, variant) for probe in rest for variant in PROBES[probe].variants}
     cells = {(way, depth) for way in PROBES["fio_matrix"].variants for depth in DEPTHS}
     return {

@@ -208,6 +208,20 @@ async def test_teardown_ends_a_runner_in_the_middle(transport, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_teardown_unmounts_what_a_killed_step_left(transport, tmp_path):
+    """A local disk that is formatted for the run is mounted within its directory."""
+    directory = f"{tmp_path}/rackrate-1"
+    await pipeline.prepare(transport, directory, await files_of(directory))
+    Path(directory, "local").mkdir()
+    mount = ["mount", "-t", "tmpfs", "tmpfs", f"{directory}/local"]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"this machine does not let us mount: {done.stderr.strip()}")
+    await pipeline.teardown(transport, directory)
+    assert directory not in Path("/proc/mounts").read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
 def _processes_below(directory):
     found = []
     for process in Path("/proc").glob("[0-9]*"):

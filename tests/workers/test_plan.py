@@ -41,7 +41,7 @@ def test_every_profile_has_a_value_for_every_number_but_the_repeats():
 
 def test_plan_names_the_probes_that_a_full_disk_ends():
     lines = plan_script(planned()).splitlines()
-    assert lines[1] == "on_disk dd small_files fio fio_matrix fio_steady"
+    assert lines[1] == "on_disk dd small_files fio fio_matrix fio_steady local_disk"
 
 
 def test_variants_fit_into_the_names_of_result_files():
@@ -68,6 +68,26 @@ def test_series_that_need_a_parameter_are_left_out_without_it():
     network = {("network", variant) for variant in PROBES["network"].variants}
     assert variants(peer=EVERYTHING["peer"]) == variants() | network
     assert variants(peer=EVERYTHING["peer"], peer_port=0) == variants()  # nobody serves them
+
+
+def test_local_disk_is_measured_on_machines_that_are_rented_only():
+    def probes(**parameters):
+        return {probe for probe, _ in planned("standard", **parameters).series}
+
+    assert "local_disk" not in probes()
+    assert probes(purchase_model="on_demand") == {*probes(), "local_disk"}
+    assert planned(probes=["local_disk"]).series == ()
+
+
+def test_steady_test_is_taken_when_it_is_named_and_never_else():
+    for profile in PROFILES:
+        assert "fio_steady" not in {probe for probe, _ in planned(profile, **EVERYTHING).series}
+    named = planned(probes=["fio_steady"], steady_s=100, steady_window_s=20, steady_bytes=2**36)
+    words = {w[1]: w[3:] for w in steps(named)[1:]}
+    assert words["rand_write_qd32"] == [
+        "262", "disk.sh", "fio_steady", "/tmp/r", "268435456", "randwrite", "4k", "32",
+        "1.5", "0.5", "100", "20", "68719476736",
+    ]  # fmt: skip
 
 
 def test_list_of_directories_becomes_as_many_words():

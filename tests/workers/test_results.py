@@ -88,6 +88,18 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
 
 
+def test_figures_of_a_local_disk_name_it_and_not_the_rented_volume():
+    run = factories.run(factories.host(is_rented=True))
+    account = CloudAccount(provider="aws")
+    run.resource = Resource(run=run, account=account, machine_type="i4i.large")
+    text = (FIXTURES / "fio-local-3.33.txt").read_bytes()
+    repeats_store([(run, [repeat(1, "local_disk-rand_read_qd32-0", text)])])
+    sample = run.samples.get(metric="disk_rand_read_iops")
+    assert variant_of(sample) == "local_4k_qd32, Amazon EC2 NVMe Instance Storage 873 GiB"
+    assert sample.method_version.endswith(" on Amazon EC2 NVMe Instance Storage 873 GiB")
+    assert sample.parameters["volume"]["size_gib"] == 873
+
+
 def test_result_of_a_steady_test_says_how_long_it_took_to_settle():
     run = factories.run()
     text = (FIXTURES / "fio-steady-3.33-reached.txt").read_bytes()

@@ -242,6 +242,10 @@ if real=$(cd "$directory" 2>/dev/null && pwd -P); then
     if [ -e "$directory/installed" ] || [ -e "$directory/working" ]; then
         sh "$directory/packages.sh" remove 40 >/dev/null 2>&1
     fi
+    # A local disk that a step had no time to unmount: it is not emptied by what removes the directory.
+    while read -r _ point _; do
+        case $point in "$real"/*) umount "$point" || sudo -n umount "$point" ;; esac
+    done </proc/mounts 2>/dev/null
     [ ! -r "$directory/files" ] || while IFS= read -r path; do
         case ${path##*/} in "${directory##*/}".*) rm -rf -- "$path" ;; esac
     done <"$directory/files"

@@ -18,6 +18,7 @@ from backend.benchmarks.models import (
     Host,
     HostState,
     NetworkPairs,
+    ResourcePurchase,
     Run,
 )
 from backend.benchmarks.selectors.campaigns import NOT_DONE, current_runs, round_runs
@@ -36,10 +37,11 @@ from backend.benchmarks.services.run_batches import RunRequest, runs_cancel, run
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.probes import NETWORK
+from backend.domain.probes import NETWORK, RENTED
 from backend.domain.profiles import (
     RENTED_ONLY,
     Value,
+    check_own,
     checked_parameters,
     checked_probes,
     profile_named,
@@ -102,6 +104,8 @@ def campaign_create(
     rented = _offers(workspace, offers)
     _check_rented(workspace, rented, chosen, values, budget)
     own_hosts = _hosts(workspace, hosts)
+    if own_hosts:
+        check_own(chosen)
     for index, host in enumerate(own_hosts):
         if str(host.pk) == values.get("peer"):
             raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
@@ -283,6 +287,8 @@ def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> R
         for name, value in campaign.parameters.items()
         if rental is not None or name not in RENTED_ONLY
     }
+    if rental is not None:
+        parameters.setdefault(RENTED, ResourcePurchase.ON_DEMAND.value)
     if campaign.install_tools:
         parameters["install_tools"] = True
     if peer is not None:

@@ -2,7 +2,7 @@
 
 import gzip
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -134,8 +134,7 @@ def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample
 
 def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
     version, parameters = evidence.tool_version, dict(parsed.parameters)
-    volume = _volume(run)
-    if volume and PROBES[repeat.probe].io == "disk":
+    if PROBES[repeat.probe].io == "disk" and (volume := _volume(run, parsed)):
         # Its speed is that of the disk we chose: another one is another method.
         version, parameters["volume"] = f"{version} on {volume}"[:80], asdict(volume)
     return sample_row(
@@ -152,8 +151,12 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
     )
 
 
-def _volume(run: Run) -> Volume | None:
-    """The disk that was rented with the run's machine; None where the type decides, or it is ours."""
+def _volume(run: Run, parsed: ParsedSample) -> Volume | None:
+    """The disk of a rented machine that was measured: the one that its probe names, else the one we
+    rented with it; None where the machine type decides, or the machine is ours."""
+    named = parsed.parameters.get("volume")
+    if isinstance(named, Mapping):
+        return Volume(**named)
     if not run.host.is_rented:
         return None
     resource: Resource = run.resource

@@ -23,6 +23,7 @@ from backend.domain.profiles import (
     CAREFUL,
     RENTED_ONLY,
     Value,
+    check_own,
     checked_parameters,
     checked_probes,
     may_measure,
@@ -50,6 +51,7 @@ def run_create(
     """
     profile_named(profile)
     chosen = checked_probes(probes)
+    check_own(chosen)
     if host.is_in_production:
         # Not for the caller to choose: others need the host.
         parameters = parameters | {CAREFUL: True}

@@ -1,18 +1,16 @@
 """Framed output of fio_steady: how a disk came to rest under a work, then what it does from there."""
 
-import re
 from dataclasses import dataclass, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, fio
 from backend.domain.parsing.document import Node, read_document
-from backend.domain.parsing.frames import Section, key_values, sections
+from backend.domain.parsing.frames import Section, counts, key_values, sections
 from backend.domain.parsing.texts import checked_text
 
 PREFIX = "steady"
 NOT_STEADY = "not_steady"
 KEYS = ("limit_s", "window_s", "cache_bytes")
-WHOLE = re.compile(r"[0-9]{1,19}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def parse(text: str) -> list[ParsedSample]:
         raise ProbeError(fio.TOOL, "not the sections conditions, steady and fio", 1)
     conditions, settled, output = parts
     values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS))
-    known = {key: _whole(key, values[key], conditions.first_line) for key in KEYS}
+    known = counts(fio.TOOL, conditions, values, KEYS)
     settling = _settling(settled, known["window_s"])
     parameters = {
         "cache_bytes": known["cache_bytes"],
@@ -55,12 +53,6 @@ def parse(text: str) -> list[ParsedSample]:
         )
         for sample in fio.framed(conditions, output, prefix=PREFIX, more_keys=KEYS)
     ]
-
-
-def _whole(key: str, text: str, line: int) -> int:
-    if not WHOLE.fullmatch(text):
-        raise ProbeError(fio.TOOL, f"{key} {text[:80]!r}", line)
-    return int(text)
 
 
 def _settling(section: Section, window_s: int) -> Settling:

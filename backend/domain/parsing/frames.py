@@ -14,6 +14,7 @@ from backend.domain.parsing.texts import MAX_CHARACTERS
 FAILURE = re.compile(r"=== failure (\w+): (.*)")
 END = re.compile(r"=== end (.+) rc=([0-9]{1,3})")
 BEGIN = re.compile(r"=== (.+)")
+WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,13 @@ def key_values(
     if missing:
         raise ProbeError(tool, f"{', '.join(missing)} missing", section.first_line)
     return values
+
+
+def counts(
+    tool: str, section: Section, values: Mapping[str, str], keys: Sequence[str]
+) -> Mapping[str, int]:
+    """These keys of such a section as whole numbers. Raises ProbeError."""
+    for key in keys:
+        if not WHOLE.fullmatch(values[key]):
+            raise ProbeError(tool, f"{key} {values[key][:80]!r}", section.first_line)
+    return {key: int(values[key]) for key in keys}

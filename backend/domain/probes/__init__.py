@@ -14,7 +14,7 @@ from backend.domain.probes.cpu import CPU_PROBES, LASTING_PROBES
 from backend.domain.probes.disk import DISK_PROBES
 from backend.domain.probes.host import HOST_PROBES, INVENTORY, PACKAGES
 from backend.domain.probes.network import NETWORK, NETWORK_PROBES
-from backend.domain.probes.series import Probe, ProbeSeries
+from backend.domain.probes.series import RENTED, Probe, ProbeSeries
 
 __all__ = [
     "CHOICES",
@@ -22,6 +22,7 @@ __all__ = [
     "NETWORK",
     "PACKAGES",
     "PROBES",
+    "RENTED",
     "ProbeSeries",
     "series_of",
 ]

@@ -2,11 +2,12 @@
 
 from functools import partial
 
-from backend.domain.parsing import dd, fio, fio_steady, small_files
+from backend.domain.parsing import dd, fio, fio_local, fio_steady, small_files
 from backend.domain.probes.series import (
     EVERY_PROFILE,
     FROM_STANDARD,
     FULL_ONLY,
+    RENTED,
     Probe,
     ProbeSeries,
 )
@@ -48,6 +49,19 @@ def _fio(
         metric,
         profiles=profiles,
         chart_label=chart_label,
+    )
+
+
+def _local(variant: str, work: str, block: str, depth: int, metric: str) -> ProbeSeries:
+    words = ("{fio_file_bytes}", work, block, str(depth), "{fio_s:g}", "{fio_ramp_s:g}")
+    return ProbeSeries(
+        variant,
+        ("disk.sh", "fio_local", *words),
+        "fio_cell_s+0.5",
+        "fio_cell_s+300",  # the first one formats the disk and writes the whole file
+        metric,
+        needed_parameter=RENTED,
+        profiles=FROM_STANDARD,
     )
 
 
@@ -188,6 +202,27 @@ DISK_PROBES: tuple[Probe, ...] = (
             "disk_rand_read_iops",
             "disk_rand_write_p99_ns",
             "disk_rand_read_p99_ns",
+            "disk_write_bytes_per_s",
+        ),
+        needs=(),
+        io="disk",
+    ),
+    Probe(
+        name="local_disk",
+        version="1",
+        series=(
+            _local("rand_read_qd32", "randread", "4k", 32, "disk_rand_read_iops"),
+            _local("rand_write_qd32", "randwrite", "4k", 32, "disk_rand_write_iops"),
+            _local("seq_read_qd8", "read", "1m", 8, "disk_read_bytes_per_s"),
+            _local("seq_write_qd8", "write", "1m", 8, "disk_write_bytes_per_s"),
+        ),
+        parser=fio_local.parse,
+        metrics=(
+            "disk_rand_read_iops",
+            "disk_rand_write_iops",
+            "disk_rand_read_p99_ns",
+            "disk_rand_write_p99_ns",
+            "disk_read_bytes_per_s",
             "disk_write_bytes_per_s",
         ),
         needs=(),

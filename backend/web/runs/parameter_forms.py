@@ -103,6 +103,7 @@ PROBE_WORDS = {
     "fio": "Disk: sequential and random, by fio",
     "fio_matrix": "Disk: queue depths and jobs, by fio",
     "fio_steady": "Disk: once it is steady, by fio (long; writes much)",
+    "local_disk": "Disk: local NVMe of a rented machine, by fio",
     "sustained": "CPU: sustained load",
     "network": "Network: to another host",
 }

@@ -64,6 +64,10 @@ class SampleLine:
     evidence_n: int | None
     evidence_url: str | None
 
+    @property
+    def variant(self) -> str:
+        return variant_of(self.sample)
+
 
 def sample_lines(samples: Iterable[Sample]) -> list[SampleLine]:
     """Samples in order; those with evidence include it (without its text)."""

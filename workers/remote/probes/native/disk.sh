@@ -7,12 +7,15 @@
 #   small_files DIRECTORY COUNT
 #   fio_run DIRECTORY BYTES WORK BLOCK DEPTH JOBS RUNTIME_S RAMP_S
 #   fio_steady DIRECTORY LEAST_BYTES WORK BLOCK DEPTH RUNTIME_S RAMP_S LIMIT_S WINDOW_S MOST_BYTES
+#   fio_local BYTES WORK BLOCK DEPTH RUNTIME_S RAMP_S            on an empty local disk of a rented machine, which it formats
 #
 # Every test file is named in `files` before it is made; the runner and the teardown remove those.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 # shellcheck source=fio.sh
 . "$RUN_DIR/fio.sh"
+# shellcheck source=local_disk.sh
+. "$RUN_DIR/local_disk.sh"
 
 ARCSTATS=/proc/spl/kstat/zfs/arcstats
 # Reading a device may need it; test files never do.
@@ -304,6 +307,6 @@ small_files() {
 }
 
 case ${1:-} in
-dd_write | dd_read | dd_parallel | dd_device | small_files | fio_run | fio_steady) "$@" ;;
+dd_write | dd_read | dd_parallel | dd_device | small_files | fio_run | fio_steady | fio_local | list_local_disks) "$@" ;;
 *) exit 2 ;;
 esac

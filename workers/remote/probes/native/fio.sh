@@ -56,15 +56,15 @@ write_fio_file() {
     rm -f "$part"
 }
 
-# prepare_fio BYTES: the test file of fio_run, smaller where the directory has little space.
+# prepare_fio KIND BYTES: the test file of fio_run or fio_local, smaller where the directory has little space.
 prepare_fio() {
-    name_fio_file fio
-    if is_prepared fio; then return; fi
+    name_fio_file "$1"
+    if is_prepared "$1"; then return; fi
     look_up_room
-    file_mib=$(lower $(($1 / MIB)) "$(lower $((free_mib / 5)) $((free_mib - keep_mib)))")
-    [ "$file_mib" -ge 64 ] || [ "$file_mib" -eq $(($1 / MIB)) ] ||
+    file_mib=$(lower $(($2 / MIB)) "$(lower $((free_mib / 5)) $((free_mib - keep_mib)))")
+    [ "$file_mib" -ge 64 ] || [ "$file_mib" -eq $(($2 / MIB)) ] ||
         no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
-    write_fio_file fio 150
+    write_fio_file "$1" 150
 }
 
 # Sets cache_mib: how much of a file memory may keep here, which is what is available within the limits above us.
@@ -164,7 +164,7 @@ print_fio() {
 # fio_run DIRECTORY BYTES WORK BLOCK DEPTH JOBS RUNTIME_S RAMP_S; WORK is randread, randwrite, randrw70, read or write
 fio_run() {
     choose_work "$1" "$3" "$4" "$5" "$6" "$7" "$8"
-    prepare_fio "$2"
+    prepare_fio fio "$2"
     measure_fio
     print_fio_conditions
     echo "=== end conditions rc=0"
