@@ -13,6 +13,7 @@ from backend.web.data import views as data
 from backend.web.frontier import views as frontier
 from backend.web.hardware import views as hardware
 from backend.web.help import views as help_views
+from backend.web.hosts import authorities
 from backend.web.hosts import views as hosts
 from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
@@ -54,6 +55,12 @@ urlpatterns = [
     path("metrics/", metrics.metrics_page, name="metrics"),
     path("metrics/<slug:key>/", metrics.metric_page, name="metric"),
     path("hosts/", hosts.hosts_page, name="hosts"),
+    path("hosts/authorities/", authorities.host_authorities_page, name="host-authorities"),
+    path(
+        "hosts/authorities/<uuid:authority_id>/remove/",
+        authorities.host_authority_remove_form,
+        name="host-authority-remove",
+    ),
     path("hosts/import/", hosts.host_import, name="host-import"),
     path("hosts/new/", hosts.host_new, name="host-new"),
     path("hosts/<uuid:host_id>/", hosts.host_page, name="host"),

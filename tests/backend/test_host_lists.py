@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from backend.benchmarks.models import Host, HostState
+from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.selectors.hosts import fingerprint
 from tests import factories
 from tests.backend.conftest import API, fields
@@ -81,6 +81,47 @@ def test_known_hosts_approves_that_key_and_refuses_another(operator):
     assert done["added"] == done["approved"] == [str(Host.objects.get(name="stranger.example").pk)]
 
 
+def test_known_hosts_trusts_and_revokes_authorities(operator, queued):
+    factories.host(name="rack", address="rack.example.org", state=HostState.UNVERIFIED)
+    text = f"@cert-authority *.example.org {KEY}\n@revoked * {OTHER}\n"
+    assert imported(operator, "known_hosts", text).json()["authorities"] == 2
+    known = {one.public_key: one for one in HostAuthority.objects.all()}
+    assert (known[KEY].patterns, known[KEY].is_revoked) == ("*.example.org", False)
+    assert known[OTHER].is_revoked
+    # A host that waits for an approval is asked for its certificate.
+    assert Host.objects.get().scan_requested_at is not None
+    again = imported(operator, "known_hosts", text).json()
+    assert (again["authorities"], again["unchanged"]) == (0, 2)
+    for line in (f"@cert-authority * {OTHER}\n", f"rack.example.org {OTHER}\n"):
+        answer = imported(operator, "known_hosts", line)
+        assert (answer.status_code, fields(answer)) == (400, ["/text/1"])
+        assert f"the key {fingerprint(OTHER)} is revoked" in answer.content.decode()
+
+
+def test_page_trusts_an_authority_and_removes_it(client, queued):
+    assert client.get("/hosts/authorities/").status_code in {302, 403}
+    client.force_login(factories.user(role="run"))
+    typed = {"patterns": "*.example.org", "public_key": f"{KEY} root@ca"}
+    page = client.post("/hosts/authorities/", typed | {"public_key": "x"}).content.decode()
+    assert "not a whole key" in page
+    page = client.post("/hosts/authorities/", typed | {"patterns": "a b"}).content.decode()
+    assert "without blanks" in page
+    page = client.post("/hosts/authorities/", typed, follow=True).content.decode()
+    assert "The authority is trusted." in page
+    assert fingerprint(KEY) in page
+    revoked = typed | {"public_key": OTHER, "is_revoked": "on"}
+    assert (
+        "The key is revoked."
+        in client.post("/hosts/authorities/", revoked, follow=True).content.decode()
+    )
+    rack = factories.host(name="rack 1", authority=HostAuthority.objects.get(public_key=KEY))
+    path = f"/hosts/authorities/{rack.authority_id}/remove/"
+    assert "rack 1 waits for another approval" in client.get(path).content.decode()
+    assert "The key is removed." in client.post(path, follow=True).content.decode()
+    rack.refresh_from_db()
+    assert (rack.state, rack.authority) == (HostState.UNVERIFIED, None)
+
+
 def test_fingerprints_approve_the_hosts_that_show_them(operator):
     good = factories.host(state=HostState.UNVERIFIED, scanned_key=KEY)
     bad = factories.host(state=HostState.KEY_CHANGED, scanned_key=OTHER, host_key=KEY)
@@ -98,7 +139,9 @@ def test_page_names_the_line_beside_the_text_and_keeps_it(client):
     assert "Line 2: address: &#x27;http://x&#x27; is not a host name" in page
     assert "http://x\n</textarea>" in page
     added = client.post("/hosts/import/", typed | {"text": "address\n192.0.2.9\n"}, follow=True)
-    assert "Hosts added: 1, keys approved: 0, unchanged: 0." in added.content.decode()
+    assert (
+        "Hosts added: 1, keys approved: 0, authorities: 0, unchanged: 0." in added.content.decode()
+    )
     assert Host.objects.get().offer.kind == "vps"
 
 
@@ -119,7 +162,7 @@ def test_command_says_what_a_dry_run_would_do_and_then_does_it(
     with django_capture_on_commit_callbacks() as callbacks:
         said = commanded(path, "--dry-run")
     assert "would be added: rack-1.example.org, bench@rack-1.example.org:22 (web)\n" in said
-    assert said.endswith("would be added: 2, would be approved: 0, unchanged: 0\n")
+    assert said.endswith("would be added: 2, would be approved: 0, authorities: 0, unchanged: 0\n")
     assert (Host.objects.count(), callbacks) == (0, [])
     with django_capture_on_commit_callbacks(execute=True):
         done = json.loads(commanded(path, "--json", "--kind", "onprem"))
@@ -148,6 +191,6 @@ def test_page_checks_a_list_without_storing_it(client):
     client.force_login(factories.user(role="run"))
     typed = {"format": "ansible", "text": INVENTORY, "username": "", "kind": "vps", "check": "1"}
     page = client.post("/hosts/import/", typed).content.decode()
-    assert "To be added: 2, approved: 0, unchanged: 0." in page
+    assert "To be added: 2, approved: 0, authorities: 0, unchanged: 0." in page
     assert "rack-2.example.org" in page
     assert not Host.objects.exists()

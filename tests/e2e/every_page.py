@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from backend.accounts.models import ApiToken, User
 from backend.accounts.services.people import sign_in_link_create
-from backend.benchmarks.models import Evidence
+from backend.benchmarks.models import Evidence, HostAuthority
 from backend.catalog.models import (
     HardwareModel,
     PriceFeed,
@@ -143,6 +143,9 @@ def everything(admin: User) -> dict[str, list[str]]:
 def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:
     """Runs, hosts, campaigns and schedules, and who is notified of them."""
     full, untrusted = engine.full, engine.untrusted
+    authority = HostAuthority.objects.create(
+        workspace=factories.workspace(), patterns="*.example.org", public_key=full.host.host_key
+    )
     subscription = Subscription.objects.create(
         workspace=factories.workspace(),
         channel="webhook",
@@ -155,6 +158,8 @@ def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:
         "hosts": ["/hosts/"],
         "host-new": ["/hosts/new/"],
         "host-import": ["/hosts/import/"],
+        "host-authorities": ["/hosts/authorities/"],
+        "host-authority-remove": [f"/hosts/authorities/{authority.pk}/remove/"],
         "host": [f"/hosts/{full.host_id}/", f"/hosts/{untrusted.pk}/"],
         "host-change": [f"/hosts/{untrusted.pk}/change/"],
         "host-remove": [f"/hosts/{untrusted.pk}/remove/"],

@@ -6,6 +6,7 @@ from functools import partial
 from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState
+from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_scan_record
 from backend.domain.errors import DriverError, Reason
 from workers.engine.steps import target_of
@@ -13,19 +14,21 @@ from workers.remote import ssh
 from workers.remote.driver import Target
 
 
-async def _presented(host: Host, bastion: Target | None) -> str:
-    """The approved key where the host still has it, else the one that is preferred."""
+async def _presented(host: Host, bastion: Target | None, *, is_certified: bool) -> tuple[str, str]:
+    """The approved key where the host still has it, else the one that is preferred; and the
+    certificate of a key, "" where nobody could have signed one."""
+    is_private_allowed = settings.SSH_ALLOW_PRIVATE
     scan = partial(
-        ssh.scan,
-        host.address,
-        host.port,
-        is_private_allowed=settings.SSH_ALLOW_PRIVATE,
-        via=bastion,
+        ssh.scan, host.address, host.port, is_private_allowed=is_private_allowed, via=bastion
     )
     key = await scan(first_type=host.host_key.partition(" ")[0])
     if host.host_key and key != host.host_key:
-        return await scan()
-    return key
+        key = await scan()
+    if not is_certified:
+        return key, ""
+    return key, await ssh.scan_certificate(
+        host.address, host.port, is_private_allowed=is_private_allowed, via=bastion
+    )
 
 
 def _bastion(host: Host) -> Target | None:
@@ -40,10 +43,11 @@ def _bastion(host: Host) -> Target | None:
 
 def scan_host(host_id: str) -> None:
     """Record the presented key, or why there is none. Nothing is sent to the host or run on it."""
-    host = Host.objects.select_related("bastion").get(pk=host_id)
+    host = Host.objects.select_related("bastion", "workspace").get(pk=host_id)
+    trusted, _ = authorities_of(host)
     try:
-        key = asyncio.run(_presented(host, _bastion(host)))
+        key, certificate = asyncio.run(_presented(host, _bastion(host), is_certified=bool(trusted)))
     except DriverError as error:
         host_scan_record(host_id=host_id, key=None, error=str(error))
     else:
-        host_scan_record(host_id=host_id, key=key, error="")
+        host_scan_record(host_id=host_id, key=key, error="", certificate=certificate)

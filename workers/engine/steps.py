@@ -13,6 +13,7 @@ from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import stored_file_hashes
+from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_key_distrust
 from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.results import offer_facts_record, repeats_store, unavailable_note
@@ -75,6 +76,8 @@ def jittered(seconds: float) -> float:
 
 def target_of(host: Host) -> Target:
     """How to log in to the host, through its bastion where it has one."""
+    # The key of a rented machine comes from its console, and nobody signs or revokes it.
+    trusted, revoked = ({}, frozenset()) if host.is_rented else authorities_of(host)
     return Target(
         address=host.address,
         port=host.port,
@@ -82,6 +85,8 @@ def target_of(host: Host) -> Target:
         private_key=host_private_key(host=host),
         certificate=host.certificate,
         host_key=host.host_key,
+        authorities=tuple(trusted) if host.authority_id else (),
+        revoked=revoked,
         is_private_allowed=settings.SSH_ALLOW_PRIVATE,
         via=target_of(host.bastion) if host.bastion else None,
     )

@@ -29,6 +29,10 @@ class Target:
     """Of that key, in OpenSSH form, for hosts that trust an authority."""
     host_key: str = ""
     """The pinned public key in OpenSSH form."""
+    authorities: tuple[str, ...] = ()
+    """Instead of it: the public keys of which one has to have signed the machine's key."""
+    revoked: frozenset[str] = frozenset()
+    """Public keys of authorities and machines that count no more."""
     is_private_allowed: bool = False
     """Whether addresses that are not public may be connected to."""
     via: "Target | None" = None

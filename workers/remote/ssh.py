@@ -6,35 +6,55 @@ nothing; it only connects to the machine behind it.
 """
 
 import asyncio
-import contextlib
-import shlex
+import datetime as dt
 import socket
-from pathlib import PurePosixPath
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import asyncssh
 
 from backend.domain.addresses import checked_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
+from backend.domain.host_certificates import certificate_refusal
 from backend.domain.host_keys import TYPES
-from workers.remote.driver import HostKeyChanged, Output, Target, read_capped, write_refusal
+from workers.remote.driver import HostKeyChanged, Target
+from workers.remote.presented import ALGORITHMS, CERTIFICATE_ALGORITHMS, PresentedKey
+from workers.remote.ssh_transport import SshTransport
 
 CONNECT_TIMEOUT_S = 10
 # A dead network is seen so after three of them; without, a read would wait for hours.
 KEEPALIVE_S = 15
-# RSA keys sign by SHA-2 although their type is called ssh-rsa: asked for by that name they would sign by
-# SHA-1, which new servers refuse.
-SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
+
+# How a machine without a key of a type that is asked for ends the connection, which either side may do first: a
+# reset throws away what the server had said.
+NO_COMMON_KEY = (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError)
 
 asyncssh.set_log_level("WARNING")  # one line for every connection and channel otherwise
 
 
-class _Client(asyncssh.SSHClient):
+class _Client(PresentedKey):
     """Remembers a host key that is not the pinned one, and refuses it; and what the machine says
-    before the login."""
+    before the login. Where an authority has to have signed the key, its certificate is judged."""
 
     presented: str | None = None
     banner = ""
+    refusal = ""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(self._certificate_refusal)
+        self._target = target
+
+    def _certificate_refusal(self, line: str) -> str:
+        target = self._target
+        if target.authorities:
+            self.refusal = certificate_refusal(
+                line,
+                address=target.address,
+                trusted=target.authorities,
+                revoked=target.revoked,
+                now=dt.datetime.now(dt.UTC),
+            )
+        return self.refusal
 
     def auth_banner_received(self, msg: str, lang: str) -> None:
         self.banner += msg
@@ -53,7 +73,7 @@ def _public_line(key: asyncssh.SSHKey) -> str:
 
 async def _route(
     address: str, port: int, via: Target | None, *, is_private_allowed: bool
-) -> "tuple[str, SshTransport | None]":
+) -> tuple[str, SshTransport | None]:
     """What to connect to, and the bastion that does so. Behind one the name is looked up there: its
     network is not ours, so none of its addresses leads to a machine of ours."""
     try:
@@ -98,32 +118,81 @@ async def scan(
     """The host key that a machine presents, in OpenSSH form, which begins with its type: that of
     `first_type` where the machine has one, else the one we prefer. Nothing is sent or run."""
     types = (first_type, *TYPES) if first_type else TYPES
-    algorithms = [name for one in types for name in SIGNATURES.get(one, (one,))]
+    key = await _server_key(
+        address,
+        port,
+        is_private_allowed=is_private_allowed,
+        via=via,
+        # The library prefers RSA, people's ssh and the consoles of clouds show Ed25519: both must
+        # speak of one key.
+        algorithms=[name for one in types for name in ALGORITHMS[one]],
+    )
+    if key is None:
+        detail = f"{address} port {port} presents no host key"
+        raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+    return _public_line(key)
+
+
+async def scan_certificate(
+    address: str, port: int, *, is_private_allowed: bool, via: Target | None = None
+) -> str:
+    """The certificate of its key that a machine presents, in OpenSSH form; "" where it has none.
+    Nothing is sent or run."""
+    seen: list[str] = []
+
+    def keep(line: str) -> str:
+        seen.append(line)
+        return ""
+
+    try:
+        await _server_key(
+            address,
+            port,
+            is_private_allowed=is_private_allowed,
+            via=via,
+            algorithms=CERTIFICATE_ALGORITHMS,
+            client_factory=lambda: PresentedKey(keep),
+        )
+    except DriverError as error:
+        # Either side may hang up first where there is nothing that both know.
+        if not isinstance(error.__cause__, NO_COMMON_KEY):
+            raise
+    return next(iter(seen), "")
+
+
+async def _server_key(
+    address: str,
+    port: int,
+    *,
+    is_private_allowed: bool,
+    via: Target | None,
+    algorithms: Sequence[str],
+    client_factory: Callable[[], asyncssh.SSHClient] = asyncssh.SSHClient,
+) -> asyncssh.SSHKey | None:
     name, bastion = await _route(address, port, via, is_private_allowed=is_private_allowed)
-    endpoint = f"{address} port {port}"
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            key = await asyncssh.get_server_host_key(
+            return await asyncssh.get_server_host_key(
                 name,
                 port,
                 tunnel=bastion.connection if bastion else (),
                 config=None,
-                # The library prefers RSA, people's ssh and the consoles of clouds show Ed25519: both must
-                # speak of one key.
                 server_host_key_algs=algorithms,
+                options=asyncssh.SSHClientConnectionOptions(
+                    client_factory=client_factory, config=None
+                ),
             )
     except (OSError, asyncssh.Error) as error:
-        raise _connect_error(error, endpoint) from error
+        raise _connect_error(error, f"{address} port {port}") from error
     finally:
         if bastion is not None:
             await bastion.close()
-    if key is None:
-        raise DriverError(Reason.UNSUPPORTED, f"{endpoint} presents no host key", retryable=False)
-    return _public_line(key)
 
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
+    if not target.authorities:
+        _check_pinned(target)
     name, bastion = await _route(
         target.address, target.port, target.via, is_private_allowed=target.is_private_allowed
     )
@@ -139,9 +208,9 @@ async def connect(target: Target) -> "SshTransport":
 
 
 async def _logged_in(
-    target: Target, name: str, endpoint: str, bastion: "SshTransport | None"
+    target: Target, name: str, endpoint: str, bastion: SshTransport | None
 ) -> asyncssh.SSHClientConnection:
-    client = _Client()
+    client = _Client(target)
     try:
         return await asyncssh.connect(
             name,
@@ -149,8 +218,9 @@ async def _logged_in(
             tunnel=bastion.connection if bastion else (),
             username=target.username,
             client_keys=[_login_key(target)],
-            # Of host keys, only those of the pinned one's type are asked for.
-            known_hosts=f"* {target.host_key}\n".encode(),
+            known_hosts=_known_hosts(target),
+            # The name that a certificate has to have; without one nothing goes by it.
+            host_key_alias=target.address.lower(),
             client_factory=lambda: client,
             config=None,
             # Nothing of the worker's own user, its agent, configuration or known hosts, may open or trust a
@@ -164,10 +234,13 @@ async def _logged_in(
             keepalive_interval=KEEPALIVE_S,
         )
     except asyncssh.HostKeyNotVerifiable as error:
+        if target.authorities:
+            raise _uncertified(endpoint, client.refusal or str(error)) from error
         raise _changed(target, endpoint, client.presented) from error
-    except (asyncssh.KeyExchangeFailed, asyncssh.ConnectionLost, ConnectionResetError) as error:
-        # No host key of the pinned type, which either side may say first by hanging up (a reset
-        # throws away what the server had said): the machine has another one, which a scan names.
+    except NO_COMMON_KEY as error:
+        if target.authorities:
+            raise await _without_certificate(target, endpoint, error) from error
+        # The machine has no key of the pinned type but another one, which a scan names.
         presented = await scan(
             target.address,
             target.port,
@@ -181,6 +254,39 @@ async def _logged_in(
         raise _changed(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
         raise _connect_error(error, endpoint, client.banner) from error
+
+
+def _known_hosts(target: Target) -> bytes:
+    # Of host keys, only those of the pinned one's type are asked for, or certificates.
+    if target.authorities:
+        return "".join(f"@cert-authority * {key}\n" for key in target.authorities).encode()
+    return f"* {target.host_key}\n".encode()
+
+
+def _check_pinned(target: Target) -> None:
+    """Raises DriverError where no key could be the right one."""
+    if not target.host_key:
+        detail = f"no host key of {target.address} is approved"
+    elif target.host_key in target.revoked:
+        detail = f"the host key {_named(target.host_key)} of {target.address} is revoked"
+    else:
+        return
+    raise DriverError(Reason.AUTH, detail, retryable=False)
+
+
+async def _without_certificate(target: Target, endpoint: str, error: Exception) -> DriverError:
+    """Why there was no certificate that both sides know: the machine has none, or is in trouble."""
+    certificate = await scan_certificate(
+        target.address, target.port, is_private_allowed=target.is_private_allowed, via=target.via
+    )
+    if certificate:
+        return _connect_error(error, endpoint)
+    return _uncertified(endpoint, "it shows no certificate of its key")
+
+
+def _uncertified(endpoint: str, why: str) -> DriverError:
+    detail = f"{endpoint} is trusted by the certificate of its key, but {why}; nothing was run"
+    return DriverError(Reason.AUTH, detail, retryable=False)
 
 
 def _login_key(target: Target) -> asyncssh.SSHKey | tuple[asyncssh.SSHKey, Any]:
@@ -219,80 +325,3 @@ def _connect_error(error: Exception, endpoint: str, banner: str = "") -> DriverE
     else:
         detail = f"{endpoint}: {error}"
     return DriverError(Reason.UNREACHABLE, detail, retryable=True)
-
-
-class SshTransport:
-    """Commands and files over one connection, and through that of the bastion."""
-
-    def __init__(
-        self,
-        connection: asyncssh.SSHClientConnection,
-        endpoint: str,
-        bastion: "SshTransport | None" = None,
-    ) -> None:
-        self.connection = connection
-        self._endpoint = endpoint
-        self._bastion = bastion
-
-    async def run(
-        self, command: str, *, stdin: bytes = b"", timeout_s: float, limit_bytes: int = 16 * 2**20
-    ) -> Output:
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await self._run(command, stdin, limit_bytes)
-        except TimeoutError:
-            raise DriverError(
-                Reason.TIMEOUT,
-                f"{self._endpoint}: a command took more than {timeout_s:g} s",
-                retryable=True,
-            ) from None
-        except (OSError, asyncssh.Error) as error:
-            raise DriverError(
-                Reason.UNREACHABLE, f"{self._endpoint}: connection lost: {error}", retryable=True
-            ) from error
-
-    async def _run(self, command: str, stdin: bytes, limit_bytes: int) -> Output:
-        # The login shell of the account may be any; ours is always the POSIX one.
-        async with self.connection.create_process(
-            f"exec /bin/sh -c {shlex.quote(command)}", encoding=None
-        ) as process:
-            # It may have ended already, as accounts without a shell do.
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(stdin)
-                process.stdin.write_eof()
-            stdout, stderr = await asyncio.gather(
-                read_capped(process.stdout, limit_bytes), read_capped(process.stderr, limit_bytes)
-            )
-            await process.wait_closed()
-            if process.returncode is None:
-                raise asyncssh.ConnectionLost("the command ended without a status")
-            return Output(process.returncode, stdout, stderr)
-
-    async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
-        # No SFTP: small systems often have none.
-        name, part = shlex.quote(path), shlex.quote(f"{path}.part")
-        command = f"cat >{part} && chmod {mode:o} {part} && mv -f {part} {name}"
-        output = await self.run(command, stdin=content, timeout_s=timeout_s)
-        if output.exit_code != 0:
-            raise self._file_error(path, output)
-
-    async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
-        output = await self.run(
-            f"cat {shlex.quote(path)}", timeout_s=timeout_s, limit_bytes=limit_bytes
-        )
-        if output.exit_code != 0:
-            raise self._file_error(path, output)
-        return output.stdout
-
-    def _file_error(self, path: str, output: Output) -> DriverError:
-        said = output.stderr.decode(errors="replace").strip()[-300:]
-        return DriverError(
-            write_refusal(said),
-            f"{self._endpoint}: {PurePosixPath(path).name}: {said}",
-            retryable=False,
-        )
-
-    async def close(self) -> None:
-        self.connection.abort()
-        if self._bastion is not None:
-            await self._bastion.close()

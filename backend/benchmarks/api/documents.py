@@ -86,6 +86,7 @@ class HostListDone(serializers.Serializer[Any]):
 
     added = serializers.ListField(child=serializers.UUIDField())
     approved = serializers.ListField(child=serializers.UUIDField())
+    authorities = serializers.IntegerField()
     unchanged = serializers.IntegerField()
 
 

@@ -26,6 +26,7 @@ from backend.benchmarks.services.host_lists import hosts_import
 from backend.benchmarks.services.hosts import (
     HostBusy,
     KeyMismatch,
+    KeyRevoked,
     host_approve,
     host_create,
     host_remove,
@@ -52,6 +53,7 @@ HOST_COLUMNS = (
     Column("state", ColumnType.TEXT, "unverified, trusted or key_changed"),
     Column("fingerprint_sha256", ColumnType.TEXT, "Key scanned last"),
     Column("approved_sha256", ColumnType.TEXT, "Key approved"),
+    Column("authority_sha256", ColumnType.TEXT, "Authority that has signed its key"),
     Column("scanned_at", ColumnType.TIME, "Time of the last scan"),
     Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
     Column("created_at", ColumnType.TIME, "When it was added"),
@@ -65,6 +67,8 @@ LOGIN_COLUMNS = (
     Column("username", ColumnType.TEXT, "User to log in as"),
     Column("login_key", ColumnType.TEXT, "Rackrate's own public key, for its authorized_keys"),
     Column("bastion", ColumnType.TEXT, "Identifier of the host that is logged in to first"),
+    # It quotes the names of machines.
+    Column("certificate_refusal", ColumnType.TEXT, "Why its certificate was not taken"),
 )
 HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
 
@@ -83,6 +87,8 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "state": host.state,
         "fingerprint_sha256": fingerprint(host.scanned_key) or None,
         "approved_sha256": fingerprint(host.host_key) or None,
+        "authority_sha256": fingerprint(host.authority.public_key) if host.authority else None,
+        "certificate_refusal": host.certificate_refusal or None,
         "scanned_at": host.scanned_at,
         "scan_error": redaction.message(host.scan_error) or None,
         "created_at": host.created_at,
@@ -210,6 +216,7 @@ class HostImportView(View):
             {
                 "added": [host.pk for host in done.added],
                 "approved": [host.pk for host in done.approved],
+                "authorities": done.authorities,
                 "unchanged": done.unchanged,
             }
         )
@@ -256,7 +263,7 @@ class HostApproveView(View):
         responses={200: documents.HostStateSerializer, 409: Problem},
     )
     def post(self, request: Request, host_id: UUID) -> Response:
-        """409 when the fingerprint is not that of the key scanned."""
+        """409 when the fingerprint is not that of the key scanned, or the key is revoked."""
         document = documents.ApprovalDocument(data=request.data)
         document.is_valid(raise_exception=True)
         approved = document.validated_data["fingerprint_sha256"]
@@ -266,4 +273,6 @@ class HostApproveView(View):
             )
         except KeyMismatch as error:
             raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
+        except KeyRevoked as error:
+            raise Conflict(str(error), fingerprint_sha256=approved) from error
         return Response(documents.HostStateSerializer({"state": host.state}).data)

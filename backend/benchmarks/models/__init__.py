@@ -2,7 +2,13 @@
 (design: docs/architecture.md)."""
 
 from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
-from backend.benchmarks.models.hosts import Host, HostState, LoginKey, Worker
+from backend.benchmarks.models.hosts import (
+    Host,
+    HostAuthority,
+    HostState,
+    LoginKey,
+    Worker,
+)
 from backend.benchmarks.models.resources import (
     LedgerEntry,
     Resource,
@@ -20,6 +26,7 @@ __all__ = [
     "Event",
     "Evidence",
     "Host",
+    "HostAuthority",
     "HostState",
     "LedgerEntry",
     "LoginKey",

@@ -42,6 +42,30 @@ class LoginKey(Identified):
         return self.public_key
 
 
+class HostAuthority(Identified):
+    """A key that signs the host keys of a workspace's hosts, or one that counts no more."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="host_authorities"
+    )
+    patterns = models.TextField()
+    """The names that it may sign for, as in known_hosts: `*.example.org,!db.*`."""
+    public_key = models.TextField()
+    # Also a host's own key may be revoked: whoever has it may have stolen it.
+    is_revoked = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("created_at",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace", "public_key"), name="host_authority_once_a_workspace"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.patterns} {self.public_key}"
+
+
 class Host(Identified):
     """Something we can log in to: an instance of one offer."""
 
@@ -71,7 +95,14 @@ class Host(Identified):
     tags = models.JSONField(default=list)
     state = models.CharField(max_length=12, choices=HostState, default=HostState.UNVERIFIED)
     host_key = models.TextField(blank=True)
-    """The pinned public key in OpenSSH form; empty until a person approves one."""
+    """The pinned public key in OpenSSH form; empty until a person approves one, or an authority has
+    signed it."""
+    # Its key is trusted for as long as an authority's certificate of it is valid.
+    authority = models.ForeignKey(
+        HostAuthority, on_delete=models.SET_NULL, null=True, related_name="hosts"
+    )
+    certificate_refusal = models.TextField(blank=True)
+    """Why the certificate that it showed last was not taken."""
     scanned_key = models.TextField(blank=True)
     scanned_at = models.DateTimeField(null=True)
     scan_requested_at = models.DateTimeField(null=True)

@@ -3,8 +3,9 @@
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Host, HostState
+from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.domain.addresses import key_fingerprint
+from backend.domain.host_certificates import names_match
 
 
 def fingerprint(key_line: str) -> str:
@@ -25,7 +26,7 @@ def login_key_line(host: Host) -> str:
 def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
     """Hosts of the workspace that were not removed, with their offer, its provider and the bastion."""
     hosts = Host.objects.filter(workspace=workspace).select_related(
-        "offer__provider", "bastion", "workspace__login_key"
+        "offer__provider", "bastion", "workspace__login_key", "authority"
     )
     # A removed host keeps its row for its runs only; a rented one belongs to its run, gone or not.
     return hosts.exclude(state=HostState.GONE, is_rented=False)
@@ -39,3 +40,25 @@ def hosts_standing(workspace: Workspace) -> QuerySet[Host]:
 def bastions_of(workspace: Workspace) -> QuerySet[Host]:
     """Hosts that others may be reached through: those that we log in to by an address."""
     return hosts_standing(workspace).exclude(address="")
+
+
+def host_authorities(workspace: Workspace) -> QuerySet[HostAuthority]:
+    """The keys that sign those of hosts, and those that count no more."""
+    return HostAuthority.objects.filter(workspace=workspace)
+
+
+def authorities_of(host: Host) -> tuple[dict[str, HostAuthority], frozenset[str]]:
+    """By their keys the authorities that may sign the host's one, and the keys that are revoked."""
+    known = list(host_authorities(host.workspace))
+    trusted = {
+        one.public_key: one
+        for one in known
+        if not one.is_revoked and names_match(one.patterns, host.address, host.port)
+    }
+    return trusted, frozenset(one.public_key for one in known if one.is_revoked)
+
+
+def revoked_keys(workspace: Workspace) -> frozenset[str]:
+    """Keys of authorities and hosts that count no more."""
+    revoked = host_authorities(workspace).filter(is_revoked=True)
+    return frozenset(revoked.values_list("public_key", flat=True))

@@ -1,6 +1,6 @@
 """Many hosts at once: added from a list, and approved by keys or fingerprints that a person has."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -8,12 +8,24 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostState
-from backend.benchmarks.selectors.hosts import fingerprint, hosts_standing, hosts_visible
-from backend.benchmarks.services.hosts import host_approve, host_create, host_scan, host_update
+from backend.benchmarks.selectors.hosts import (
+    fingerprint,
+    hosts_standing,
+    hosts_visible,
+    revoked_keys,
+)
+from backend.benchmarks.services.host_authorities import host_authority_set
+from backend.benchmarks.services.hosts import (
+    KeyRevoked,
+    host_approve,
+    host_create,
+    host_scan,
+    host_update,
+)
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.domain.parsing.host_lists import FORMATS, read_fingerprints, read_hosts
-from backend.domain.parsing.listed_hosts import ListedHost
+from backend.domain.parsing.listed_hosts import HostReading, ListedHost
 
 FINGERPRINTS = "fingerprints"
 LIST_FORMATS = (*FORMATS, FINGERPRINTS)
@@ -26,6 +38,8 @@ class ImportedHosts:
 
     added: list[Host] = field(default_factory=list)
     approved: list[Host] = field(default_factory=list)
+    authorities: int = 0
+    """Keys of authorities that are trusted now, or revoked."""
     unchanged: int = 0
     """Lines that say nothing new, or are about machines that are no hosts here."""
 
@@ -62,12 +76,26 @@ def hosts_import(
 
 
 def _imported(
-    workspace: Workspace, listed: Sequence[ListedHost], username: str, kind: str, actor: str
+    workspace: Workspace, reading: HostReading, username: str, kind: str, actor: str
 ) -> ImportedHosts:
     known = {(host.address, host.port): host for host in hosts_visible(workspace)}
     done = ImportedHosts()
     errors: list[tuple[str, str]] = []
-    for one in listed:
+    for authority in reading.authorities:
+        try:
+            is_new = host_authority_set(
+                workspace=workspace,
+                patterns=authority.patterns,
+                public_key=authority.public_key,
+                is_revoked=authority.is_revoked,
+                actor=actor,
+            )
+            done.authorities += is_new
+            done.unchanged += not is_new
+        except InvalidValue as error:
+            errors.append((f"/text/{authority.line}", error.detail))
+    revoked = revoked_keys(workspace)
+    for one in reading.hosts:
         try:
             host = known.get((one.address, one.port))
             if host is None and (user := one.username or username):
@@ -76,14 +104,14 @@ def _imported(
                 done.added.append(host)
             elif host is None or not one.keys:
                 done.unchanged += 1
-            if host is not None and one.keys and _pinned(host, one.keys, actor):
+            if host is not None and one.keys and _pinned(host, one.keys, revoked, actor):
                 done.approved.append(host)
         except InvalidValue as error:
             errors.append((f"/text/{one.line}", f"{error.field.removeprefix('/')}: {error.detail}"))
-        except KeyDiffers as error:
+        except (KeyDiffers, KeyRevoked) as error:
             errors.append((f"/text/{one.line}", str(error)))
     # After all others: a list may name a bastion below the hosts that are behind it.
-    errors += _behind_bastions(listed, done.added, known, actor)
+    errors += _behind_bastions(reading.hosts, done.added, known, actor)
     # The transaction is undone with it: a list is taken as a whole or not at all.
     if errors:
         raise InvalidDocument(errors)
@@ -115,8 +143,10 @@ def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, acto
     return host
 
 
-def _pinned(host: Host, keys: Sequence[str], actor: str) -> bool:
+def _pinned(host: Host, keys: Sequence[str], revoked: Collection[str], actor: str) -> bool:
     """Whether the host is trusted now and was not before, under one of the keys."""
+    if one := next((key for key in keys if key in revoked), None):
+        raise KeyRevoked(f"the key {fingerprint(one)} is revoked")
     shown = host.host_key or host.scanned_key
     # Whoever wrote the list saw another key: one of both machines is not the one it is taken for.
     if shown and shown not in keys:

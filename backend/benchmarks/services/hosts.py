@@ -13,7 +13,8 @@ from django.utils.text import slugify
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
-from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.selectors.hosts import fingerprint, revoked_keys
+from backend.benchmarks.services.host_certificates import host_certify
 from backend.benchmarks.services.login_keys import (
     checked_certificate,
     checked_private_key,
@@ -56,6 +57,10 @@ class HostBusy(DomainError):
     def __init__(self, host: Host, runs: Sequence[UUID]) -> None:
         super().__init__(f"{host.name} is used by {len(runs)} unfinished run(s)")
         self.runs = [str(run) for run in runs]
+
+
+class KeyRevoked(DomainError):
+    """The key that was scanned is one that counts no more."""
 
 
 class KeyMismatch(DomainError):
@@ -219,7 +224,8 @@ def host_remove(*, host: Host, actor: str) -> None:
     host.sealed_private_key = None
     host.bastion = None
     host.address = host.username = host.host_key = host.scanned_key = host.scan_error = ""
-    host.certificate = ""
+    host.certificate = host.certificate_refusal = ""
+    host.authority = None
     host.save()
 
 
@@ -291,20 +297,28 @@ def host_scan(*, host: Host, actor: str) -> None:
 
 
 @transaction.atomic
-def host_scan_record(*, host_id: UUID | str, key: str | None, error: str) -> None:
-    """Keep what a scan saw. Another key than the pinned one takes the host's trust away."""
-    host = Host.objects.select_for_update().get(pk=host_id)
+def host_scan_record(
+    *, host_id: UUID | str, key: str | None, error: str, certificate: str = ""
+) -> None:
+    """Keep what a scan saw. Another key than the pinned one takes the host's trust away; the
+    certificate of an authority that a person trusts gives it."""
+    host = Host.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=host_id)
     host.scan_error = error[:500]
     if key is not None:
         host.scanned_key = key
         host.scanned_at = clock.now()
-        # A scan only ever takes trust away: to give it is for a person.
-        if host.host_key and host.host_key != key:
+        is_pinned = host.state == HostState.TRUSTED and host.host_key == key
+        # What a person has approved by itself needs no authority.
+        if is_pinned and host.authority_id is None:
+            host.certificate_refusal = ""
+        elif not host_certify(host=host, certificate=certificate) and host.host_key not in {
+            "",
+            key,
+        }:
+            # Without an authority a scan only takes trust away: to give it is for a person.
             host.state = HostState.KEY_CHANGED
     host.scan_requested_at = None
-    host.save(
-        update_fields=["scan_error", "scanned_key", "scanned_at", "state", "scan_requested_at"]
-    )
+    host.save()
 
 
 def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None:
@@ -320,12 +334,15 @@ def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None
 
 @transaction.atomic
 def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
-    """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one."""
-    host = Host.objects.select_for_update().get(pk=host.pk)
+    """Pin the scanned key, named by its fingerprint; raises KeyMismatch for another one, and
+    KeyRevoked."""
+    host = Host.objects.select_for_update(of=("self",)).select_related("workspace").get(pk=host.pk)
     scanned = fingerprint(host.scanned_key)
     # Between a person's look and approval another scan may have brought another key.
     if not scanned or fingerprint_sha256 != scanned:
         raise KeyMismatch(fingerprint_sha256, scanned or None)
+    if host.scanned_key in revoked_keys(host.workspace):
+        raise KeyRevoked(f"the key {scanned} is revoked")
     host.host_key = host.scanned_key
     host.state = HostState.TRUSTED
     host.save(update_fields=["host_key", "state"])

@@ -19,16 +19,19 @@ from backend.domain.parsing.listed_hosts import (
     MAX_HOSTS,
     SSH_PORT,
     HostReading,
+    ListedAuthority,
     ListedHost,
 )
 
 # 43 characters are the 32 bytes of SHA-256 in base64 without padding; a shorter text was cut.
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/])")
+# Of a key that signs those of hosts, and of one that counts no more, whatever it is.
+AUTHORITY, REVOKED = "@cert-authority", "@revoked"
 _BRACKETED = re.compile(r"\[(.+)\]:(\d+)")
 
 
-def read_hosts(text: str, format: str) -> list[ListedHost]:  # noqa: A002
-    """The hosts of a list in one of FORMATS; raises InvalidDocument with `/text/<line>` for each
+def read_hosts(text: str, format: str) -> HostReading:  # noqa: A002
+    """The hosts and authorities of a list in one of FORMATS; raises InvalidDocument with `/text/<line>` for each
     line that cannot be read, and for hosts that two lines name."""
     reading = HostReading()
     FORMATS[format](text, reading)
@@ -41,7 +44,7 @@ def read_hosts(text: str, format: str) -> list[ListedHost]:  # noqa: A002
         reading.refuse(reading.hosts[MAX_HOSTS].line, f"more than {MAX_HOSTS} hosts")
     if reading.errors:
         raise InvalidDocument(reading.errors)
-    return reading.hosts
+    return reading
 
 
 def read_fingerprints(text: str) -> set[str]:
@@ -94,10 +97,11 @@ def _read_known_hosts(text: str, reading: HostReading) -> None:
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if words[0].startswith("@"):
-            reading.refuse(number, f"{words[0]} is not read, only keys of hosts are")
+        marker = words.pop(0) if words[0].startswith("@") else ""
+        if marker not in {"", AUTHORITY, REVOKED}:
+            reading.refuse(number, f"{marker} is neither {AUTHORITY} nor {REVOKED}")
             continue
-        if words[0].startswith("|"):
+        if words and words[0].startswith("|"):
             detail = (
                 "the name is hashed, which cannot be undone; ssh-keyscan writes it in the clear"
             )
@@ -106,6 +110,11 @@ def _read_known_hosts(text: str, reading: HostReading) -> None:
         key = " ".join(words[1:3])
         if host_key(key) is None:
             reading.refuse(number, f"not a whole key of a type that we use ({', '.join(TYPES)})")
+            continue
+        if marker:
+            reading.authorities.append(
+                ListedAuthority(number, words[0], key, is_revoked=marker == REVOKED)
+            )
             continue
         for name in words[0].split(","):
             bracketed = _BRACKETED.fullmatch(name)

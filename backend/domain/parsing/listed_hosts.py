@@ -29,11 +29,24 @@ class ListedHost:
     """Its public host keys, in OpenSSH form, the preferred type first."""
 
 
+@dataclass(frozen=True)
+class ListedAuthority:
+    """A key that signs the keys of hosts, or one that counts no more."""
+
+    line: int
+    patterns: str
+    """The names that it may sign for, as known_hosts has them."""
+    public_key: str
+    """`type base64`"""
+    is_revoked: bool
+
+
 @dataclass
 class HostReading:
-    """The hosts read so far, and what is wrong with which line."""
+    """The hosts and authorities read so far, and what is wrong with which line."""
 
     hosts: list[ListedHost] = field(default_factory=list)
+    authorities: list[ListedAuthority] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
 
     def refuse(self, line: int, detail: str) -> None:

@@ -17,7 +17,7 @@ from backend.web.shared.forms import SecretText, WriteForm, currency, text
 LIST_WORDS = {
     "csv": "CSV with the columns address, name, port, username, kind, tags, bastion, production",
     "ansible": "Ansible inventory (INI or YAML)",
-    "known_hosts": "known_hosts: keys to approve, and hosts to add",
+    "known_hosts": "known_hosts: keys to approve, hosts to add, authorities",
     "fingerprints": "Fingerprints to approve, as ssh-keygen -l prints them",
 }
 # Those in which a machine of one's own is paid for; lists have shorter ones, too.
@@ -60,6 +60,23 @@ class HostLoginForm(WriteForm):
 
     def clean_tags(self) -> list[str]:
         return str(self.cleaned_data["tags"]).split()
+
+
+class HostAuthorityForm(WriteForm):
+    """A key that signs those of hosts, or one that counts no more."""
+
+    patterns = text(
+        "Names of the hosts",
+        initial="*",
+        spellcheck="false",
+        help_text="As in known_hosts: *.example.org,!db.example.org",
+    )
+    public_key = text(
+        "Public key", spellcheck="false", placeholder="ssh-ed25519 AAAA…", autocapitalize="none"
+    )
+    is_revoked = forms.BooleanField(
+        label="Revoke it: nothing that has or was signed by this key is trusted", required=False
+    )
 
 
 class HostListForm(WriteForm):

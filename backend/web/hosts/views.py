@@ -28,6 +28,7 @@ from backend.benchmarks.services.hosts import (
     HostBusy,
     HostNotTrusted,
     KeyMismatch,
+    KeyRevoked,
     host_approve,
     host_create,
     host_remove,
@@ -134,7 +135,7 @@ def host_import(request: HttpRequest) -> HttpResponse:
                 messages.success(
                     request,
                     f"Hosts added: {len(done.added)}, keys approved: {len(done.approved)}, "
-                    f"unchanged: {done.unchanged}.",
+                    f"authorities: {done.authorities}, unchanged: {done.unchanged}.",
                 )
                 return HttpResponseRedirect(reverse("hosts"))
             checked = done
@@ -153,6 +154,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
         # What OpenSSH calls it in the name of its file.
         "scanned_name": scanned_type.removeprefix("ssh-").partition("-")[0],
         "pinned": fingerprint(host.host_key),
+        "authority": fingerprint(host.authority.public_key) if host.authority else "",
         "login_key": login_key_line(host),
         "is_local": host.driver == "local",
         "is_archived": host.driver == ARCHIVE_DRIVER,
@@ -262,7 +264,7 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
             fingerprint_sha256=request.POST.get("fingerprint_sha256", ""),
             actor=request.user.get_username(),
         )
-    except KeyMismatch as error:
+    except (KeyMismatch, KeyRevoked) as error:
         messages.error(request, f"Not approved: {error}.")
     else:
         messages.success(request, "The key is approved. Runs may begin.")

@@ -64,6 +64,10 @@ all:
 """
 
 
+def listed(text, kind):
+    return read_hosts(text, kind).hosts
+
+
 def wrong(text, kind):
     with pytest.raises(InvalidDocument) as raised:
         read_hosts(text, kind)
@@ -76,7 +80,7 @@ def test_csv_names_its_columns_and_leaves_out_what_is_open():
         "192.0.2.1,rack 1,2222,bench,onprem,db berlin,gate,yes\n\n"
         "gate.example.org,,,,,,,no\n"
     )
-    first, second = read_hosts(text, "csv")
+    first, second = listed(text, "csv")
     assert (first.line, first.name, first.address, first.port) == (2, "rack 1", "192.0.2.1", 2222)
     assert (first.username, first.kind, first.tags) == ("bench", "onprem", ("db", "berlin"))
     assert (first.bastion, first.is_in_production) == ("gate", True)
@@ -109,7 +113,7 @@ def test_csv_names_every_wrong_line_at_once_and_ends_somewhere():
 
 
 def test_inventory_gives_ranges_groups_variables_and_bastions():
-    hosts = {host.name: host for host in read_hosts(INVENTORY, "ansible")}
+    hosts = {host.name: host for host in listed(INVENTORY, "ansible")}
     assert set(hosts) == {
         "bastion", "db-a", "db-b", *(f"web{n}.example.org" for n in ("08", "09", "10")),
     }  # fmt: skip
@@ -138,7 +142,7 @@ def test_inventory_line_that_is_wrong_is_named(text, line, words):
 
 
 def test_yaml_inventory_gives_what_its_ini_form_does():
-    hosts = {host.name: host for host in read_hosts(YAML, "ansible")}
+    hosts = {host.name: host for host in listed(YAML, "ansible")}
     assert set(hosts) == {
         "bastion", "db-a", "db-c", *(f"web{n}.example.org" for n in ("08", "09", "10")),
     }  # fmt: skip
@@ -152,9 +156,9 @@ def test_yaml_inventory_gives_what_its_ini_form_does():
 
 
 def test_json_inventory_and_empty_yaml_are_read_as_yaml():
-    (host,) = read_hosts('{"web": {"hosts": {"a": {"ansible_port": 2200}}}}', "ansible")
+    (host,) = listed('{"web": {"hosts": {"a": {"ansible_port": 2200}}}}', "ansible")
     assert (host.name, host.port, host.tags) == ("a", 2200, ("web",))
-    assert read_hosts("---\n", "ansible") == []
+    assert listed("---\n", "ansible") == []
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,7 @@ def test_two_ranges_end_at_the_most_hosts():
 
 def test_known_hosts_gives_the_keys_of_each_the_preferred_first():
     text = f"# ours\n\nrack,192.0.2.1 {ECDSA} me@here\n[192.0.2.1]:2222 {ED25519}\nrack {ED25519}\n"
-    hosts = {(host.address, host.port): host for host in read_hosts(text, "known_hosts")}
+    hosts = {(host.address, host.port): host for host in listed(text, "known_hosts")}
     assert hosts["rack", 22].keys == (ED25519, ECDSA)
     assert hosts["192.0.2.1", 22].keys == (ECDSA,)
     assert (hosts["192.0.2.1", 2222].name, hosts["192.0.2.1", 2222].line) == ("192.0.2.1:2222", 4)
@@ -195,7 +199,9 @@ def test_known_hosts_gives_the_keys_of_each_the_preferred_first():
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (f"@cert-authority *.example.org {ED25519}", "@cert-authority is not read"),
+        (f"@trusted *.example.org {ED25519}", "neither @cert-authority nor @revoked"),
+        ("@revoked", "not a whole key"),
+        (f"@cert-authority |1|a|b {ED25519}", "is hashed"),
         (f"|1|F1E1KeoE/eEWhi10WpGv4OdiO6Y=|3988QV0VE8wmZL7suNrYQLITLCg= {ED25519}", "is hashed"),
         ("rack ssh-dss AAAAB3NzaC1kc3M=", "not a whole key of a type that we use"),
         (f"rack {ED25519[:-9]}", "not a whole key"),
@@ -204,6 +210,15 @@ def test_known_hosts_gives_the_keys_of_each_the_preferred_first():
 )
 def test_known_hosts_line_that_is_wrong_is_named(line, words):
     assert words in wrong(f"good {ED25519}\n{line}\n", "known_hosts")[2]
+
+
+def test_known_hosts_gives_authorities_and_revoked_keys():
+    text = f"@cert-authority *.example.org,!db.* {ED25519} ours\nrack {ECDSA}\n@revoked * {ECDSA}\n"
+    reading = read_hosts(text, "known_hosts")
+    assert [host.name for host in reading.hosts] == ["rack"]
+    first, second = reading.authorities
+    assert (first.line, first.patterns, first.public_key) == (1, "*.example.org,!db.*", ED25519)
+    assert (first.is_revoked, second.is_revoked, second.public_key) == (False, True, ECDSA)
 
 
 def test_fingerprints_are_read_as_ssh_keygen_prints_them():

@@ -66,7 +66,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{would}approved: {host.name}")
         self.stdout.write(
             f"{would}added: {len(done.added)}, {would}approved: {len(done.approved)}, "
-            f"unchanged: {done.unchanged}"
+            f"authorities: {done.authorities}, unchanged: {done.unchanged}"
         )
 
 
@@ -81,5 +81,6 @@ def _names(done: ImportedHosts) -> dict[str, Any]:
     return {
         "added": [host.name for host in done.added],
         "approved": [host.name for host in done.approved],
+        "authorities": done.authorities,
         "unchanged": done.unchanged,
     }

@@ -1,0 +1,78 @@
+"""The authorities that sign the keys of hosts: trust, revoke or remove one."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from backend.accounts.models import Scope
+from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.models import HostAuthority
+from backend.benchmarks.selectors.hosts import fingerprint, host_authorities
+from backend.benchmarks.services.host_authorities import host_authority_remove, host_authority_set
+from backend.web.hosts.forms import HostAuthorityForm
+from backend.web.shared.access import demand, readable
+from backend.web.shared.confirming import Question, confirmed
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def host_authorities_page(request: HttpRequest) -> HttpResponse:
+    """The authorities with the hosts that they make sure, and the form for one more."""
+    # Patterns say how machines are called, which strangers need not know.
+    demand(request, Scope.RUN)
+    form = HostAuthorityForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with form.refusals():
+            host_authority_set(
+                workspace=default_workspace(),
+                actor=request.user.get_username(),
+                **form.cleaned_data,
+            )
+            is_revoked = form.cleaned_data["is_revoked"]
+            messages.success(
+                request,
+                "The key is revoked."
+                if is_revoked
+                else "The authority is trusted. Hosts that wait for an approval are asked anew.",
+            )
+            return HttpResponseRedirect(reverse("host-authorities"))
+    known = host_authorities(default_workspace()).annotate(count=Count("hosts"))
+    context = {
+        "authorities": [(one, fingerprint(one.public_key)) for one in known],
+        "form": form,
+    }
+    return render(request, "hosts/authorities.html", context)
+
+
+def _authority(authority_id: UUID) -> HostAuthority:
+    return get_object_or_404(host_authorities(default_workspace()), pk=authority_id)
+
+
+def _removal_question(request: HttpRequest, authority_id: UUID) -> Question:
+    demand(request, Scope.RUN)
+    authority = _authority(authority_id)
+    names = [host.name for host in authority.hosts.all()]
+    kind = "revoked key" if authority.is_revoked else "authority"
+    return Question(
+        f"Remove the {kind} {fingerprint(authority.public_key)}?",
+        f"Remove {kind}",
+        reverse("host-authorities"),
+        ("The key may be trusted again.",)
+        if authority.is_revoked
+        else tuple(f"{name} waits for another approval; runs on it fail." for name in names),
+    )
+
+
+@readable
+@confirmed(_removal_question)
+def host_authority_remove_form(request: HttpRequest, authority_id: UUID) -> HttpResponse:
+    """Its hosts are asked anew, as another authority may have signed their keys, too."""
+    demand(request, Scope.RUN)
+    host_authority_remove(authority=_authority(authority_id), actor=request.user.get_username())
+    messages.success(request, "The key is removed.")
+    return HttpResponseRedirect(reverse("host-authorities"))
