@@ -18,6 +18,7 @@ PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
 # Strict by default; the launcher's demo switches on what a trial needs.
 PUBLIC_READ = env.flag("PUBLIC_READ", False)
 SSH_ALLOW_PRIVATE = env.flag("SSH_ALLOW_PRIVATE", False)
+SSH_AGENT_SOCKET = env.text("SSH_AGENT_SOCKET", "")
 HTTPS_ONLY = env.flag("HTTPS_ONLY", True)
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 SECURE_SSL_REDIRECT = HTTPS_ONLY

@@ -84,6 +84,8 @@ def target_of(host: Host) -> Target:
         username=host.username,
         private_key=host_private_key(host=host),
         certificate=host.certificate,
+        # A host that was given a key has no use for others, and a rented machine has its own.
+        agent_socket="" if host.sealed_private_key else settings.SSH_AGENT_SOCKET,
         host_key=host.host_key,
         authorities=tuple(trusted) if host.authority_id else (),
         revoked=revoked,

@@ -27,6 +27,8 @@ class Target:
     private_key: bytes = field(default=b"", repr=False)
     certificate: str = ""
     """Of that key, in OpenSSH form, for hosts that trust an authority."""
+    agent_socket: str = ""
+    """Of an SSH agent whose keys may log in beside that key."""
     host_key: str = ""
     """The pinned public key in OpenSSH form."""
     authorities: tuple[str, ...] = ()

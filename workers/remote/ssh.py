@@ -1,8 +1,8 @@
 """SSH with a pinned host key, deadlines and capped output; every failure has a named reason.
 
-No agent, no configuration file, no password: the key that is given is the only way in, and the
-pinned host key is the only machine that is talked to. A bastion is logged in to likewise and runs
-nothing; it only connects to the machine behind it.
+No configuration file, no password: the key that is given is the only way in, beside those of an agent
+where the worker's setting names one, and the pinned host key is the only machine that is talked to.
+A bastion is logged in to likewise and runs nothing; it only connects to the machine behind it.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from backend.domain.addresses import checked_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
 from backend.domain.host_certificates import certificate_refusal
 from backend.domain.host_keys import TYPES
+from workers.remote.agent import agent_keys, offered
 from workers.remote.driver import HostKeyChanged, Target
 from workers.remote.presented import ALGORITHMS, CERTIFICATE_ALGORITHMS, PresentedKey
 from workers.remote.ssh_transport import SshTransport
@@ -210,6 +211,17 @@ async def connect(target: Target) -> "SshTransport":
 async def _logged_in(
     target: Target, name: str, endpoint: str, bastion: SshTransport | None
 ) -> asyncssh.SSHClientConnection:
+    async with agent_keys(target.agent_socket) as keys:
+        return await _connected(target, name, endpoint, bastion, keys)
+
+
+async def _connected(
+    target: Target,
+    name: str,
+    endpoint: str,
+    bastion: SshTransport | None,
+    keys: list[asyncssh.SSHKeyPair],
+) -> asyncssh.SSHClientConnection:
     client = _Client(target)
     try:
         return await asyncssh.connect(
@@ -217,14 +229,14 @@ async def _logged_in(
             target.port,
             tunnel=bastion.connection if bastion else (),
             username=target.username,
-            client_keys=[_login_key(target)],
+            client_keys=[_login_key(target), *keys],
             known_hosts=_known_hosts(target),
             # The name that a certificate has to have; without one nothing goes by it.
             host_key_alias=target.address.lower(),
             client_factory=lambda: client,
             config=None,
-            # Nothing of the worker's own user, its agent, configuration or known hosts, may open or trust a
-            # host.
+            # Nothing of the worker's own user, its configuration or known hosts, may open or trust a host,
+            # nor an agent that nobody has set.
             agent_path=None,
             password=None,
             preferred_auth="publickey",
@@ -253,7 +265,7 @@ async def _logged_in(
             raise _connect_error(error, endpoint) from error
         raise _changed(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
-        raise _connect_error(error, endpoint, client.banner) from error
+        raise _connect_error(error, endpoint, client.banner, offered(keys)) from error
 
 
 def _known_hosts(target: Target) -> bytes:
@@ -311,12 +323,14 @@ def _named(key_line: str) -> str:
     return f"{key_line.split(maxsplit=1)[0]} {key_fingerprint(key_line)}"
 
 
-def _connect_error(error: Exception, endpoint: str, banner: str = "") -> DriverError:
+def _connect_error(
+    error: Exception, endpoint: str, banner: str = "", tried: str = ""
+) -> DriverError:
     """The named reason of a connection that was not made, with what the machine said before it."""
     if isinstance(error, asyncssh.PermissionDenied):
         # Such as that it is about to shut down, and lets nobody in any more.
         said = f" (it says: {' '.join(banner.split())[:300]})" if banner.strip() else ""
-        detail = f"{endpoint} refuses the key: {error}{said}"
+        detail = f"{endpoint} refuses the key: {error}{said}{tried}"
         return DriverError(Reason.AUTH, detail, retryable=False)
     if isinstance(error, asyncssh.KeyImportError):
         return DriverError(Reason.AUTH, f"the private key cannot be read: {error}", retryable=False)

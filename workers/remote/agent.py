@@ -1,0 +1,46 @@
+"""The keys of an SSH agent, which signs logins and never shows them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncssh
+
+from backend.domain.errors import DriverError, Reason
+
+ANSWER_TIMEOUT_S = 5
+# An sshd hangs up after six wrong keys unless it is set otherwise, and Rackrate's own one comes first.
+MOST_KEYS = 5
+
+
+@asynccontextmanager
+async def agent_keys(socket_path: str) -> AsyncIterator[list[asyncssh.SSHKeyPair]]:
+    """The keys that the agent would sign with, while it is connected; none without a socket. Raises
+    DriverError that says what to do."""
+    if not socket_path:
+        yield []
+        return
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            agent = await asyncssh.connect_agent(socket_path)
+            keys = list(await agent.get_keys())
+    except (OSError, ValueError, asyncssh.Error) as error:
+        detail = f"does not answer ({str(error) or type(error).__name__})"
+        advice = "start ssh-agent there for the user that runs the worker, or unset the setting"
+        raise _refusal(socket_path, f"{detail}: {advice}") from error
+    async with agent:
+        if not keys:
+            raise _refusal(socket_path, "has no keys: add one with ssh-add")
+        yield keys[:MOST_KEYS]
+
+
+def offered(keys: list[asyncssh.SSHKeyPair]) -> str:
+    """The keys as a person finds them in `ssh-add -l`; "" for none."""
+    names = [key.get_comment() or key.get_algorithm() for key in keys]
+    return f"; the SSH agent offered {', '.join(names)}" if names else ""
+
+
+def _refusal(socket_path: str, what: str) -> DriverError:
+    return DriverError(
+        Reason.AUTH, f"the SSH agent at SSH_AGENT_SOCKET={socket_path} {what}", retryable=False
+    )
