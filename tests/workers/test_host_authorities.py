@@ -239,6 +239,17 @@ def test_removed_authority_leaves_its_hosts_to_another_one(host, machine):
     assert scanned(host, machine).state == HostState.TRUSTED
 
 
+def test_authority_that_may_sign_for_others_only_leaves_its_host(host, machine):
+    machine.sign(*NAME)
+    trust(machine)
+    scanned(host, machine)
+    assert trust(machine, patterns="*,!127.0.0.1")
+    host.refresh_from_db()
+    assert (host.state, host.authority) == (HostState.UNVERIFIED, None)
+    assert host.certificate_refusal == "its authority may not sign for it"
+    assert scanned(host, machine).state == HostState.UNVERIFIED
+
+
 def test_host_that_a_person_approved_needs_no_certificate(host, machine):
     key = machine.public("host")
     Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=key)

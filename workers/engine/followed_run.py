@@ -9,7 +9,7 @@ from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, Sample, Step
 from backend.benchmarks.selectors.runs import run_cost
-from backend.benchmarks.services.leases import RELATED, Claim
+from backend.benchmarks.services.leases import AUTHORITIES, RELATED, Claim
 from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
@@ -199,6 +199,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
     """All that is needed to follow the claimed runs, in three queries whatever their number."""
     by_step = {claim.step_id: claim for claim in claims}
     steps = Step.objects.filter(pk__in=by_step).select_related(*RELATED)
+    steps = steps.prefetch_related(AUTHORITIES)
     runs = {
         step.run_id: Followed(
             claim=by_step[step.pk],

@@ -44,7 +44,7 @@ def _bastion(host: Host) -> Target | None:
 def scan_host(host_id: str) -> None:
     """Record the presented key, or why there is none. Nothing is sent to the host or run on it."""
     host = Host.objects.select_related("bastion", "workspace").get(pk=host_id)
-    trusted, _ = authorities_of(host)
+    trusted, _ = authorities_of(host.workspace, host)
     try:
         key, certificate = asyncio.run(_presented(host, _bastion(host), is_certified=bool(trusted)))
     except DriverError as error:

@@ -76,8 +76,7 @@ def jittered(seconds: float) -> float:
 
 def target_of(host: Host) -> Target:
     """How to log in to the host, through its bastion where it has one."""
-    # The key of a rented machine comes from its console, and nobody signs or revokes it.
-    trusted, revoked = ({}, frozenset()) if host.is_rented else authorities_of(host)
+    signed = authorities_of(host.authority.workspace, host) if host.authority else ({}, frozenset())
     return Target(
         address=host.address,
         port=host.port,
@@ -87,8 +86,8 @@ def target_of(host: Host) -> Target:
         # A host that was given a key has no use for others, and a rented machine has its own.
         agent_socket="" if host.sealed_private_key else settings.SSH_AGENT_SOCKET,
         host_key=host.host_key,
-        authorities=tuple(trusted) if host.authority_id else (),
-        revoked=revoked,
+        authorities=tuple(signed[0]),
+        revoked=signed[1],
         is_private_allowed=settings.SSH_ALLOW_PRIVATE,
         via=target_of(host.bastion) if host.bastion else None,
     )

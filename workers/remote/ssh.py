@@ -192,8 +192,9 @@ async def _server_key(
 
 async def connect(target: Target) -> "SshTransport":
     """Log in; raises HostKeyChanged before anything is sent to a machine with another key."""
-    if not target.authorities:
-        _check_pinned(target)
+    if not target.authorities and not target.host_key:
+        detail = f"no host key of {target.address} is approved"
+        raise DriverError(Reason.AUTH, detail, retryable=False)
     name, bastion = await _route(
         target.address, target.port, target.via, is_private_allowed=target.is_private_allowed
     )
@@ -273,17 +274,6 @@ def _known_hosts(target: Target) -> bytes:
     if target.authorities:
         return "".join(f"@cert-authority * {key}\n" for key in target.authorities).encode()
     return f"* {target.host_key}\n".encode()
-
-
-def _check_pinned(target: Target) -> None:
-    """Raises DriverError where no key could be the right one."""
-    if not target.host_key:
-        detail = f"no host key of {target.address} is approved"
-    elif target.host_key in target.revoked:
-        detail = f"the host key {_named(target.host_key)} of {target.address} is revoked"
-    else:
-        return
-    raise DriverError(Reason.AUTH, detail, retryable=False)
 
 
 async def _without_certificate(target: Target, endpoint: str, error: Exception) -> DriverError:

@@ -47,9 +47,12 @@ def host_authorities(workspace: Workspace) -> QuerySet[HostAuthority]:
     return HostAuthority.objects.filter(workspace=workspace)
 
 
-def authorities_of(host: Host) -> tuple[dict[str, HostAuthority], frozenset[str]]:
-    """By their keys the authorities that may sign the host's one, and the keys that are revoked."""
-    known = list(host_authorities(host.workspace))
+def authorities_of(
+    workspace: Workspace, host: Host
+) -> tuple[dict[str, HostAuthority], frozenset[str]]:
+    """By their keys the workspace's authorities that may sign the host's one, and the keys that are
+    revoked."""
+    known = workspace.host_authorities.all()
     trusted = {
         one.public_key: one
         for one in known

@@ -1,6 +1,9 @@
 """Authorities that sign the keys of hosts: trusted, revoked or removed by people."""
 
+from types import MappingProxyType
+
 from django.db import transaction
+from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
@@ -13,6 +16,8 @@ from backend.domain.host_certificates import names_match
 from backend.domain.host_keys import TYPES, host_key
 
 MOST_PATTERNS = 2_000
+# Of a host that waits for another approval.
+UNSURE = MappingProxyType({"state": HostState.UNVERIFIED, "host_key": "", "authority": None})
 
 
 @transaction.atomic
@@ -45,17 +50,20 @@ def host_authority_set(
     _record(known, "host_authority_revoke" if is_revoked else "host_authority_trust", actor)
     if is_revoked:
         Host.objects.filter(workspace=workspace, host_key=key).update(
-            state=HostState.UNVERIFIED,
-            host_key="",
-            authority=None,
-            certificate_refusal="its key is revoked",
+            **UNSURE, certificate_refusal="its key is revoked"
         )
-        _distrust(known, "its authority is revoked", actor)
-    else:
-        for host in bastions_of(workspace).exclude(state=HostState.TRUSTED):
-            if names_match(patterns, host.address, host.port):
-                host_scan(host=host, actor=actor)
+        _distrust(known.hosts.all(), "its authority is revoked", actor)
+        return True
+    unnamed = [one.pk for one in known.hosts.all() if not _names(known, one)]
+    _distrust(Host.objects.filter(pk__in=unnamed), "its authority may not sign for it", actor)
+    for host in bastions_of(workspace).exclude(state=HostState.TRUSTED):
+        if _names(known, host):
+            host_scan(host=host, actor=actor)
     return True
+
+
+def _names(authority: HostAuthority, host: Host) -> bool:
+    return names_match(authority.patterns, host.address, host.port)
 
 
 @transaction.atomic
@@ -63,18 +71,15 @@ def host_authority_remove(*, authority: HostAuthority, actor: str) -> None:
     """Trust the authority no more, or count a revoked key again; hosts that it made sure wait for
     another approval."""
     schedule_lock(workspace_id=authority.workspace_id)
-    _distrust(authority, "its authority was removed", actor)
+    _distrust(authority.hosts.all(), "its authority was removed", actor)
     _record(authority, "host_authority_remove", actor)
     authority.delete()
 
 
-def _distrust(authority: HostAuthority, why: str, actor: str) -> None:
-    """The hosts that only this authority made sure are asked anew: another one may have signed, too."""
-    hosts = list(authority.hosts.select_related("workspace"))
-    authority.hosts.update(
-        state=HostState.UNVERIFIED, host_key="", certificate_refusal=why, authority=None
-    )
-    for host in hosts:
+def _distrust(hosts: QuerySet[Host], why: str, actor: str) -> None:
+    """Hosts that only an authority made sure are asked anew: another one may have signed, too."""
+    for host in list(hosts):
+        Host.objects.filter(pk=host.pk).update(**UNSURE, certificate_refusal=why)
         host.refresh_from_db()
         host_scan(host=host, actor=actor)
 

@@ -14,7 +14,7 @@ def host_certify(*, host: Host, certificate: str) -> bool:
 
     One that was trusted by its certificate and shows none that counts is no longer.
     """
-    trusted, revoked = authorities_of(host)
+    trusted, revoked = authorities_of(host.workspace, host)
     host.certificate_refusal = ""
     if certificate:
         host.certificate_refusal = certificate_refusal(

@@ -23,12 +23,15 @@ RELATED = (
     "run__host__worker",
     "run__host__bastion__workspace__login_key",
     "run__host__workspace__login_key",
+    "run__host__authority__workspace",
     "run__peer__worker",
     "run__offer",
     "run__price",
     "run__campaign",
     "run__resource__account",
 )
+# Read once for all steps, and only where an authority has signed a host's key.
+AUTHORITIES = "run__host__authority__workspace__host_authorities"
 
 
 WORKER = Coalesce("run__host__worker", "run__peer__worker")
@@ -171,6 +174,7 @@ def fenced(claim: Claim) -> Iterator[Step]:
         step = (
             Step.objects.select_for_update(of=("self",))
             .select_related(*RELATED)
+            .prefetch_related(AUTHORITIES)
             .filter(pk=claim.step_id, lease_token=claim.token, finished_at=None)
             .first()
         )
