@@ -1,15 +1,18 @@
 """The memory program: sizes asked for are kept to, and its output parses."""
 
+import ctypes
 import json
 import os
 import subprocess
 import zlib
+from pathlib import Path
 
 import pytest
 
 from backend.domain.parsing import memory
 
 MIB = 1024**2
+PR_SET_THP_DISABLE = 41
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "all"])
@@ -66,6 +69,7 @@ def test_memory_measures_each_node_when_there_are_several(probe, tmp_path):
     done = probe("memory", *BANDWIDTH, "--nodes", nodes)
     whole, *each = memory.parse(done.stdout)
     assert whole.variant == "all"
+    assert whole.parameters["is_pinned"] == (len(cpus) == whole.parameters["usable_cpus"])
     assert [sample.variant for sample in each] == ["node0", "node2"]
 
 
@@ -73,6 +77,7 @@ def test_memory_omits_nodes_when_there_is_one(probe, tmp_path):
     for nodes in (_node_directory(tmp_path, "0-8191"), tmp_path / "missing"):
         done = probe("memory", *BANDWIDTH, "--nodes", nodes)
         assert "nodes" not in json.loads(done.stdout)
+        assert json.loads(done.stdout)["is_pinned"] is False
 
 
 def test_memory_omits_nodes_when_not_all_threads_run(probe, tmp_path):
@@ -106,6 +111,35 @@ def test_memory_latency_rises_when_the_buffer_leaves_the_caches(probe):
 
     # 16 KiB stays in the first cache anywhere; 64 MiB does not. Real ratios are 20 to 100.
     assert latency_ns(64 * MIB) > 2 * latency_ns(16384)
+
+
+def test_memory_latency_says_how_much_lay_in_huge_pages(probe):
+    done = probe("memory", "--test", "latency", "--threads", 1, "--bytes", 64 * MIB, "--rounds", 2)
+    fields = json.loads(done.stdout)
+    (sample,) = memory.parse(done.stdout)
+    granted = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
+    if fields["huge_page_bytes"] is None:
+        pytest.skip("this kernel does not say what it granted")
+    assert fields["huge_page_bytes"] % (2 * MIB) == 0
+    assert sample.parameters["huge_page_ratio"] == pytest.approx(
+        min(1, fields["huge_page_bytes"] / (64 * MIB))
+    )
+    if "[never]" in granted:
+        assert sample.flags[-1:] == ("small_pages",)
+
+
+def test_memory_has_no_huge_pages_where_they_are_switched_off(probe):
+    """What prctl forbids the program, a host with transparent_hugepage=never forbids all."""
+    libc = ctypes.CDLL(None)
+    done = probe(
+        *("memory", "--test", "latency", "--threads", 1, "--bytes", 16 * MIB, "--rounds", 1),
+        preexec_fn=lambda: libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0),
+    )
+    (sample,) = memory.parse(done.stdout)
+    if sample.parameters["huge_page_bytes"] is None:
+        pytest.skip("this kernel does not say what it granted")
+    assert sample.parameters["huge_page_ratio"] == 0
+    assert "small_pages" in sample.flags
 
 
 def test_memory_writes_incompressible_bytes_when_asked_for_random(bundle):

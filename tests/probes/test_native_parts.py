@@ -1,5 +1,6 @@
 """Parts of the probes whose special cases this machine cannot show, in programs of their own."""
 
+import os
 import statistics
 import subprocess
 
@@ -108,3 +109,18 @@ def test_native_list_of_cpus_becomes_a_mask_when_it_is_read(answers, cpus, expec
         json_digits(i, 1); json_char(10);
     }}"""
     assert answers(("nodes.h",), body) == [str(cpu) for cpu in expected]
+
+
+def test_native_worker_keeps_to_one_cpu_of_a_mask(answers):
+    """Memory that it touches first then stays near it; more workers than CPUs begin anew."""
+    usable = sorted(os.sched_getaffinity(0))
+    body = "\n".join(
+        f"""{{ struct host_cpus cpus, now; host_cpus_read(&cpus);
+        json_digits(run_on_one(cpus.mask, {index}), 1); json_char(' ');
+        host_cpus_read(&now); json_digits(now.affinity_count, 1); json_char(' ');
+        json_digits(mask_has(now.mask, {usable[index % len(usable)]}), 1); json_char(10);
+        SYS3(NR_SCHED_SETAFFINITY, 0, sizeof cpus.mask, cpus.mask); }}"""
+        for index in (0, 1, len(usable))
+    )
+    none = "static const uint64_t none[MASK_WORDS]; json_digits(run_on_one(none, 0), 1); json_char(10);"
+    assert answers(("nodes.h",), body + none) == ["1 1 1"] * 3 + ["0"]

@@ -88,6 +88,16 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
 
 
+def test_memory_figures_say_how_much_lay_in_huge_pages():
+    run = factories.run()
+    text = (FIXTURES / "memory-bandwidth-nodes.txt").read_text()
+    few = text.replace('"huge_page_bytes":402653184', '"huge_page_bytes":40265318').encode()
+    repeats_store([(run, [repeat(1, "memory-bandwidth-0", few)])])
+    sample = run.samples.get(variant="all")
+    assert variant_of(sample) == "all, 10% in huge pages"
+    assert "small_pages" in sample.flags
+
+
 def test_figures_of_a_local_disk_name_it_and_not_the_rented_volume():
     run = factories.run(factories.host(is_rented=True))
     account = CloudAccount(provider="aws")

@@ -299,6 +299,8 @@ def _warnings(facts: HostFacts) -> list[str]:
         warnings.append(f"the CPU governor is {facts.governor}: clocks may be held down")
     if facts.is_boost_on is False:
         warnings.append("the CPU's boost is switched off: clocks are held down")
+    if facts.transparent_hugepages == "never":
+        warnings.append("huge pages are switched off: memory latency reads higher than with them")
     return [*warnings, *_limit_warnings(facts), *_device_warnings(facts)]
 
 

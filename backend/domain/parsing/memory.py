@@ -1,5 +1,6 @@
 """Output of the native memory probe: one JSON line per repeat."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from backend.domain.parsing import ParsedSample
@@ -7,6 +8,10 @@ from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "memory"
 CAPPED = "cached"
+SMALL_PAGES = "small_pages"
+LEAST_HUGE_RATIO = 0.5
+ARRAYS = 3
+"""Of the triad."""
 MAX_NODES = 8192
 
 
@@ -14,7 +19,8 @@ def parse(text: str) -> list[ParsedSample]:
     """Bandwidth (bytes/s, median of the rounds) or latency (ns). Raises ProbeError.
 
     Where the machine has several NUMA nodes, a bandwidth of each (node0, node1, …) follows. The
-    flag "cached" says that the buffers were too small to keep the caches out of the result.
+    flag "cached" says that the buffers were too small to keep the caches out of the result,
+    "small_pages" that most of them lay in small pages: more translations of addresses are part of it.
     """
     record = read_record(TOOL, text, probe=TOOL)
     if not record.flag("checksum_ok"):
@@ -44,14 +50,17 @@ def _bandwidths(record: ProbeRecord) -> list[ParsedSample]:
     best, median = record.positive("best_bytes_per_s"), record.positive("median_bytes_per_s")
     if best < median:
         record.fail(f"the best round ({best}) is below the median ({median})")
+    array_bytes = record.count("array_bytes", minimum=1)
     named = {1: "single", common["usable_cpus"]: "all"}
     parameters = {
         **common,
-        "array_bytes": record.count("array_bytes", minimum=1),
+        "array_bytes": array_bytes,
         "best_bytes_per_s": best,
+        # Moved between nodes a worker would leave its memory behind.
+        "is_pinned": "is_pinned" in record.fields and record.flag("is_pinned"),
         # Two things that move the result from run to run: whether huge pages were granted, and
         # whether the host keeps the first two virtual CPUs on one die or on two.
-        "huge_page_bytes": record.number_or_none("huge_page_bytes"),
+        **_huge_pages(record, ARRAYS * array_bytes),
         "handover_ns": record.number_or_none("handover_ns"),
     }
     whole = ParsedSample(
@@ -60,7 +69,7 @@ def _bandwidths(record: ProbeRecord) -> list[ParsedSample]:
         value=median,
         unit="bytes/s",
         parameters=parameters,
-        flags=_flags(record),
+        flags=_flags(record, parameters),
     )
     return [
         whole,
@@ -88,19 +97,32 @@ def _nodes(record: ProbeRecord) -> list[tuple[int, float]]:
 
 
 def _latency(record: ProbeRecord) -> ParsedSample:
+    buffer_bytes = record.count("buffer_bytes", minimum=1)
+    parameters = {
+        **_common(record),
+        "buffer_bytes": buffer_bytes,
+        **_huge_pages(record, buffer_bytes),
+        "best_latency_ns": record.positive("best_latency_ns"),
+    }
     return ParsedSample(
         metric="memory_latency_ns",
         variant="single",
         value=record.positive("latency_ns"),
         unit="ns",
-        parameters={
-            **_common(record),
-            "buffer_bytes": record.count("buffer_bytes", minimum=1),
-            "best_latency_ns": record.positive("best_latency_ns"),
-        },
-        flags=_flags(record),
+        parameters=parameters,
+        flags=_flags(record, parameters),
     )
 
 
-def _flags(record: ProbeRecord) -> tuple[str, ...]:
-    return (CAPPED,) if record.flag("is_capped") else ()
+def _huge_pages(record: ProbeRecord, total_bytes: int) -> dict[str, float | None]:
+    """How much of the memory that was measured lay in huge pages; None = not known."""
+    huge_bytes = record.number_or_none("huge_page_bytes")
+    # Other pages of the program may be huge, too.
+    ratio = None if huge_bytes is None else min(1.0, huge_bytes / total_bytes)
+    return {"huge_page_bytes": huge_bytes, "huge_page_ratio": ratio}
+
+
+def _flags(record: ProbeRecord, parameters: Mapping[str, object]) -> tuple[str, ...]:
+    ratio = parameters["huge_page_ratio"]
+    is_small = isinstance(ratio, float) and ratio < LEAST_HUGE_RATIO
+    return (*([CAPPED] if record.flag("is_capped") else []), *([SMALL_PAGES] if is_small else []))

@@ -90,7 +90,7 @@ CPU_PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         name="memory",
-        version="1",
+        version="2",
         series=(
             ProbeSeries(
                 "bandwidth",

@@ -29,6 +29,7 @@ FACTS = {
     "governor": "Clock governor",
     "microcode": "Microcode",
     "numa_node_count": "NUMA nodes",
+    "transparent_hugepages": "Transparent huge pages",
     "is_smt_active": "Simultaneous multithreading",
     "cgroup_quota_cpus": "CPU quota of its group",
     "wall_s": "Duration",
@@ -139,11 +140,15 @@ class ResultLine:
 
 
 def variant_of(sample: Sample) -> str:
-    """The variant, with the disk that was rented for it, and how long that took to settle."""
-    rented, settled_s = (sample.parameters.get(name) for name in ("volume", "settled_s"))
+    """The variant, with what it was measured on: the disk that was rented for it and how long that
+    took to settle, or how much of the memory lay in huge pages."""
+    names = ("volume", "settled_s", "huge_page_ratio")
+    rented, settled_s, huge_ratio = (sample.parameters.get(name) for name in names)
     words = [sample.variant, *([str(Volume(**rented))] if rented else [])]
     if settled_s is not None:
         words.append(f"after {figures.duration(settled_s)}")
+    if huge_ratio is not None:
+        words.append(f"{huge_ratio:.0%} in huge pages")
     return ", ".join(words)
 
 

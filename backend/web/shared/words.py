@@ -65,6 +65,11 @@ FLAGS = {
         "warn",
         "Whether the price includes tax, or at which rate, is not known; not ranked beside net ones.",
     ),
+    "small_pages": (
+        "small pages",
+        "",
+        "The system gave few huge pages or none: latency reads higher than with them.",
+    ),
     "not_steady": (
         "not steady",
         "warn",

@@ -279,6 +279,16 @@ def test_inventory_takes_the_lowest_memory_limit_when_cgroups_nest(limits, found
     assert facts.warnings == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "is_warned"),
+    [("always [madvise] never", False), ("always madvise [never]", True), ("", False)],
+)
+def test_inventory_warns_when_huge_pages_are_switched_off(said, is_warned):
+    facts = inventory.parse(_framed(hugepages=said))
+    expected = "huge pages are switched off: memory latency reads higher than with them"
+    assert facts.warnings == ((expected,) if is_warned else ())
+
+
 def test_inventory_warns_when_processes_may_not_run_on_every_cpu():
     facts = inventory.parse(_framed(allowed="0-7,16"))
     assert facts.usable_cpu_count == 9

@@ -107,3 +107,33 @@ def test_memory_is_flagged_cached_when_the_buffers_were_capped(recorded, name):
 def test_memory_is_refused_when_a_field_cannot_be(recorded, name, fields, detail):
     with pytest.raises(ProbeError, match=detail):
         memory.parse(_changed(recorded(f"memory-{name}-x86_64"), **fields))
+
+
+@pytest.mark.parametrize(
+    ("huge_page_bytes", "ratio", "flags"),
+    [(None, None, ()), (2**27, 1.0, ()), (2**28, 1.0, ()), (2**26, 0.5, ()),
+     (2**25, 0.25, ("small_pages",)), (0, 0.0, ("small_pages",))],
+)  # fmt: skip
+def test_memory_latency_is_flagged_when_few_pages_were_huge(
+    recorded, huge_page_bytes, ratio, flags
+):
+    """The buffer has 2^27 bytes."""
+    text = _changed(recorded("memory-latency-x86_64"), huge_page_bytes=huge_page_bytes)
+    (sample,) = memory.parse(text)
+    assert (sample.parameters["huge_page_ratio"], sample.flags) == (ratio, flags)
+
+
+def test_memory_bandwidth_counts_huge_pages_over_all_arrays(recorded):
+    text = recorded("memory-bandwidth-nodes")
+    assert memory.parse(text)[0].parameters["huge_page_ratio"] == 1  # 3 arrays of 2^27 bytes
+    few = memory.parse(_changed(text, huge_page_bytes=2**27))[0]
+    assert (few.parameters["huge_page_ratio"], few.flags) == (
+        pytest.approx(1 / 3),
+        ("small_pages",),
+    )
+
+
+def test_memory_says_whether_its_workers_kept_to_their_cpus(recorded):
+    text = recorded("memory-bandwidth-nodes")
+    assert memory.parse(text)[0].parameters["is_pinned"] is False  # of an earlier version
+    assert memory.parse(_changed(text, is_pinned=True))[0].parameters["is_pinned"] is True

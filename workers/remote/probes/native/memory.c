@@ -62,21 +62,25 @@ static void report_conditions(const struct options *options, const char *test)
     json_u64("rounds", options->rounds);
 }
 
+static void report_huge_pages(bool is_known, uint64_t bytes)
+{
+    if (is_known) json_u64("huge_page_bytes", bytes);
+    else json_word("huge_page_bytes", "null");
+}
+
 /* ---- bandwidth -------------------------------------------------------------------------------------------------- */
 
-/* The median of each node, when there is more than one. They share the time of one measurement. */
-static long measure_nodes(struct run *run, const struct options *options, struct node nodes[NODES_MAX],
-                          double medians[NODES_MAX], unsigned *count)
+/* The median of each of several nodes. They share the time of one measurement. */
+static long measure_nodes(struct run *run, const struct options *options, const struct node nodes[NODES_MAX],
+                          double medians[NODES_MAX], unsigned count)
 {
     double rates[ROUNDS_MAX];
-    *count = options->threads == options->cpus.usable_count ? nodes_read(options->nodes, &options->cpus, nodes) : 0;
-    if (*count < 2) *count = 0;
-    for (unsigned i = 0; i < *count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         uint64_t threads = nodes[i].cpu_count;
         lower_to(options->threads, &threads);
         run->rounds = options->rounds;
-        run->duration_ns = options->duration_ns / *count;
-        const long failure = measure(run, &nodes[i], threads, rates);
+        run->duration_ns = options->duration_ns / count;
+        const long failure = measure(run, nodes[i].mask, threads, rates);
         if (failure) return failure;
         medians[i] = middle(rates, run->rounds);
     }
@@ -87,7 +91,6 @@ static int bandwidth(struct options *options)
 {
     static struct node nodes[NODES_MAX];
     double rates[ROUNDS_MAX], medians[NODES_MAX];
-    unsigned node_count = 0;
     const uint64_t threads = options->threads, wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
     uint64_t array_bytes = wanted;
     lower_to(budget_bytes(options) / 3, &array_bytes);
@@ -100,19 +103,24 @@ static int bandwidth(struct options *options)
     run->rounds = options->rounds;
     run->duration_ns = options->duration_ns;
     run->has_handover = threads > 1 && threads <= options->cpus.usable_count;
-    long failure = measure(run, NULL, threads, rates);
+    /* Moved between nodes, a worker would go on with memory that is far away. */
+    unsigned node_count = threads == options->cpus.usable_count ? nodes_read(options->nodes, &options->cpus, nodes) : 0;
+    if (node_count < 2) node_count = 0;
+    /* Below a quota there are fewer workers than CPUs, and the first ones are all of one node. */
+    const bool is_pinned = node_count && threads == options->cpus.affinity_count;
+    long failure = measure(run, is_pinned ? options->cpus.mask : NULL, threads, rates);
     const uint64_t rounds = run->rounds, huge_page_bytes = run->huge_page_kib * 1024;
     const bool is_huge_known = run->huge_page_answers == threads;
     const double handover_ns = handover(run);
     run->has_handover = false;
-    if (failure == 0) failure = measure_nodes(run, options, nodes, medians, &node_count);
+    if (failure == 0) failure = measure_nodes(run, options, nodes, medians, node_count);
     if (failure) return workers_error("memory", failure);
 
     options->rounds = rounds;
     report_conditions(options, "bandwidth");
     json_u64("array_bytes", elements * sizeof(double) * threads);
-    if (is_huge_known) json_u64("huge_page_bytes", huge_page_bytes);
-    else json_word("huge_page_bytes", "null");
+    report_huge_pages(is_huge_known, huge_page_bytes);
+    json_bool("is_pinned", is_pinned);
     if (handover_ns > 0) json_real("handover_ns", handover_ns, 1);
     else json_word("handover_ns", "null");
     json_real("best_bytes_per_s", rates[rounds - 1], 0);
@@ -180,9 +188,12 @@ static int latency(struct options *options)
     }
     if ((char *)position != buffer + scattered(hops & mask, mask, shift) * LINE_BYTES)
         return json_error("memory", "the chase ended at the wrong line", 0, EXIT_CHECK);
+    uint64_t huge_page_kib = 0;
+    const bool is_huge_known = huge_pages(&huge_page_kib);
     sort(rounds_ns, options->rounds);
     report_conditions(options, "latency");
     json_u64("buffer_bytes", buffer_bytes);
+    report_huge_pages(is_huge_known, huge_page_kib * 1024);
     json_u64("hops", hops);
     json_real("best_latency_ns", rounds_ns[0], 3);
     json_real("latency_ns", middle(rounds_ns, options->rounds), 3);

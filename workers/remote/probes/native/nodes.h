@@ -53,10 +53,22 @@ static inline unsigned nodes_read(const char *directory, const struct host_cpus 
     return count;
 }
 
-/* Keeps this process to the node's CPUs; memory that it touches first is then of that node. */
-static inline bool run_on(const struct node *node)
+/*
+ * Keeps this process to the index-th CPU of the mask, counted round and round. Memory that it touches first is then of
+ * that CPU's node, and stays near it.
+ */
+static inline bool run_on_one(const uint64_t *mask, uint64_t index)
 {
-    return SYS3(NR_SCHED_SETAFFINITY, 0, sizeof node->mask, node->mask) == 0;
+    uint64_t one[MASK_WORDS] = {0}, count = 0;
+    for (unsigned word = 0; word < MASK_WORDS; word++) count += (uint64_t)__builtin_popcountll(mask[word]);
+    if (count == 0) return false;
+    index %= count;
+    for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++)
+        if (mask_has(mask, cpu) && index-- == 0) {
+            one[cpu / 64] = 1ull << cpu % 64;
+            break;
+        }
+    return SYS3(NR_SCHED_SETAFFINITY, 0, sizeof one, one) == 0;
 }
 
 #endif

@@ -19,8 +19,8 @@ struct run {
     uint64_t arrived;
     uint64_t rounds; /* grows until the time is over */
     uint64_t threads, duration_ns;
-    const struct node *node; /* NULL: wherever the system puts the workers */
-    uint64_t elements;       /* of one array of one worker */
+    const uint64_t *mask; /* each worker keeps to a CPU of it; NULL: wherever the system puts them */
+    uint64_t elements;    /* of one array of one worker */
     uint64_t huge_page_kib, huge_page_answers;
     bool has_handover;                               /* the first two workers have a CPU each */
     _Alignas(64) uint64_t handed_over;               /* a cache line of its own */
@@ -34,12 +34,17 @@ static inline void triad(double *restrict a, const double *restrict b, const dou
     for (uint64_t i = 0; i < count; i++) a[i] = b[i] + s * c[i];
 }
 
-/* Whether the system granted huge pages explains results that differ between runs. */
-static inline void count_huge_pages(struct run *run)
+/* Whether the system granted huge pages explains results that differ between runs and between hosts. */
+static inline bool huge_pages(uint64_t *kib)
 {
     char text[4096];
+    return read_file("/proc/self/smaps_rollup", text, sizeof text) && line_value(text, "AnonHugePages", kib);
+}
+
+static inline void count_huge_pages(struct run *run)
+{
     uint64_t kib;
-    if (!read_file("/proc/self/smaps_rollup", text, sizeof text) || !line_value(text, "AnonHugePages", &kib)) return;
+    if (!huge_pages(&kib)) return;
     __atomic_add_fetch(&run->huge_page_kib, kib, __ATOMIC_RELAXED);
     __atomic_add_fetch(&run->huge_page_answers, 1, __ATOMIC_RELAXED);
 }
@@ -66,7 +71,7 @@ static inline int triad_worker(void *context, uint64_t index)
 {
     struct run *run = context;
     const size_t array_bytes = (run->elements * sizeof(double) + 4095) / 4096 * 4096;
-    if (run->node && !run_on(run->node)) return EXIT_RESOURCE;
+    if (run->mask && !run_on_one(run->mask, index)) return EXIT_RESOURCE;
     double *a = pages(3 * array_bytes, false);
     if (a == NULL) return EXIT_RESOURCE;
     double *b = a + array_bytes / sizeof(double), *c = b + array_bytes / sizeof(double);
@@ -109,11 +114,11 @@ static inline double handover(struct run *run)
 }
 
 /* Rounds of all workers at once, their rates (bytes/s) ascending; a result of workers_run. */
-static inline long measure(struct run *run, const struct node *node, uint64_t threads, double rates[ROUNDS_MAX])
+static inline long measure(struct run *run, const uint64_t *mask, uint64_t threads, double rates[ROUNDS_MAX])
 {
     const double round_bytes = (double)(3 * run->elements * sizeof(double) * threads);
     run->arrived = 0;
-    run->node = node;
+    run->mask = mask;
     run->threads = threads;
     const long failure = workers_run(threads, triad_worker, run);
     if (failure) return failure;
