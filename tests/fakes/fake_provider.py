@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-from tests.fakes.fake.cloud import FakeCloud
+from tests.fakes.fake.cloud import FakeCloud, now_ms
 from tests.fakes.machines import Machines
 
 LOOK_S = 0.02
@@ -42,6 +42,9 @@ class FakeProvider:
         """One look: what is new gets a server, what is over loses it."""
         with self._looking:
             for row in self.cloud.unattached():
+                # Its server starts with it: machines say themselves when that was.
+                if row["running_ms"] > now_ms():
+                    continue
                 machine = self.machines.start(row["public_key"])
                 if not row["is_listening"]:
                     machine.refuse()

@@ -32,6 +32,8 @@ from backend.domain.addresses import key_fingerprint
 
 asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+UNITS = "Id=ssh.socket\\nActiveEnterTimestampMonotonic=0\\n\\nId=ssh.service\\nActiveEnterTimestampMonotonic={}\\n"
+"""As `systemctl show` prints it: 0 of a unit that is not active (org.freedesktop.systemd1(5))."""
 HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")
 """Of the keys that images of Linux make on the first boot, in the order in which ssh asks for them."""
 PORT_FREE_WITHIN_S = 5.0
@@ -42,6 +44,12 @@ _Listener = TypeVar("_Listener")
 def _rsa_key() -> asyncssh.SSHKey:
     """One for all servers of the process: making one takes long."""
     return asyncssh.generate_private_key("ssh-rsa", key_size=2048)
+
+
+def _uptime_us() -> int:
+    """Since the kernel started, as systemd states times."""
+    seconds = Path("/proc/uptime").read_text().split()[0]
+    return int(float(seconds) * 1e6)
 
 
 def processes_in(directory: Path) -> list[int]:
@@ -83,6 +91,9 @@ class FakeSshd:
         """Where it connected to for others."""
         self.temporary = directory / "target"
         self.temporary.mkdir(exist_ok=True)
+        self.programs = directory / "programs"
+        """Of the machine, before those of the real one."""
+        self.programs.mkdir(exist_ok=True)
         self.commands: list[str] = []
         self.delay_s = 0.0
         """Wait before authentication is answered."""
@@ -152,6 +163,12 @@ class FakeSshd:
         self._authority = _plain(authority.export_public_key("openssh").decode())
         self._allowed.clear()
 
+    def install(self, name: str, body: str) -> None:
+        """A program that the machine has instead of the real one."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
     # --- faults -------------------------------------------------------------------------------
 
     def refuse(self) -> None:
@@ -215,6 +232,7 @@ class FakeSshd:
         for connection in self._connections:
             _reading(connection, is_paused=False)
         self._is_audible.set()
+        self.install("systemctl", f"printf '{UNITS}'".format(_uptime_us()))
         self._listener = await _once_port_is_free(self._listening)
         self.port = self._listener.get_port()
 
@@ -271,7 +289,10 @@ class FakeSshd:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ["PATH"], "TMPDIR": str(self.temporary)},
+            env={
+                "PATH": f"{self.programs}:{os.environ['PATH']}",
+                "TMPDIR": str(self.temporary),
+            },
             start_new_session=True,
             user=self.user_id,
             group=self.user_id,

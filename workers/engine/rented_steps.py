@@ -26,6 +26,7 @@ from backend.benchmarks.services.results import boot_store
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
+from backend.domain.parsing.boot import BootTimes, UnknownBootTime, boot_seconds, boot_times
 from backend.providers import machines
 from backend.providers.base import ProviderRecord
 from backend.providers.registry import provider as provider_record
@@ -39,12 +40,12 @@ from workers.engine import steps
 from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch
 from workers.engine.steps import Move, Wait, failed, failing, jittered
 from workers.remote import ssh
-from workers.remote.driver import HostKeyChanged, Transport
+from workers.remote.driver import HostKeyChanged
+from workers.remote.greeting import Greeting, greeted
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 from workers.time_limits import step_seconds
 
-# How soon the provider is asked again whether it is done, at first and at most: calls come from a bucket,
-# and the time to the first login is a result.
+# How soon the provider is asked again whether it is done, at first and at most: calls come from a bucket.
 LOOK_S = (1.0, 10.0)
 LOGIN_S = 20
 
@@ -62,7 +63,7 @@ def _trouble_s(run: Run, step: Step) -> float:
 def _look_s(step: Step) -> float:
     """When to ask again: the longer it has taken, the later."""
     least, most = LOOK_S
-    # A fifth of the age: looks add at most that share to the boot time that is measured.
+    # A fifth of the age: looks add at most that share to what the run waits.
     return jittered(min(most, max(least, _age_s(step) / 5)))
 
 
@@ -213,21 +214,37 @@ def _logged_in(
                 username=machine.username,
                 host_key=presented,
             )
-    steps.on_host(host, _greeted, seconds=min(LOGIN_S, step_seconds()))
-    # From the call, not from the state's beginning: what a buyer waits for.
-    seconds = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
-    detail = f"the first login came {seconds:.1f} s after the machine was asked for"
+    greeting = steps.on_host(
+        host,
+        lambda transport: greeted(transport, timeout_s=LOGIN_S),
+        seconds=min(LOGIN_S, step_seconds()),
+    )
+    waited_s = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
+    detail = f"the first login came {waited_s:.1f} s after the machine was asked for"
+    try:
+        seconds, times = _boot_seconds(resource, greeting)
+    except UnknownBootTime as error:
+        return Move(RunState.REACHABLE, events=(("boot", f"{detail}; boot time unknown: {error}"),))
+    detail = f"ready {seconds:.1f} s after its launch, by its own clock; {detail}"
     return Move(
         RunState.REACHABLE,
-        effect=lambda: boot_store(run=run, seconds=seconds),
+        effect=lambda: boot_store(run=run, seconds=seconds, kernel_s=times.ready_s),
         events=(("boot", detail),),
     )
 
 
-async def _greeted(transport: Transport) -> None:
-    output = await transport.run("true", timeout_s=LOGIN_S)
-    if output.exit_code != 0:
-        raise DriverError(Reason.UNREACHABLE, "the machine lets nobody work yet", retryable=True)
+def _boot_seconds(resource: Resource, greeting: Greeting) -> tuple[float, BootTimes]:
+    """Raises UnknownBootTime."""
+    if resource.launched_at is None:
+        raise UnknownBootTime("the provider does not say when it was launched")
+    times = boot_times(greeting.text)
+    seconds = boot_seconds(
+        times,
+        launched_at=resource.launched_at,
+        asked_at=greeting.asked_at,
+        answered_at=greeting.answered_at,
+    )
+    return seconds, times
 
 
 # --- while it runs --------------------------------------------------------------------------------
