@@ -1,7 +1,7 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS, between_instance_cv, metric, resource
+from backend.domain.metrics import BESIDE, METRICS, between_instance_cv, metric, resource
 from backend.domain.metrics.own import OWN
 from backend.domain.metrics.spare_cores import SPARE_CORES
 
@@ -152,3 +152,8 @@ def test_cpus_that_may_be_shared_spread_wide(key, vcpu_kind, offer_kind, expecte
 )
 def test_metrics_of_one_resource_are_known_as_such(key, expected):
     assert resource(metric(key)) == expected
+
+
+def test_variants_shown_beside_a_ranking_take_no_rank():
+    for key, variants in BESIDE.items():
+        assert set(variants).isdisjoint(METRICS[key].ranking_variants)

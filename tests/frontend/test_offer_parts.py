@@ -1,5 +1,6 @@
 """The offer page's parts: its whole cost, and offers like it; which offers lack a metric."""
 
+import datetime as dt
 import re
 
 import pytest
@@ -189,3 +190,36 @@ def test_metric_page_compares_its_spread_with_published_ones(client):
     part = html(client, "/metrics/coremark_score/").split('id="calibration"')[1]
     assert ">95.0 %<" in part
     assert ">83.4 %<" in part
+
+
+def _disk(offer, run, variant, value, at=factories.AT, **given):
+    return factories.sample(
+        offer,
+        value,
+        metric="disk_read_bytes_per_s",
+        variant=variant,
+        unit="bytes/s",
+        **{"run": run, "measured_at": at, **given},
+    )
+
+
+def test_offer_shows_depth_8_and_local_disks_beside_its_read(client):
+    """3.7: one stream of dd understates NVMe; 3.5: the rented volume is not the machine's disk."""
+    host = factories.host()
+    offer, earlier, newest = host.offer, factories.run(host), factories.run(host)
+    gp3 = {"volume": {"type": "gp3", "size_gib": 20, "iops": 3000, "mib_per_s": 125}}
+    local = {"volume": {"type": "Amazon EC2 NVMe Instance Storage", "size_gib": 873}}
+    _disk(offer, newest, "dd_direct", 125e6, parameters=gp3)
+    _disk(offer, earlier, "fio_1m_qd8", 9e9, factories.AT - dt.timedelta(days=9))
+    for repeat, value in enumerate((2.0e9, 3.0e9, 2.5e9)):
+        _disk(offer, newest, "fio_1m_qd8", value, repeat=repeat, parameters=gp3)
+    _disk(offer, newest, "local_1m_qd8", 7e9, parameters=local)
+    _disk(offer, newest, "matrix_1m_qd8_jobs1", 1e9)
+    current_stamp()
+    said = html(client, f"/offers/{offer.slug}/").partition("<h2>Every repeat</h2>")[0]
+    assert "<td>dd_direct<small>gp3 20 GiB 3000 IOPS 125 MiB/s</small></td>" in said
+    beside = re.findall(r'<tr class="beside">(.*?)</tr>', said, re.DOTALL)
+    assert [re.findall(r">([^<>]*[^<> ][^<>]*)</t[dh]>", row)[1:3] for row in beside] == [
+        ["fio_1m_qd8, gp3 20 GiB 3000 IOPS 125 MiB/s", "2.500"],
+        ["local_1m_qd8, Amazon EC2 NVMe Instance Storage 873 GiB", "7.000"],
+    ]

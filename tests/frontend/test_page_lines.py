@@ -65,6 +65,17 @@ def test_result_is_the_median_of_the_repeats_that_count():
     assert [piece.shown for piece in line.pieces] == ["10.00", "30.00", "20.00", "99.00", "1.00"]
 
 
+def test_variants_of_a_metric_stand_beside_each_other():
+    """Queue depth 8 is measured long after dd, and read beside it."""
+    read, write = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
+    order = [(write, "dd_direct"), (read, "dd_direct"), (read, "fio_1m_qd8"), (write, "fio_1m_qd8")]
+    samples = [sample(1e9, 0, metric, variant=variant) for metric, variant in order]
+    made = lines.result_lines(lines.sample_lines(samples))
+    assert [(line.metric, line.variant) for line in made] == [
+        (write, "dd_direct"), (write, "fio_1m_qd8"), (read, "dd_direct"), (read, "fio_1m_qd8"),
+    ]  # fmt: skip
+
+
 def test_result_that_a_person_left_out_whole_still_has_a_line():
     (line,) = lines.result_lines(lines.sample_lines([sample(5.0, 0, excluded_reason="typo")]))
     assert (line.shown, line.low, line.excluded_count) == ("5.000", "", 1)

@@ -19,6 +19,7 @@ from backend.domain.metrics.kinds import (
 )
 
 __all__ = [
+    "BESIDE",
     "BURSTABLE_CPU_CV",
     "CPU_CV",
     "CPU_METRICS",
@@ -38,6 +39,17 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 DISK_SUBJECTS = ("disk", "dd", "small", "fsync")
 """First words of the keys of metrics of disks."""
+# One stream at depth one understates what takes many requests at a time, a small file what comes after the caches, and
+# a volume over the network what the machine's own disks do.
+BESIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "disk_read_bytes_per_s": ("fio_1m_qd8", "local_1m_qd8"),
+        "disk_write_bytes_per_s": ("fio_1m_qd8", "steady_1m_qd8", "local_1m_qd8"),
+        "disk_rand_read_iops": ("steady_4k_qd32", "local_4k_qd32"),
+        "disk_rand_write_iops": ("steady_4k_qd32", "local_4k_qd32"),
+    }
+)
+"""Variants that are shown beside the one that ranks, and take no rank."""
 OWN_METRICS = frozenset(metric.key for metric in own.OWN)
 """Those that our own probes and imports know; the others come with the data of others."""
 

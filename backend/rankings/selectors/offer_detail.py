@@ -1,7 +1,10 @@
 """One offer among all, with its prices and what was measured on it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+
+from django.db.models import QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
@@ -9,7 +12,7 @@ from backend.benchmarks.services.summaries import score_groups
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.metrics import METRICS
+from backend.domain.metrics import BESIDE, METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -32,6 +35,8 @@ class OfferDetail:
     earlier: Sequence[Score]
     """Of older methods or hardware, newest first: history that no longer ranks."""
     samples: Sequence[Sample]
+    beside: Sequence[Sample]
+    """Those of variants that are shown beside the ones that rank."""
 
 
 def offer_detail(
@@ -49,6 +54,11 @@ def offer_detail(
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
     by_metric = score_groups(offer.pk)
+    samples = (
+        offer.samples.select_related("run", "evidence", "host")
+        .defer("evidence__raw_gzip", "evidence__series")
+        .order_by("-measured_at", "id")
+    )
     groups = [by_metric[key] for key in METRICS if by_metric.get(key)]
     return OfferDetail(
         offer=offer,
@@ -61,9 +71,14 @@ def offer_detail(
         ),
         summaries=[of[0] for of in groups],
         earlier=[score for of in groups for score in of[1:]],
-        samples=list(
-            offer.samples.select_related("run", "evidence", "host")
-            .defer("evidence__raw_gzip", "evidence__series")
-            .order_by("-measured_at", "id")[:SAMPLES_SHOWN]
-        ),
+        samples=list(samples[:SAMPLES_SHOWN]),
+        beside=list(_beside(samples, by_metric)[:SAMPLES_SHOWN]),
     )
+
+
+def _beside(samples: QuerySet[Sample], scored: Iterable[str]) -> QuerySet[Sample]:
+    """Our own measurements in variants that are shown beside the scores that there are."""
+    metrics = BESIDE.keys() & set(scored)
+    variants = set(chain.from_iterable(BESIDE[key] for key in metrics))
+    # Without variants Django asks the database nothing.
+    return samples.filter(metric__in=metrics, variant__in=variants, run__isnull=False)

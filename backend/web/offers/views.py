@@ -1,6 +1,6 @@
 """One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -54,6 +54,10 @@ class ScoreLine:
     # Models of the machines with their shares; "" where none is known.
     cpu_models: str
     source_url: str | None
+    volume: str
+    """The disk that was rented for it; "" where none was."""
+    beside: Sequence[lines.ResultLine]
+    """Other variants, which take no rank."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "incidents": provider(detail.offer.provider.slug).incidents,
         "prices": detail.prices,
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
-        "scores": [_score_line(score) for score in detail.summaries],
+        "scores": [_score_line(score, detail) for score in detail.summaries],
         "earlier": [_score_line(score) for score in detail.earlier],
         "scaling": scaling(measured, detail.samples),
         "strips": charts.strips(detail),
@@ -187,9 +191,11 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
     }
 
 
-def _score_line(score: Score) -> ScoreLine:
+def _score_line(score: Score, detail: OfferDetail | None = None) -> ScoreLine:
+    """With what is shown beside it, where there is a detail."""
     summary = score.summary
     scale = figures.scale(score.metric.unit, [summary.value])
+    key = score.metric.key
     return ScoreLine(
         score=score,
         shown=figures.figure(scale.shown(summary.value)),
@@ -198,6 +204,8 @@ def _score_line(score: Score) -> ScoreLine:
         basis=words.INTERVALS[summary.interval_basis],
         cpu_models=_shares(score.cpu_models),
         source_url=lines.own_path(score.result_url),
+        volume=lines.volumes(detail.samples).get((key, score.variant), "") if detail else "",
+        beside=lines.beside_lines(key, detail.beside) if detail else (),
     )
 
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from backend.benchmarks.models import Evidence, Sample
+from backend.domain.metrics import BESIDE
 from backend.domain.stats import counted_repeats
 from backend.providers.base import Volume
 from backend.web.shared import figures, words
@@ -105,6 +106,15 @@ def evidence_url(evidence: Evidence) -> str:
     return reverse("evidence", args=[evidence.run_id, evidence.n])
 
 
+def volumes(samples: Iterable[Sample]) -> dict[tuple[str, str], str]:
+    """The rented disk that the newest sample of each metric and variant was measured on."""
+    named: dict[tuple[str, str], str] = {}
+    for sample in sorted(samples, key=lambda sample: sample.measured_at):
+        rented = sample.parameters.get("volume")
+        named[sample.metric, sample.variant] = str(Volume(**rented)) if rented else ""
+    return named
+
+
 @dataclass(frozen=True)
 class Piece:
     """One repeat of a result, with the way to its raw output."""
@@ -153,12 +163,27 @@ def variant_of(sample: Sample) -> str:
 
 
 def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
-    """Sample lines of one run gathered by metric and variant, in the order of their first one."""
-    groups: dict[tuple[str, str], list[SampleLine]] = {}
+    """Sample lines of one run gathered by metric, whose variants then stand beside each other, in
+    the order of their first one."""
+    metrics: dict[str, dict[str, list[SampleLine]]] = {}
     for line in lines:
-        groups.setdefault((line.sample.metric, line.sample.variant), []).append(line)
-    scales = _scales([line.sample for group in groups.values() for line in group])
-    return [_result_line(group, scales[key]) for (key, _), group in groups.items()]
+        variants = metrics.setdefault(line.sample.metric, {})
+        variants.setdefault(line.sample.variant, []).append(line)
+    groups = [group for variants in metrics.values() for group in variants.values()]
+    scales = _scales([line.sample for group in groups for line in group])
+    return [_result_line(group, scales[group[0].sample.metric]) for group in groups]
+
+
+def beside_lines(metric: str, samples: Iterable[Sample]) -> list[ResultLine]:
+    """What the newest run with each of the variants beside the one that ranks has measured."""
+    of_run: dict[tuple[str, object], list[Sample]] = {}
+    for sample in samples:
+        if sample.metric == metric and not sample.excluded_reason:
+            of_run.setdefault((sample.variant, sample.run_id), []).append(sample)
+    groups = sorted(of_run.values(), key=lambda group: group[0].measured_at)
+    newest = {group[0].variant: group for group in groups}
+    chosen = [newest[variant] for variant in BESIDE.get(metric, ()) if variant in newest]
+    return result_lines(sample_lines(sample for group in chosen for sample in group))
 
 
 def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> ResultLine:
