@@ -1,6 +1,7 @@
 """Which of a machine's host keys is shown, approved and held against it: as images of Linux make
 them, and each type alone, presented by a real OpenSSH and by the server of the other tests."""
 
+import asyncio
 import getpass
 import os
 import shutil
@@ -73,7 +74,7 @@ def public(key):
 
 
 @contextmanager
-def openssh_server(*key_types):
+def openssh_server(*key_types, options=""):
     """The sshd of this machine. As root it would need a user and a directory of its package, so it
     runs as nobody then."""
     username = "nobody" if os.geteuid() == 0 else getpass.getuser()
@@ -84,7 +85,7 @@ def openssh_server(*key_types):
         for key_type in key_types:
             (directory / key_type).write_bytes(key_of(key_type).export_private_key("openssh"))
         (directory / "sshd_config").write_text(
-            f"Port {port}\nListenAddress 127.0.0.1\nPidFile none\n"
+            f"Port {port}\nListenAddress 127.0.0.1\nPidFile none\n{options}\n"
             # Upside down, as only the client's order counts.
             + "".join(f"HostKey {directory / one}\n" for one in reversed(key_types))
         )
@@ -183,6 +184,36 @@ async def test_connection_lost_is_no_changed_key_when_rsa_is_pinned(serving, mon
     with serving(*HOST_KEY_TYPES) as server:
         refusal = await server.refusal(server.host_keys[RSA])
     assert (refusal.reason, refusal.retryable) == (Reason.UNREACHABLE, True)
+
+
+@pytest.mark.skipif(SSHD is None, reason="needs OpenSSH's sshd")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("KexAlgorithms diffie-hellman-group1-sha1", "only key exchanges that"),
+        ("HostKeyAlgorithms ssh-rsa", "only host key signatures that"),
+        ("Ciphers aes128-cbc", "only ciphers that"),
+    ],
+)
+async def test_old_sshd_is_named_with_what_can_be_done(options, words):
+    with openssh_server(RSA, options=options) as server, pytest.raises(DriverError) as raised:
+        await server.scan()
+    assert (raised.value.reason, raised.value.retryable) == (Reason.UNSUPPORTED, False)
+    assert words in raised.value.detail
+    assert options.partition(" ")[2] in raised.value.detail
+    assert "is needed, or a worker on the machine itself" in raised.value.detail
+
+
+async def test_server_that_says_nothing_is_not_called_old():
+    async def silent(reader, writer):
+        await reader.read(1)
+        writer.close()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(DriverError) as raised:
+            await ssh.scan("127.0.0.1", port, is_private_allowed=True)
+    assert (raised.value.reason, raised.value.retryable) == (Reason.UNREACHABLE, True)
 
 
 # --- hosts whose key a person approved --------------------------------------------------------------

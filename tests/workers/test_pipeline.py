@@ -62,7 +62,12 @@ async def test_identify_describes_the_machine_and_leaves_nothing(transport, tmp_
 @pytest.mark.parametrize(
     ("said", "reason", "words"),
     [
-        ("arch riscv64", Reason.UNSUPPORTED, "no probes for a riscv64 machine"),
+        ("arch riscv64", Reason.UNSUPPORTED, "a riscv64 machine, only for x86_64 and aarch64"),
+        (
+            "system FreeBSD\narch amd64\nmissing sha256sum",
+            Reason.UNSUPPORTED,
+            "the host runs FreeBSD, and the probes are programs for Linux",
+        ),
         ("arch x86_64\nfree_kib 100", Reason.DISK_FULL, "/tmp has 100 KiB free"),
         ("arch x86_64\nnoexec /tmp /var", Reason.UNSUPPORTED, "run from any of /tmp /var"),
         ("arch x86_64\nmissing sha256sum", Reason.UNSUPPORTED, "the host has no sha256sum"),

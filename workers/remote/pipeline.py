@@ -29,7 +29,9 @@ TEARDOWN_TIMEOUT_S = 75
 PUT_TIMEOUT_S = 60
 # The bundle, all results and some air; the files of dd are the runner's own concern.
 NEEDED_KIB = 16 * 1024
+LINUX = "Linux"
 ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+PROBED = sorted(set(ARCHITECTURES.values()), reverse=True)
 MAX_RESULTS = 60
 MAX_FILE_BYTES = 2 * 2**20
 # After this many no further result is begun: with its four files it stays under what a command may answer
@@ -128,10 +130,13 @@ async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) 
 def _check_able(arch: str, facts: Mapping[str, str]) -> None:
     parent = facts.get("directory", "").rpartition("/")[0]
     reason = Reason.UNSUPPORTED
-    if missing := facts.get("missing"):
+    # Before its tools: other systems lack some of them, and installing those would not help.
+    if (system := facts.get("system", LINUX)) != LINUX:
+        lacking = f"the host runs {system}, and the probes are programs for Linux"
+    elif missing := facts.get("missing"):
         lacking = f"the host has no {missing}"
     elif arch not in ARCHITECTURES:
-        lacking = f"no probes for a {arch} machine"
+        lacking = f"no probes for a {arch} machine, only for {' and '.join(PROBED)}"
     elif int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
         reason = Reason.DISK_FULL
         lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed"

@@ -44,6 +44,7 @@ done
 [ -n "$parent" ] || printf 'noexec %s\n' "$*"
 directory=$parent/$name
 printf 'directory %s\n' "$directory"
+printf 'system %s\n' "$(uname -s)"
 printf 'arch %s\n' "$(uname -m)"
 printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
 printf 'seen_from %s\n' "${SSH_CONNECTION%% *}"

@@ -19,6 +19,7 @@ from backend.domain.host_certificates import certificate_refusal
 from backend.domain.host_keys import TYPES
 from workers.remote.agent import agent_keys, offered
 from workers.remote.driver import HostKeyChanged, Target
+from workers.remote.outdated import outdated_server
 from workers.remote.presented import ALGORITHMS, CERTIFICATE_ALGORITHMS, PresentedKey
 from workers.remote.ssh_transport import SshTransport
 
@@ -127,6 +128,7 @@ async def scan(
         # The library prefers RSA, people's ssh and the consoles of clouds show Ed25519: both must
         # speak of one key.
         algorithms=[name for one in types for name in ALGORITHMS[one]],
+        is_any_expected=True,
     )
     if key is None:
         detail = f"{address} port {port} presents no host key"
@@ -169,6 +171,7 @@ async def _server_key(
     via: Target | None,
     algorithms: Sequence[str],
     client_factory: Callable[[], asyncssh.SSHClient] = asyncssh.SSHClient,
+    is_any_expected: bool = False,
 ) -> asyncssh.SSHKey | None:
     name, bastion = await _route(address, port, via, is_private_allowed=is_private_allowed)
     try:
@@ -184,7 +187,13 @@ async def _server_key(
                 ),
             )
     except (OSError, asyncssh.Error) as error:
-        raise _connect_error(error, f"{address} port {port}") from error
+        endpoint = f"{address} port {port}"
+        if is_any_expected and isinstance(error, NO_COMMON_KEY):
+            tunnel = bastion.connection if bastion else None
+            if why := await outdated_server(name, port, tunnel, algorithms):
+                detail = f"{endpoint}: {why}"
+                raise DriverError(Reason.UNSUPPORTED, detail, retryable=False) from error
+        raise _connect_error(error, endpoint) from error
     finally:
         if bastion is not None:
             await bastion.close()
