@@ -1,6 +1,7 @@
 """Many hosts at once: added from lists, approved by keys and fingerprints, or refused by line."""
 
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -194,3 +195,23 @@ def test_page_checks_a_list_without_storing_it(client):
     assert "To be added: 2, approved: 0, authorities: 0, unchanged: 0." in page
     assert "rack-2.example.org" in page
     assert not Host.objects.exists()
+
+
+def test_hosts_of_a_tag_are_listed_and_ticked_for_a_campaign(client, operator):
+    web = factories.host(name="rack 1", tags=["web", "db"])
+    other = factories.host(name="rack 2", tags=["mail"])
+    client.force_login(factories.user(role="run"))
+    page = client.get("/hosts/?tag=web").content.decode()
+    assert "rack 1" in page
+    assert "rack 2" not in page
+    assert "/campaigns/new/?tag=web" in page
+    assert "No host has the tag none." in client.get("/hosts/?tag=none").content.decode()
+    assert [one["id"] for one in operator.get(f"{API}/hosts?tag=db").json()["results"]] == [
+        str(web.pk)
+    ]
+    form = client.get("/campaigns/new/?tag=web").content.decode()
+    assert [one for one in (web, other) if _ticked(form, one)] == [web]
+
+
+def _ticked(form, host):
+    return re.search(rf'<input[^>]*value="{host.pk}"[^>]* checked', form) is not None

@@ -36,11 +36,11 @@ from backend.benchmarks.services.hosts import (
 from backend.catalog.services.prices import PriceInput
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
-from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.parameters import text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.errors import InvalidValue
 
@@ -102,23 +102,25 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
     }
 
 
-class HostsView(ListView):
+class HostsView(FilteredListView):
     """Hosts of the workspace."""
 
     name = "hosts"
     columns = HOST_COLUMNS + LOGIN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    lookups = {"tag": ("tags__contains", text)}
+
+    def described_parameters(self) -> Mapping[str, str]:
+        return {**super().described_parameters(), "tag": "A word that groups hosts"}
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
-        hosts = hosts_visible(workspace_of(request)).order_by("name")
+        conditions, paging = self.asked(request)
+        hosts = hosts_visible(workspace_of(request)).filter(**conditions).order_by("name")
         return ListAnswer(
             _columns(request),
             hosts,
             hosts.count(),
             cells=partial(_cells, request),
-            warnings=warnings,
             **paging,
         )
 

@@ -1,5 +1,7 @@
 """Hosts that a workspace may see."""
 
+from collections.abc import Iterable
+
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
@@ -35,6 +37,11 @@ def hosts_visible(workspace: Workspace) -> QuerySet[Host]:
 def hosts_standing(workspace: Workspace) -> QuerySet[Host]:
     """Visible hosts that stay: a machine that was rented for a run ends with it."""
     return hosts_visible(workspace).filter(is_rented=False)
+
+
+def tags_of(hosts: Iterable[Host]) -> list[str]:
+    """The words that group these hosts."""
+    return sorted({tag for host in hosts for tag in host.tags})
 
 
 def bastions_of(workspace: Workspace) -> QuerySet[Host]:

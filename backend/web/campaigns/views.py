@@ -68,11 +68,13 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.RUN)
     # A host of an archive stands at somebody else's.
     hosts = list(hosts_standing(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
+    tags = set(request.GET.getlist("tag"))
+    tagged = [str(host.pk) for host in hosts if not tags.isdisjoint(host.tags)]
     form = CampaignForm(
         request.POST if request.method == "POST" else None,
         hosts=hosts,
         initial={
-            "hosts": request.GET.getlist("host"),
+            "hosts": [*request.GET.getlist("host"), *tagged],
             "offers": "\n".join(request.GET.getlist("offer")),
             "profile": "standard",
         },

@@ -19,6 +19,7 @@ from backend.benchmarks.selectors.hosts import (
     hosts_standing,
     hosts_visible,
     login_key_line,
+    tags_of,
 )
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
@@ -57,6 +58,8 @@ def _host(host_id: UUID) -> Host:
 def hosts_page(request: HttpRequest) -> HttpResponse:
     """Hosts with their state and key, and the latest runs."""
     workspace = default_workspace()
+    known = list(hosts_standing(workspace))
+    tag = request.GET.get("tag", "")
     hosts = [
         (
             host,
@@ -64,10 +67,13 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
             fingerprint(key) if (key := host.host_key or host.scanned_key) else None,
             redaction_for(request.user, host).message(host.scan_error),
         )
-        for host in hosts_standing(workspace)
+        for host in known
+        if not tag or tag in host.tags
     ]
     context = {
         "hosts": hosts,
+        "tag": tag,
+        "tags": tags_of(known),
         "runs": runs_visible(workspace)[:RECENT_RUNS],
         "may_run": may(request, Scope.RUN),
     }
