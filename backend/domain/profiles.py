@@ -138,6 +138,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     }
 )
 DIRECTORY = "directory"
+INSTALL_TOOLS = "install_tools"
 CAREFUL = "careful"
 """The parameter of a run on a host that is in production: it gives way to everybody else."""
 MAX_DIRECTORIES = 16
@@ -180,11 +181,19 @@ def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
         else:
             raise InvalidValue(field, f"unknown; known are {', '.join((*PARAMETERS, *_CHECKS))}")
     # Packages change what the host runs for others, and stay when removal fails.
-    if checked.get(CAREFUL) and checked.get("install_tools"):
+    if checked.get(CAREFUL) and checked.get(INSTALL_TOOLS):
         raise InvalidValue(
             "/parameters/install_tools", "nothing is installed on a host that is in production"
         )
     return checked
+
+
+def rented_parameters(given: Mapping[str, object]) -> dict[str, object]:
+    """The parameters of a run on a machine that is rented for it, with what is usual there."""
+    # A machine that is thrown away may be changed; a peer, on which iperf3 would be installed, too, may not.
+    is_usual = "peer" not in given and not given.get(CAREFUL)
+    usual = {RENTED: "on_demand", **({INSTALL_TOOLS: True} if is_usual else {})}
+    return {**usual, **given}
 
 
 def may_measure(probe: str, parameters: Mapping[str, object]) -> bool:
@@ -303,7 +312,7 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         "device": _device,
         "peer": _peer,
         "peer_address": _peer_address,
-        "install_tools": _flag,
+        INSTALL_TOOLS: _flag,
         CAREFUL: _flag,
         "matrix_depths": _counts,
         "matrix_jobs": _counts,

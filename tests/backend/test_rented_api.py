@@ -165,7 +165,21 @@ def test_every_rented_run_says_how_its_machine_was_bought(db: None) -> None:
     of = offer()
     assert rented_run(of).parameters["purchase_model"] == "on_demand"
     made = campaign_start(campaign=rental(of), actor="tester")
-    assert made.runs.get().parameters == {"purchase_model": "on_demand"}
+    assert made.runs.get().parameters == {"purchase_model": "on_demand", "install_tools": True}
+
+
+@pytest.mark.parametrize(
+    ("stated", "on_host", "on_rented"),
+    [(None, None, True), (True, True, True), (False, None, False)],
+)
+def test_tools_are_installed_on_rented_machines_alone(db: None, stated, on_host, on_rented) -> None:
+    """1.9: no image of a cloud carries fio, so nothing rented from the web had figures of it."""
+    account()
+    made = rental(offer(), hosts=[factories.host().pk], install_tools=stated)
+    campaign_start(campaign=made, actor="tester")
+    standing, rented = made.runs.order_by("host__is_rented")
+    assert standing.parameters.get("install_tools") is on_host
+    assert rented.parameters.get("install_tools") is on_rented
 
 
 # --- campaigns --------------------------------------------------------------------------------------

@@ -11,7 +11,26 @@ from backend.domain.profiles import (
     checked_probes,
     may_measure,
     profile_named,
+    rented_parameters,
 )
+
+
+@pytest.mark.parametrize(
+    ("given", "installs"),
+    [
+        ({}, True),
+        ({"install_tools": False}, False),
+        # iperf3 would be installed on the peer, too, which is somebody's own.
+        ({"peer": "8c0b7c8e-0a4f-4a64-a0a8-1d2f30f1a111"}, None),
+        ({"peer": "8c0b7c8e-0a4f-4a64-a0a8-1d2f30f1a111", "install_tools": True}, True),
+        ({"careful": True}, None),
+    ],
+)
+def test_tools_are_installed_on_rented_machines_unless_said_otherwise(given, installs):
+    parameters = checked_parameters(rented_parameters(given))
+    assert parameters.get("install_tools") is installs
+    assert parameters["purchase_model"] == "on_demand"
+    assert rented_parameters({"purchase_model": "spot"})["purchase_model"] == "spot"
 
 
 def test_profile_is_loaded_by_name():

@@ -65,7 +65,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
         budget_amount="12.50",
         budget_currency="usd",
         probes=["dd", "network"],
-        install_tools="on",
+        install_tools="yes",
         parameter_seconds="4",
         parameter_fio_file_bytes="64",
     )
@@ -77,7 +77,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
     assert (campaign.repeats, campaign.concurrency, campaign.network_pairs) == (2, 3, "ring")
     assert (campaign.budget_amount, campaign.budget_currency) == (12.5, "USD")
     assert campaign.probes == ["dd", "network"]
-    assert campaign.install_tools
+    assert campaign.install_tools is True
     assert campaign.parameters == {"seconds": 4.0, "fio_file_bytes": 64 * 2**20}
     assert not Run.objects.exists()
 

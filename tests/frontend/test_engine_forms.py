@@ -214,6 +214,8 @@ def test_mode_of_credits_is_chosen_where_a_type_is_sold_in_both():
     form = RentalForm(given, offer=sold("burstable"))
     assert form.is_valid(), form.errors
     assert form.chosen_parameters()["credit_mode"] == "unlimited"
+    # Its box was not ticked.
+    assert form.chosen_parameters()["install_tools"] is False
     for of in (sold(), sold("burstable", "azure")):
         form = RentalForm(given, offer=of)
         assert form.is_valid(), form.errors

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from backend.domain.probes import INVENTORY, PROBES
+from backend.domain.probes import INVENTORY, PACKAGES, PROBES
 from backend.domain.profiles import PARAMETERS, PROFILES
 from workers.remote.probes.plan import plan, plan_script, seconds_of
 
@@ -108,6 +108,11 @@ def test_network_steps_name_address_and_port_of_the_peer():
     assert words["ping"] == ["network.sh", "ping", "192.0.2.9", "50"]
     other = planned(probes=["network"], peer_address="10.0.0.7", **given)
     assert steps(other)[1][6] == "10.0.0.7"
+
+
+def test_nothing_is_installed_for_probes_that_run_no_tool_of_the_host():
+    assert steps(planned(probes=["cmips", "dd"], install_tools=True))[0][0] == INVENTORY
+    assert steps(planned(probes=["cmips", "fio"], install_tools=True))[0][0] == PACKAGES
 
 
 def test_matrix_has_each_depth_with_each_number_of_jobs_once():

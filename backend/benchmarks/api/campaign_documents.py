@@ -42,7 +42,12 @@ class CampaignDocument(Strict):
     repeats = serializers.IntegerField(min_value=1, max_value=MAX_REPEATS, default=1)
     concurrency = serializers.IntegerField(min_value=1, max_value=MAX_CONCURRENCY, default=4)
     budget = BudgetDocument(allow_null=True, required=False, default=None)
-    install_tools = FlagField(required=False, default=False)
+    install_tools = FlagField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="null: missing tools are installed on machines to rent, and on no hosts",
+    )
     network_pairs = serializers.ChoiceField(
         choices=NetworkPairs.values, default=NetworkPairs.NONE.value
     )
@@ -101,7 +106,7 @@ class CampaignDetail(CampaignStateSerializer):
     repeats = serializers.IntegerField()
     concurrency = serializers.IntegerField()
     budget = AmountShown(allow_null=True)
-    install_tools = serializers.BooleanField()
+    install_tools = serializers.BooleanField(allow_null=True)
     network_pairs = serializers.CharField()
     progress = serializers.FloatField()
     remaining_s = serializers.FloatField(allow_null=True)

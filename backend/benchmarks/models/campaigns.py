@@ -38,7 +38,8 @@ class Campaign(Identified):
     concurrency = models.PositiveIntegerField(default=4)
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
-    install_tools = models.BooleanField(default=False)
+    install_tools = models.BooleanField(null=True)
+    """Whether missing tools are installed for a run; None = on machines that are rented only."""
     network_pairs = models.CharField(max_length=4, choices=NetworkPairs, default=NetworkPairs.NONE)
     state = models.CharField(max_length=10, choices=CampaignState, default=CampaignState.DRAFT)
     round = models.PositiveIntegerField(default=0)

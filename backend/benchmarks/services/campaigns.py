@@ -18,7 +18,6 @@ from backend.benchmarks.models import (
     Host,
     HostState,
     NetworkPairs,
-    ResourcePurchase,
     Run,
 )
 from backend.benchmarks.selectors.campaigns import NOT_DONE, current_runs, round_runs
@@ -37,14 +36,16 @@ from backend.benchmarks.services.run_batches import RunRequest, runs_cancel, run
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.probes import NETWORK, RENTED
+from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
+    INSTALL_TOOLS,
     RENTED_ONLY,
     Value,
     check_own,
     checked_parameters,
     checked_probes,
     profile_named,
+    rented_parameters,
 )
 from backend.domain.rentals import Budget
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
@@ -79,13 +80,14 @@ def campaign_create(
     repeats: int = 1,
     concurrency: int = 4,
     budget: Budget | None = None,
-    install_tools: bool = False,
+    install_tools: bool | None = None,
     network_pairs: str = NetworkPairs.NONE,
     actor: str,
 ) -> Campaign:
     """A campaign in draft; raises InvalidValue with the field as a JSON pointer.
 
-    `offers` are slugs of machines to rent, for which a budget is needed.
+    `offers` are slugs of machines to rent, for which a budget is needed. Tools that are missing are
+    installed there and not on hosts, unless `install_tools` says the same of both.
     """
     _check_name(workspace, name)
     profile_named(profile)
@@ -287,10 +289,11 @@ def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> R
         for name, value in campaign.parameters.items()
         if rental is not None or name not in RENTED_ONLY
     }
+    # Nothing stated stays so: what is usual differs for machines that are rented.
+    if campaign.install_tools or (rental is not None and campaign.install_tools is not None):
+        parameters[INSTALL_TOOLS] = campaign.install_tools
     if rental is not None:
-        parameters.setdefault(RENTED, ResourcePurchase.ON_DEMAND.value)
-    if campaign.install_tools:
-        parameters["install_tools"] = True
+        parameters = rented_parameters(parameters)
     if peer is not None:
         return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
     named = parameters.get("peer")
@@ -314,8 +317,8 @@ def _checked_values(
     workspace: Workspace, parameters: Mapping[str, object], pairs: str
 ) -> dict[str, Value]:
     values = checked_parameters(parameters)
-    if "install_tools" in values:
-        raise InvalidValue("/parameters/install_tools", "it is a field of the campaign itself")
+    if INSTALL_TOOLS in values:
+        raise InvalidValue(f"/parameters/{INSTALL_TOOLS}", "it is a field of the campaign itself")
     for name in ("peer", "peer_address"):
         if name in values and pairs != NetworkPairs.NONE:
             raise InvalidValue(f"/parameters/{name}", "network_pairs names the peers already")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Campaign, ResourcePurchase, Run
+from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.rentals import (
     check_currency,
     rentals,
@@ -15,8 +15,12 @@ from backend.benchmarks.selectors.rentals import (
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.runs import run_peer, run_queue
 from backend.catalog.models import Offer
-from backend.domain.probes import RENTED
-from backend.domain.profiles import checked_parameters, checked_probes, profile_named
+from backend.domain.profiles import (
+    checked_parameters,
+    checked_probes,
+    profile_named,
+    rented_parameters,
+)
 from backend.domain.rentals import Budget
 
 
@@ -40,7 +44,7 @@ def rented_run_create(
     """
     profile_named(profile)
     chosen = checked_probes(probes)
-    values = checked_parameters({RENTED: ResourcePurchase.ON_DEMAND.value, **parameters})
+    values = checked_parameters(rented_parameters(parameters))
     check_currency(budget)
     schedule_lock(workspace_id=workspace.pk)
     (rental,) = rentals(

@@ -47,6 +47,7 @@ def _cpu_tool(
         parser=cpu_tools.parse,
         metrics=(metric,),
         needs=(),
+        is_tool=True,
         is_parsed_by_variant=True,  # on one CPU all threads are one thread
     )
 

@@ -177,6 +177,7 @@ DISK_PROBES: tuple[Probe, ...] = (
             "disk_write_bytes_per_s",
         ),
         needs=(),
+        is_tool=True,
         io="disk",
     ),
     Probe(
@@ -186,6 +187,7 @@ DISK_PROBES: tuple[Probe, ...] = (
         parser=partial(fio.parse, prefix="matrix"),
         metrics=("disk_rand_read_iops", "disk_rand_write_iops"),
         needs=(),
+        is_tool=True,
         io="disk",
     ),
     Probe(
@@ -205,6 +207,7 @@ DISK_PROBES: tuple[Probe, ...] = (
             "disk_write_bytes_per_s",
         ),
         needs=(),
+        is_tool=True,
         io="disk",
     ),
     Probe(
@@ -226,6 +229,7 @@ DISK_PROBES: tuple[Probe, ...] = (
             "disk_write_bytes_per_s",
         ),
         needs=(),
+        is_tool=True,
         io="disk",
     ),
 )

@@ -52,6 +52,7 @@ NETWORK_PROBES: tuple[Probe, ...] = (
             "net_rtt_ns",
         ),
         needs=(),
+        is_tool=True,
         io="network",
     ),
 )

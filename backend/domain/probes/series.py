@@ -52,6 +52,8 @@ class Probe:
     """Native programs that it runs, beside the runner's own scripts."""
     io: Literal["", "disk", "network"] = ""
     """What the kernel works on for it, in threads and interrupts that count as foreign."""
+    is_tool: bool = False
+    """Whether it runs a program of the host, which may be missing there."""
     is_parsed_by_variant: bool = False
     """Whether the output alone does not say which series it is of."""
 

@@ -19,6 +19,11 @@ PAIR_WORDS: dict[str, str] = {
     NetworkPairs.RING: "each host to the next",
     NetworkPairs.ALL: "each host to every other",
 }
+INSTALL_WORDS = {
+    "": "on machines to rent only",
+    "yes": "on hosts, too",
+    "no": "nowhere",
+}
 
 
 class CampaignForm(ParameterForm):
@@ -64,9 +69,13 @@ class CampaignForm(ParameterForm):
         label="Budget", required=False, min_value=Decimal(0), help_text="Empty: no limit."
     )
     budget_currency = currency()
-    install_tools = forms.BooleanField(
-        label="Install fio and iperf3 for a run where they are missing, and remove them after it",
+    install_tools = forms.TypedChoiceField(
+        label="Install missing tools such as fio",
+        choices=list(INSTALL_WORDS.items()),
+        coerce=lambda text: {"yes": True, "no": False}[text],
+        empty_value=None,
         required=False,
+        help_text="For a run; on hosts they are removed after it.",
     )
 
     pointers = {

@@ -9,6 +9,7 @@ from backend.benchmarks.models import ResourcePurchase
 from backend.benchmarks.selectors.rental_accounts import credit_modes
 from backend.catalog.models import Offer
 from backend.domain.credits import STANDARD, UNLIMITED
+from backend.domain.profiles import INSTALL_TOOLS
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PROFILE_WORDS
 from backend.web.shared.forms import WriteForm, currency
@@ -37,6 +38,11 @@ class RentalForm(WriteForm):
         required=False,
         help_text="Of the dearer one what all CPUs cost beyond their credits is reserved and booked.",
     )
+    install_tools = forms.BooleanField(
+        label="Install fio, stress-ng and other tools that are missing",
+        initial=True,
+        required=False,
+    )
     budget_amount = forms.DecimalField(
         label="Budget", min_value=Decimal(0), help_text="The most that this run may cost."
     )
@@ -57,8 +63,10 @@ class RentalForm(WriteForm):
 
     def chosen_parameters(self) -> dict[str, object]:
         names = ("purchase_model", "credit_mode")
-        chosen = {name: self.cleaned_data.get(name) for name in names}
-        return {name: value for name, value in chosen.items() if value}
+        chosen: dict[str, object] = {name: self.cleaned_data.get(name) for name in names}
+        chosen = {name: value for name, value in chosen.items() if value}
+        # A box that is not ticked is sent as nothing, and switches the usual off.
+        return {**chosen, INSTALL_TOOLS: self.cleaned_data["install_tools"]}
 
     def budget(self) -> Budget:
         data = self.cleaned_data

@@ -53,7 +53,9 @@ class Plan:
         Repeat 0 of every series, then repeat 1 of every series, …: drift of the machine then
         meets all series alike.
         """
-        first = ((PACKAGES, "install", 0),) if self.values["install_tools"] else ()
+        has_tools = any(PROBES[probe].is_tool for probe, _ in self.series)
+        is_installing = self.values["install_tools"] and has_tools
+        first = ((PACKAGES, "install", 0),) if is_installing else ()
         return (
             *first,
             (INVENTORY, "host", 0),
