@@ -19,6 +19,9 @@ from backend.domain.stats import DISTURBED
 EXIT_DISK_FULL = 5
 EXIT_UNAVAILABLE = 7
 UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
+VOLUME_SMALL = "volume_small"
+RENTED_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL}
+"""How a machine was rented, which no evidence shows."""
 STDERR_MARK = "\n--- stderr ---\n"
 """Between what a command printed and what it complained of, in the text that is stored."""
 
@@ -177,14 +180,13 @@ def stored_flags(
     """(metric, variant) of each sample of one stored repeat → the flags that today's rules give.
 
     `conditions` are as they were stored; where they do not say enough, the flag "disturbed" is
-    taken over from those `stated`, as those of CPU credits always are.
+    taken over from those `stated`, as those of the rented machine always are.
     """
     samples = list(samples)
     seen = observe.stored(conditions)
     parameters = [sample.parameters for sample in samples]
     is_disturbed = was_disturbed(probe, seen, parameters) if seen else DISTURBED in stated
-    # No evidence shows in which mode of CPU credits a machine was rented.
-    later = [*([DISTURBED] if is_disturbed else []), *sorted(CREDIT_FLAGS & set(stated))]
+    later = [*([DISTURBED] if is_disturbed else []), *sorted(RENTED_FLAGS & set(stated))]
     return {
         (sample.metric, sample.variant): list(dict.fromkeys([*sample.flags, *later]))
         for sample in samples

@@ -108,6 +108,11 @@ class AuthMethod:
         return {one.name: one for one in every}
 
 
+# Below, what such volumes may do for each GiB is less than what they may do at all (Google's balanced disks: 6
+# operations a second, cloud.google.com/compute/docs/disks/performance).
+SMALL_GIB = 100
+
+
 @dataclass(frozen=True)
 class Volume:
     """The disk that we rent with a machine: its figures are those of this choice, not the type's."""
@@ -118,6 +123,12 @@ class Volume:
     iops: int | None = None
     """Provisioned operations a second; None = the provider derives them from type and size."""
     mib_per_s: int | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its size is what holds it back: nothing is provisioned, and larger ones of the
+        type are faster."""
+        return self.iops is None and self.size_gib < SMALL_GIB
 
     def __str__(self) -> str:
         figures = ((self.iops, "IOPS"), (self.mib_per_s, "MiB/s"))

@@ -362,6 +362,13 @@ def test_flag_names_the_credits_that_a_provider_sells_in_one_mode_only(client: C
     assert by_slug == {"azure": "burstable credit_standard", "aws": "burstable"}
 
 
+def test_flags_of_samples_that_explain_a_score_are_its_own(client: Client) -> None:
+    noted = factories.offer("noted")
+    factories.sample(noted, 10.0, flags=["volume_small", "small_pages", "not_steady"])
+    by_slug = {row["offer_id"]: row["flags"] for row in results(client)}
+    assert by_slug == {"noted": "small_pages volume_small"}
+
+
 def test_flag_says_that_an_offer_is_discontinued_from_that_day_on(client: Client) -> None:
     factories.sample(factories.offer("gone", discontinued_on=dt.date(2026, 11, 22)), 10.0)
     flags = [results(client, query)[0]["flags"] for query in ("", "as_of=2026-11-21")]

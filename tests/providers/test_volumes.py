@@ -24,3 +24,15 @@ def test_volume_is_named_with_its_limits(rented, text):
 )
 def test_boot_disk_of_google_is_one_that_the_family_takes(machine_type, kind):
     assert volume(machine_type).type == kind
+
+
+@pytest.mark.parametrize(
+    ("rented", "is_small"),
+    [
+        (Volume("pd-balanced", 99), True),
+        (Volume("pd-balanced", 100), False),
+        (Volume("gp3", 20, iops=3000), False),
+    ],
+)
+def test_volume_is_small_where_its_size_holds_it_back(rented, is_small):
+    assert rented.is_small is is_small

@@ -86,6 +86,11 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     assert variant_of(disk) == ("dd_direct, " + shown if shown else "dd_direct")
     assert disk.method_version.endswith(f" on {shown}") is bool(shown)
     assert ("volume" in disk.parameters, "volume" in other.parameters) == (bool(shown), False)
+    # What an EBS gp3 may do is provisioned, whatever its size.
+    assert ("volume_small" in disk.flags, "volume_small" in other.flags) == (
+        provider == "gcp",
+        False,
+    )
 
 
 def test_memory_figures_say_how_much_lay_in_huge_pages():
@@ -100,14 +105,15 @@ def test_memory_figures_say_how_much_lay_in_huge_pages():
 
 def test_figures_of_a_local_disk_name_it_and_not_the_rented_volume():
     run = factories.run(factories.host(is_rented=True))
-    account = CloudAccount(provider="aws")
-    run.resource = Resource(run=run, account=account, machine_type="i4i.large")
+    account = CloudAccount(provider="gcp")  # whose own volume is a small one
+    run.resource = Resource(run=run, account=account, machine_type="c3-standard-4-lssd")
     text = (FIXTURES / "fio-local-3.33.txt").read_bytes()
     repeats_store([(run, [repeat(1, "local_disk-rand_read_qd32-0", text)])])
     sample = run.samples.get(metric="disk_rand_read_iops")
     assert variant_of(sample) == "local_4k_qd32, Amazon EC2 NVMe Instance Storage 873 GiB"
     assert sample.method_version.endswith(" on Amazon EC2 NVMe Instance Storage 873 GiB")
     assert sample.parameters["volume"]["size_gib"] == 873
+    assert "volume_small" not in sample.flags
 
 
 def test_result_of_a_steady_test_says_how_long_it_took_to_settle():

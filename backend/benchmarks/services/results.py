@@ -17,7 +17,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import PACKAGES, PROBES
-from backend.domain.repeats import STDERR_MARK, Repeat
+from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
 from backend.providers.base import Volume
 from backend.providers.registry import provider
 
@@ -134,9 +134,17 @@ def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample
 
 def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
     version, parameters = evidence.tool_version, dict(parsed.parameters)
-    if PROBES[repeat.probe].io == "disk" and (volume := _volume(run, parsed)):
-        # Its speed is that of the disk we chose: another one is another method.
-        version, parameters["volume"] = f"{version} on {volume}"[:80], asdict(volume)
+    flags = [*repeat.flags(parsed), *_credit_flags(run)]
+    if PROBES[repeat.probe].io == "disk":
+        volume = rented = _rented_volume(run)
+        named = parameters.get("volume")
+        if isinstance(named, Mapping):
+            volume = Volume(**named)  # a disk of the machine's own, beside the one we rented
+        elif rented and rented.is_small:
+            flags.append(VOLUME_SMALL)
+        if volume:
+            # Its speed is that of the disk we chose: another one is another method.
+            version, parameters["volume"] = f"{version} on {volume}"[:80], asdict(volume)
     return sample_row(
         evidence,
         parsed,
@@ -144,19 +152,15 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
         host_id=run.host_id,
         run=run,
         parameters=parameters,
-        flags=[*repeat.flags(parsed), *_credit_flags(run)],
+        flags=flags,
         source=Source.MEASURED,
         method_version=version,
         measured_at=clock.now(),
     )
 
 
-def _volume(run: Run, parsed: ParsedSample) -> Volume | None:
-    """The disk of a rented machine that was measured: the one that its probe names, else the one we
-    rented with it; None where the machine type decides, or the machine is ours."""
-    named = parsed.parameters.get("volume")
-    if isinstance(named, Mapping):
-        return Volume(**named)
+def _rented_volume(run: Run) -> Volume | None:
+    """The disk that was rented with the run's machine; None where the type decides, or it is ours."""
     if not run.host.is_rented:
         return None
     resource: Resource = run.resource

@@ -23,8 +23,9 @@ from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
 from backend.common.statistics import tables_analyze
 from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
-from backend.domain.credits import CREDIT_FLAGS
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
+from backend.domain.parsing.memory import SMALL_PAGES
+from backend.domain.repeats import RENTED_FLAGS
 from backend.domain.stats import DISTURBED, IntervalBasis, Summary
 
 # To be counted up with what a summary says of the same samples; older ones are made anew.
@@ -63,6 +64,8 @@ READ = (
 )
 Row = Mapping[str, Any]
 """A sample with the fields READ."""
+NOTED = RENTED_FLAGS | {SMALL_PAGES}
+"""Flags of samples that a score repeats, and that keep it from no rank."""
 MARKS = itemgetter("flags", "excluded_reason")
 """What says whether a repeat counts (domain.stats.counted_repeats)."""
 # Samples of others never make a score; an import has two of them for one of these.
@@ -378,7 +381,7 @@ def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int])
     if len(cpu_models) > 1:
         yield "mixed_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
-    yield from sorted(CREDIT_FLAGS & stated)
+    yield from sorted(NOTED & stated)
     if DERIVED in stated:
         yield DERIVED
     if any(s["source"] == Source.IMPORTED for s in used):

@@ -316,7 +316,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "flags",
         ColumnType.WORDS,
         "disturbed unstable mixed_hardware cached shared_vcpu burstable credit_standard credit_unlimited "
-        "discontinued stale_price …",
+        "volume_small discontinued stale_price …",
         label="Notes",
         empty="",
     ),

@@ -65,6 +65,11 @@ FLAGS = {
         "warn",
         "Whether the price includes tax, or at which rate, is not known; not ranked beside net ones.",
     ),
+    "volume_small": (
+        "small volume",
+        "",
+        "The disk that was rented with it is small; larger ones of its type are faster.",
+    ),
     "small_pages": (
         "small pages",
         "",

@@ -145,11 +145,11 @@ def test_stored_conditions_give_the_flags_anew(made, recorded):
         assert flags[key] == ["disturbed"]
 
 
-def test_mode_of_credits_is_kept_when_flags_are_made_anew(made, recorded):
+@pytest.mark.parametrize("flag", ["credit_standard", "volume_small"])
+def test_how_a_machine_was_rented_is_kept_when_flags_are_made_anew(made, recorded, flag):
     repeat = made("cmips-all-0", recorded(CMIPS))
-    stated = ["credit_standard", "of an older version"]
-    flags = stored_flags("cmips", repeat.samples, {}, stated)
-    assert flags["cmips_score", "all"] == ["credit_standard"]
+    flags = stored_flags("cmips", repeat.samples, {}, [flag, "of an older version"])
+    assert flags["cmips_score", "all"] == [flag]
 
 
 def test_hashes_are_those_of_the_four_files():
