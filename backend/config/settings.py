@@ -92,6 +92,8 @@ MIDDLEWARE = [
 ]
 # Each view says how large its body may be; Django would answer in HTML what is over one for all.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
+# A box for each of the ten thousand hosts that a campaign may have.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 ROOT_URLCONF = "backend.urls"
 WSGI_APPLICATION = "backend.config.wsgi.application"
 ASGI_APPLICATION = "backend.config.asgi.application"

@@ -18,7 +18,7 @@ from backend.common.rest.documents import (
 from backend.domain.schedules import MAX_CRON_LENGTH, MAX_EVERY_S, MIN_EVERY_S
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
-MAX_HOSTS = 500
+MAX_HOSTS = 10_000
 
 # --- campaigns --------------------------------------------------------------------------------------
 

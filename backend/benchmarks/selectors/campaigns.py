@@ -111,7 +111,7 @@ def campaign_view(campaign: Campaign) -> CampaignView:
         progress_ratio=_progress(counting),
         remaining_s=_remaining_s(campaign, counting, expected),
         cost_estimate=campaign_estimate(campaign, hosts, offers),
-        cost_so_far=campaign_cost(campaign, runs),
+        cost_so_far=campaign_cost(campaign),
         matrix=cells,
         probes=_in_order(cell.probe for cell in cells),
     )
@@ -121,7 +121,8 @@ def round_runs(campaign: Campaign) -> list[Run]:
     """Every run of the newest round, oldest first."""
     runs = Run.objects.filter(campaign=campaign, round=campaign.round)
     related = ("host", "peer", "price", "offer", "resource__account")
-    return list(runs.select_related(*related).order_by("created_at", "id"))
+    runs = runs.select_related(*related).prefetch_related("resource__ledger")
+    return list(runs.order_by("created_at", "id"))
 
 
 def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:

@@ -5,14 +5,17 @@ hour are 0.00133…, not nothing. A price that is not known makes the whole unkn
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import median
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Sum
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import F, QuerySet, Sum
+from django.db.models.functions import Coalesce, Now
 
 from backend.benchmarks.models import (
     Campaign,
@@ -100,6 +103,13 @@ def paired(kind: str, hosts: Sequence[Host]) -> list[Pair]:
     if kind == NetworkPairs.ALL:
         return [(one, other) for at, one in enumerate(hosts) for other in hosts[at + 1 :]]
     return []
+
+
+def pair_count(kind: str, hosts: int) -> int:
+    """How many pairs so many hosts make; those of ten thousand are too many to be listed."""
+    if kind == NetworkPairs.RING:
+        return hosts if hosts > 2 else max(hosts - 1, 0)
+    return hosts * (hosts - 1) // 2 if kind == NetworkPairs.ALL else 0
 
 
 def host_probes(campaign: Campaign) -> list[str] | None:
@@ -233,7 +243,8 @@ def resource_cost(resource: Resource) -> Decimal | None:
     As long as it lives up to now, else what the ledger holds: 0 for one that never was.
     """
     if resource.state == ResourceState.GONE:
-        return resource.ledger.aggregate(amount=Sum("amount"))["amount"] or Decimal(0)
+        # Added up here, so that who shows many machines reads all their entries at once.
+        return sum((entry.amount for entry in resource.ledger.all()), Decimal(0))
     if resource.launched_at is None or resource.hourly_amount is None:
         return None
     life = charges(
@@ -258,7 +269,7 @@ def campaign_estimate(
     bills is not in it.
     """
     expected = durations(campaign.profile, [host.pk for host in hosts])
-    bill = _Bill.of(campaign, hosts)
+    bill = _Bill.of(campaign, {host.offer_id for host in hosts})
     probes = host_probes(campaign)
     is_spot = campaign.parameters.get("purchase_model") == PurchaseModel.SPOT
     life_s = rental_life_s(campaign.profile, campaign.parameters)
@@ -270,36 +281,44 @@ def campaign_estimate(
         price = charged(prices.get(offer.pk), offer, mode)
         for _ in range(campaign.repeats):
             cost = price.reserved(offer.provider.slug, life_s) if price else None
-            bill.add_amount(offer.name, cost)
+            bill.add_amount([offer.name], cost)
     for host in hosts if probes != [] else ():
-        bill.add(host, expected.of(host.pk, probes) * campaign.repeats)
+        bill.add(host.offer_id, [host.name], expected.of(host.pk, probes) * campaign.repeats)
     for client, server in paired(campaign.network_pairs, hosts):
         seconds = expected.of(client.pk, PAIR_PROBES) * campaign.repeats
-        bill.add(client, seconds)
-        bill.add(server, seconds)
+        bill.add(client.offer_id, [client.name], seconds)
+        bill.add(server.offer_id, [server.name], seconds)
     return bill.total()
 
 
-def campaign_cost(campaign: Campaign, runs: Iterable[Run]) -> Cost:
-    """What the given runs of the campaign (with host, peer and price) have cost so far.
+def campaign_cost(campaign: Campaign) -> Cost:
+    """What the newest round of the campaign has cost so far, in a few queries whatever its size.
 
     From the first claim to the end, or to now, at the price in force when the run began; of a
     rented machine what its ledger says.
     """
-    begun = [run for run in runs if run.started_at is not None]
-    bill = _Bill.of(campaign, [run.peer for run in begun if run.peer is not None])
-    for run in begun:
-        if run.started_at is None:
-            continue
-        seconds = ((run.finished_at or clock.now()) - run.started_at).total_seconds()
-        resource: Resource | None = getattr(run, "resource", None)
-        if resource is None:
-            bill.add(run.host, seconds, run.price)
-        elif resource.currency:
-            amount = resource_cost(resource) or Decimal(0)
-            bill.add_amount(run.host.name, Money(amount, resource.currency))
-        if run.peer is not None:
-            bill.add(run.peer, seconds)
+    begun = Run.objects.filter(
+        campaign=campaign, round=campaign.round, started_at__isnull=False
+    ).order_by()
+    took = Sum(Coalesce("finished_at", Now()) - F("started_at"))
+
+    def times(runs: QuerySet[Run], end: str, *more: str) -> list[dict[str, Any]]:
+        names = ArrayAgg(f"{end}__name", distinct=True)
+        return list(runs.values(f"{end}__offer_id", *more).annotate(took=took, names=names))
+
+    own = times(begun.filter(resource=None), "host", "price_id")
+    peers = times(begun.exclude(peer=None), "peer")
+    prices = PriceObservation.objects.in_bulk([group["price_id"] for group in own])
+    bill = _Bill.of(campaign, [group["peer__offer_id"] for group in peers])
+    for group in own:
+        price = prices.get(group["price_id"])
+        bill.add(group["host__offer_id"], group["names"], group["took"].total_seconds(), price)
+    for group in peers:
+        bill.add(group["peer__offer_id"], group["names"], group["took"].total_seconds())
+    rented = Resource.objects.filter(run__in=begun).exclude(currency="")
+    for resource in rented.select_related("account", "run__host").prefetch_related("ledger"):
+        amount = resource_cost(resource) or Decimal(0)
+        bill.add_amount([resource.run.host.name], Money(amount, resource.currency))
     return bill.total()
 
 
@@ -315,20 +334,25 @@ class _Bill:
         self._unknown: dict[str, None] = {}
 
     @classmethod
-    def of(cls, campaign: Campaign, hosts: Iterable[Host]) -> "_Bill":
-        """With the prices in force of the hosts' offers."""
-        offer_ids = list({host.offer_id for host in hosts})
+    def of(cls, campaign: Campaign, offer_ids: Collection[UUID]) -> "_Bill":
+        """With the prices in force of the offers."""
         currency = campaign.budget_currency or DEFAULT_CURRENCY
-        chosen = best_prices(PriceBasis(currency=currency), offer_ids) if offer_ids else {}
+        chosen = best_prices(PriceBasis(currency=currency), list(offer_ids)) if offer_ids else {}
         prices = {
             offer_id: _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
             for offer_id, choice in chosen.items()
         }
         return cls(currency, prices, rate_table())
 
-    def add(self, host: Host, seconds: float, price: PriceObservation | None = None) -> None:
-        """Charge a machine's time, at the price given or else at the one in force."""
-        hourly = self._prices.get(host.offer_id)
+    def add(
+        self,
+        offer_id: UUID,
+        names: Iterable[str],
+        seconds: float,
+        price: PriceObservation | None = None,
+    ) -> None:
+        """Charge the time of machines of an offer, at the price given or else at the one in force."""
+        hourly = self._prices.get(offer_id)
         # What was bought has no price by the hour: then another price of its offer counts, if there
         # is one.
         if price is not None and price.unit != PriceUnit.ONCE:
@@ -337,16 +361,16 @@ class _Bill:
         if hourly is not None:
             amount = EXACT.multiply(hourly.amount, exact_decimal(seconds))
             cost = Money(EXACT.divide(amount, SECONDS_PER_HOUR), hourly.currency)
-        self.add_amount(host.name, cost)
+        self.add_amount(names, cost)
 
-    def add_amount(self, name: str, cost: Money | None) -> None:
-        """Charge what something costs; None when that is not known."""
+    def add_amount(self, names: Iterable[str], cost: Money | None) -> None:
+        """Charge what machines of these names cost; None when that is not known."""
         try:
             if cost is None:
                 raise UnknownRate(self._currency)
             charged = self._rates.convert(cost, self._currency)
         except UnknownRate:
-            self._unknown[name] = None
+            self._unknown |= dict.fromkeys(names)
             return
         self._known = EXACT.add(self._known, charged.amount)
 

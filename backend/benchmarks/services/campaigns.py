@@ -26,6 +26,7 @@ from backend.benchmarks.selectors.costs import (
     campaign_cost,
     campaign_estimate,
     host_probes,
+    pair_count,
     paired,
     shown,
 )
@@ -51,9 +52,9 @@ from backend.domain.rentals import Budget
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
 MAX_REPEATS = 50
-MAX_CONCURRENCY = 64
-MAX_RUNS = 2000
-"""Runs of one round."""
+MAX_CONCURRENCY = 10_000
+# Of one round: they are made in one transaction.
+MAX_RUNS = 50_000
 
 
 class CampaignActive(DomainError):
@@ -155,9 +156,10 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
     campaign.save(update_fields=["round", "state"])
     _audit(campaign, "campaign_start", actor, round=campaign.round)
     pairs = paired(campaign.network_pairs, hosts)
-    once = [_request(campaign, host, None) for host in hosts if host_probes(campaign) != []]
-    once += [_request(campaign, client, server) for client, server in pairs]
-    once += [_request(campaign, rental, None) for rental in to_rent]
+    named = _named_peer(campaign)
+    once = [_request(campaign, host, None, named) for host in hosts if host_probes(campaign) != []]
+    once += [_request(campaign, client, server, named) for client, server in pairs]
+    once += [_request(campaign, rental, None, named) for rental in to_rent]
     # Repeat by repeat: a round that is cut short has measured every machine, if less often.
     runs_create(campaign=campaign, requests=once * campaign.repeats, actor=actor)
     return campaign
@@ -213,13 +215,15 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
     campaign.state = CampaignState.RUNNING
     campaign.save(update_fields=["state"])
     _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
+    named = _named_peer(campaign)
     requests = [
-        _request(campaign, to_rent[run.offer_id], None)
+        _request(campaign, to_rent[run.offer_id], None, named)
         if run.host.is_rented
-        else _request(campaign, run.host, _pair_peer(campaign, run))
+        else _request(campaign, run.host, _pair_peer(campaign, run), named)
         for run in failed
     ]
-    return runs_create(campaign=campaign, requests=requests, actor=actor)
+    made = runs_create(campaign=campaign, requests=requests, actor=actor)
+    return list(Run.objects.filter(pk__in=made).order_by("created_at", "id"))
 
 
 def campaign_watch_budget() -> None:
@@ -228,7 +232,7 @@ def campaign_watch_budget() -> None:
         state=CampaignState.RUNNING, budget_amount__isnull=False
     ).exclude(budget_currency="")
     for campaign in running:
-        cost = campaign_cost(campaign, round_runs(campaign))
+        cost = campaign_cost(campaign)
         # What is not known cannot be compared; what is known counts at once.
         if campaign.budget_amount is not None and cost.known > campaign.budget_amount:
             campaign_cancel(campaign=campaign, actor="budget")
@@ -280,7 +284,9 @@ def _check_rented(
     _rentals(workspace, offers, values)
 
 
-def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> RunRequest:
+def _request(
+    campaign: Campaign, machine: Host | Rental, peer: Host | None, named_peer: Host | None
+) -> RunRequest:
     """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
     host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
     # Purchase and lifetime are settings of machines to rent, and refused for any other run.
@@ -296,10 +302,15 @@ def _request(campaign: Campaign, machine: Host | Rental, peer: Host | None) -> R
         parameters = rented_parameters(parameters)
     if peer is not None:
         return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
-    named = parameters.get("peer")
-    if named is not None:
-        peer = Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
-    return RunRequest(host, peer, host_probes(campaign), parameters, rental)
+    return RunRequest(host, named_peer, host_probes(campaign), parameters, rental)
+
+
+def _named_peer(campaign: Campaign) -> Host | None:
+    """The peer of all runs of the campaign, where its parameters name one."""
+    named = campaign.parameters.get("peer")
+    if named is None:
+        return None
+    return Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
 
 
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
@@ -330,15 +341,17 @@ def _checked_values(
 
 def _hosts(workspace: Workspace, ids: Sequence[UUID]) -> list[Host]:
     known = Host.objects.select_related("offer").filter(workspace=workspace).in_bulk(list(ids))
+    named: set[UUID] = set()
     for index, identifier in enumerate(ids):
         if identifier not in known:
             raise InvalidValue(f"/hosts/{index}", f"no host has the id {identifier}")
-        if identifier in ids[:index]:
+        if identifier in named:
             raise InvalidValue(f"/hosts/{index}", "the host is named twice")
         if known[identifier].is_rented:
             raise InvalidValue(
                 f"/hosts/{index}", "the host is rented for one run, and ends with it"
             )
+        named.add(identifier)
     return [known[identifier] for identifier in ids]
 
 
@@ -355,7 +368,7 @@ def _offers(workspace: Workspace, slugs: Sequence[str]) -> list[Offer]:
 def _check_size(hosts: Sequence[Host], offers: Sequence[Offer], repeats: int, pairs: str) -> None:
     if pairs != NetworkPairs.NONE and len(hosts) < 2:
         raise InvalidValue("/network_pairs", "a pair needs two hosts")
-    count = repeats * (len(hosts) + len(offers) + len(paired(pairs, hosts)))
+    count = repeats * (len(hosts) + len(offers) + pair_count(pairs, len(hosts)))
     if count > MAX_RUNS:
         field = "/repeats" if pairs == NetworkPairs.NONE else "/network_pairs"
         raise InvalidValue(field, f"{count} runs are more than the {MAX_RUNS} of a round")

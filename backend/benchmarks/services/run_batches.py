@@ -5,10 +5,10 @@ Each of these does to every run what its counterpart in services does to one.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import (
@@ -25,12 +25,15 @@ from backend.benchmarks.selectors.rentals import Rental, rented_host, rented_res
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_completion import unlaunched_release
 from backend.benchmarks.services.runs import check_pair, run_cancel
-from backend.benchmarks.services.transitions import next_queued_due
+from backend.benchmarks.services.transitions import campaign_queued_due, next_queued_due
 from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
 from backend.domain.profiles import CAREFUL, checked_parameters, checked_probes
+
+# Made at once, so that memory does not grow with the round.
+BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class RunRequest:
 
 
 @transaction.atomic
-def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[Run]:
-    """Queue the runs in this order, in the campaign's round; the hosts are trusted.
+def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[UUID]:
+    """Queue the runs in this order, in the campaign's round; the hosts are trusted. Returns their ids.
 
     Raises InvalidValue for what a run does not know, and for a peer that is not trusted.
     """
@@ -55,6 +58,20 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
         return []
     schedule_lock(workspace_id=campaign.workspace_id)
     prices = _prices({one.host.offer_id for one in requests if one.host is not None})
+    made: list[UUID] = []
+    waiting = iter(requests)
+    while part := list(islice(waiting, BATCH)):
+        made += [run.pk for run in _part_create(campaign, part, prices, actor)]
+    if len(made) >= BATCH:
+        _analyze()
+    if campaign_queued_due(campaign):
+        enqueue(Task.TICK)
+    return made
+
+
+def _part_create(
+    campaign: Campaign, requests: Sequence[RunRequest], prices: Mapping[UUID, UUID], actor: str
+) -> list[Run]:
     runs = [_run(campaign, one, prices, actor) for one in requests]
     Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)
@@ -68,21 +85,15 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
     Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])
     _note(runs, "created", f"{campaign.profile} by {actor}")
     _audit(runs, "run_create", actor)
-    _wake(campaign, runs)
     return runs
 
 
-def _wake(campaign: Campaign, runs: Iterable[Run]) -> None:
-    """Make due what may begin: of each host only its first run can."""
-    # Later runs of a host wait for this one anyway.
-    first = {run.host_id: run for run in reversed(list(runs))}
-    begun = 0
-    for run in sorted(first.values(), key=lambda run: run.created_at):
-        begun += sum(step.run.campaign_id == campaign.pk for step in next_queued_due(run))
-        if begun >= campaign.concurrency:
-            break
-    if begun:
-        enqueue(Task.TICK)
+def _analyze() -> None:
+    """Let PostgreSQL know how many rows there are now: until autovacuum looks, each end of a run
+    would read all of them, with the workspace locked."""
+    with connection.cursor() as cursor:
+        for model in (Host, Run, Step):
+            cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
 
 
 def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], actor: str) -> Run:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from backend.benchmarks.models import TERMINAL_STATES, Run, RunState, Step
+from backend.benchmarks.models import TERMINAL_STATES, Campaign, Run, RunState, Step
 from backend.common import clock
 
 S = RunState
@@ -67,11 +67,20 @@ def next_queued_due(run: Run) -> list[Step]:
         oldest = _queued().filter(Q(run__host_id=host_id) | Q(run__peer_id=host_id)).first()
         if oldest is not None and _free_slots(oldest.run) > 0 and _free(oldest.pk).exists():
             started.append(_due(oldest))
-    if run.campaign_id is not None and run.is_finished:
-        # Runs that are free share no host with each other: the younger would not be.
-        free = _free().filter(run__campaign_id=run.campaign_id)
-        started += [_due(step) for step in free[: max(0, _free_slots(run))]]
+    # With more than one slot left there was one before, so that whatever is free had begun: thousands of
+    # repeats that wait for their hosts need not be looked at.
+    if run.campaign is not None and run.is_finished and _campaign_slots(run.campaign) == 1:
+        started += [_due(step) for step in _free().filter(run__campaign=run.campaign)[:1]]
     return started
+
+
+def campaign_queued_due(campaign: Campaign) -> int:
+    """Make those of the campaign's new runs due that may begin, and return how many: as
+    next_queued_due for each of them, in three statements for thousands."""
+    # Runs that are free share no host with each other: the younger would not be.
+    free = _free().filter(run__campaign_id=campaign.pk)
+    chosen = list(free.values_list("pk", flat=True)[: max(0, _campaign_slots(campaign))])
+    return Step.objects.filter(pk__in=chosen).update(next_due_at=clock.now())
 
 
 def _queued() -> QuerySet[Step]:
@@ -102,13 +111,15 @@ def _free(step_id: int | None = None) -> QuerySet[Step]:
 
 def _free_slots(run: Run) -> int:
     """How many further runs of the run's campaign may begin now; one for a run of no campaign."""
-    if run.campaign is None:
-        return 1
+    return 1 if run.campaign is None else _campaign_slots(run.campaign)
+
+
+def _campaign_slots(campaign: Campaign) -> int:
     due = Step.objects.filter(
         run=OuterRef("pk"), state=S.QUEUED, finished_at=None, next_due_at__isnull=False
     )
-    begun = run.campaign.runs.exclude(state__in=TERMINAL_STATES)
-    return run.campaign.concurrency - begun.filter(~Q(state=S.QUEUED) | Exists(due)).count()
+    begun = campaign.runs.exclude(state__in=TERMINAL_STATES)
+    return campaign.concurrency - begun.filter(~Q(state=S.QUEUED) | Exists(due)).count()
 
 
 def _due(step: Step) -> Step:
