@@ -83,6 +83,7 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         "matrix_depths": [8, 1, 8],
         "matrix_jobs": [1],
         "purchase_model": "spot",
+        "credit_mode": "unlimited",
         "lifetime_s": 3600,
     }
     assert checked_parameters(given) == {
@@ -113,7 +114,7 @@ def test_disks_of_a_host_in_production_are_left_alone():
         ("peer", "rack 1"), ("peer_address", 5), ("peer_address", "-oProxyCommand=x"),
         ("install_tools", "yes"), ("matrix_depths", 8), ("matrix_depths", []),
         ("purchase_model", "reserved"), ("purchase_model", ["spot"]), ("lifetime_s", 59),
-        ("lifetime_s", "1 h"), ("lifetime_s", 1e9),
+        ("credit_mode", "free"), ("credit_mode", None), ("lifetime_s", "1 h"), ("lifetime_s", 1e9),
         ("matrix_depths/1", [1, 0]), ("matrix_jobs/0", ["a"]), ("matrix_jobs", [1] * 13),
     ],
 )  # fmt: skip

@@ -1,7 +1,11 @@
 """Types whose CPUs are burstable by the provider's own naming."""
 
+from decimal import Decimal
+
 import pytest
 
+from backend.domain.money import Money
+from backend.providers.aws import credit_surcharge
 from backend.providers.registry import provider
 
 
@@ -22,3 +26,10 @@ from backend.providers.registry import provider
 def test_burstable_types_are_known_by_their_names(slug, name, kind):
     """W18: Azure's price list tells no kind, so the B series had the spread of dedicated CPUs."""
     assert provider(slug).vcpu_kind_of(name) == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "amount"), [("t3.micro", "0.05"), ("t2.large", "0.05"), ("t4g.small", "0.04")]
+)
+def test_surcharge_of_ec2_is_a_price_for_each_vcpu_and_hour(name, amount):
+    assert credit_surcharge(name) == Money(Decimal(amount), "USD")
