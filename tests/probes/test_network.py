@@ -3,12 +3,15 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
 
+from backend.domain.parsing import network
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs, processes_in
 
@@ -80,6 +83,53 @@ def test_network_measures_both_directions_when_a_peer_serves(run_directory, shel
     assert (conditions["protocol"], conditions["peer"]) == ("udp", "::1")
     assert record["start"]["test_start"]["blksize"] == 1400
     assert record["end"]["sum"]["bits_per_second"] == pytest.approx(20e6, rel=0.1)
+
+
+@pytest.fixture
+def busy_iperf3(tmp_path, monkeypatch):
+    """The real one, which reports that its CPU was busy all the time."""
+    real = shutil.which("iperf3")
+    wrapper = tmp_path / "iperf3"
+    words = r's/\("host_total":\)[^,]*/\1 99.5/'
+    wrapper.write_text(
+        f"#!/bin/sh\n{real} \"$@\" >$$.whole\nstatus=$?\nsed '{words}' $$.whole\nrm -f $$.whole\nexit $status\n"
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def test_streams_are_shared_by_processes_when_one_is_cpu_bound(
+    run_directory, shell, serve, port, busy_iperf3
+):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("several processes need several CPUs")
+    serve(60)
+    before = set(run_directory.path.iterdir())
+    text = run_directory.run(shell, "network.sh", "tcp", "127.0.0.1", port, 1, 4, "forward")
+    _, *records = sections("network", text)
+    rates = [json.loads(one.text)["end"]["sum_received"]["bits_per_second"] for one in records]
+    assert len(rates) in {2, 4}
+    (sample,) = network.parse(text)
+    assert (sample.variant, sample.value) == ("tcp_parallel", pytest.approx(sum(rates)))
+    assert (sample.parameters["streams"], sample.parameters["processes"]) == (4, len(rates))
+    assert set(run_directory.path.iterdir()) == before
+    # One stream is one process, whatever limits it.
+    text = run_directory.run(shell, "network.sh", "tcp", "127.0.0.1", port, 1, 1, "forward")
+    assert len(sections("network", text)) == 2
+
+
+def test_one_process_has_to_do_where_its_peer_has_one_port(run_directory, shell, port, busy_iperf3):
+    peer = subprocess.Popen(
+        ["iperf3", "-s", "-p", str(port)], stdout=subprocess.DEVNULL, cwd=run_directory.path.parent
+    )
+    try:
+        words = ("tcp", "127.0.0.1", port, 1, 2, "reverse")
+        _, record = _iperf3(run_directory.run(shell, "network.sh", *words))
+    finally:
+        peer.terminate()
+        peer.wait()
+    assert record["end"]["sum_received"]["bytes"] > 0
+    assert record["start"]["test_start"]["num_streams"] == 2
 
 
 def test_client_waits_when_the_peer_is_not_there_yet(run_directory, serve, port):

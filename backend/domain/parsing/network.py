@@ -1,7 +1,8 @@
 """Framed output of the network probe: one test of iperf3 or of ping, with its conditions."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from backend.domain.addresses import is_loopback
@@ -34,14 +35,20 @@ def parse(text: str) -> list[ParsedSample]:
     that may be 0. ping: net_rtt_ns, the median.
     """
     parts = sections(TOOL, checked_text(TOOL, text))
-    if len(parts) != 2 or parts[0].name != "conditions":
+    if len(parts) < 2 or parts[0].name != "conditions":
         raise ProbeError(TOOL, "not the conditions and one test", 1)
-    conditions, output = parts
+    conditions, *outputs = parts
     values = key_values(TOOL, conditions, KEYS)
     tool = ping.TOOL if values["protocol"] == "ping" else iperf3.TOOL
-    if output.name != tool:
-        raise ProbeError(TOOL, f"{output.name} instead of {tool}", output.first_line)
-    samples = [_rtt(output, values["peer"])] if tool == ping.TOOL else _iperf3(output, values)
+    for output in outputs:
+        if output.name != tool:
+            raise ProbeError(TOOL, f"{output.name} instead of {tool}", output.first_line)
+    if len(outputs) > 1:
+        samples = [_by_processes(outputs, values)]
+    elif tool == ping.TOOL:
+        samples = [_rtt(outputs[0], values["peer"])]
+    else:
+        samples = _iperf3(outputs[0], values, values["streams"])
     mtu = int(values["mtu"]) if MTU.fullmatch(values["mtu"]) else None
     described = {"peer": values["peer"], "mtu": mtu, "tool": values["tool"]}
     congestion = {"congestion": values["congestion"]}
@@ -55,7 +62,43 @@ def _known(sample: ParsedSample) -> dict[str, object]:
     return {key: value for key, value in sample.parameters.items() if value is not None}
 
 
-def _iperf3(output: Section, values: Mapping[str, str]) -> list[ParsedSample]:
+def _by_processes(outputs: Sequence[Section], values: Mapping[str, str]) -> ParsedSample:
+    """One test whose streams several processes shared, since one of them would have been limited by
+    its CPU: together they moved what each did."""
+    second = outputs[1].first_line
+    if values["protocol"] != "tcp" or not values["streams"].isdecimal():
+        raise ProbeError(TOOL, f"several tests of {values['protocol']}", second)
+    streams, rest = divmod(int(values["streams"]), len(outputs))
+    if rest:
+        detail = f"{values['streams']} streams do not share {len(outputs)} processes"
+        raise ProbeError(TOOL, detail, second)
+    parts = [sample for one in outputs for sample in _iperf3(one, values, str(streams))]
+    first = parts[0]
+    # iperf3 calls one stream of each "single"; together they are several.
+    variant = first.variant.replace("tcp_single", "tcp_parallel")
+    parameters = {
+        **first.parameters,
+        "streams": int(values["streams"]),
+        "processes": len(outputs),
+        **{key: _sum(parts, key) for key in ("bytes", "retransmits")},
+        "intervals": [
+            math.fsum(rates)
+            for rates in zip(*(part.parameters["intervals"] for part in parts), strict=False)
+        ],
+        "cpu_percent": [part.parameters["cpu_percent"] for part in parts],
+    }
+    flags = tuple(dict.fromkeys(flag for part in parts for flag in part.flags))
+    value = math.fsum(part.value for part in parts)
+    return replace(first, variant=variant, value=value, parameters=parameters, flags=flags)
+
+
+def _sum(parts: Sequence[ParsedSample], key: str) -> int | None:
+    counts = [part.parameters[key] for part in parts]
+    known = [one for one in counts if isinstance(one, int)]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _iperf3(output: Section, values: Mapping[str, str], streams: str) -> list[ParsedSample]:
     document = iperf3.read(output.text, first_line=output.first_line)
     test = iperf3.finished(document.root)
     said = {
@@ -65,8 +108,9 @@ def _iperf3(output: Section, values: Mapping[str, str]) -> list[ParsedSample]:
         "seconds": str(test.duration_s),
     }
     for key, value in said.items():
-        if values[key] != value:
-            document.root.fail(f"{key} is {value} in the JSON and {values[key]} in the conditions")
+        stated = streams if key == "streams" else values[key]
+        if stated != value:
+            document.root.fail(f"{key} is {value} in the JSON and {stated} in the conditions")
     if test.is_bidirectional:
         document.root.fail("a test of both ways at once was not asked for")
     samples = list(iperf3.measured(test, []))

@@ -8,13 +8,18 @@ STREAMS = "{network_streams}"
 
 
 def _network(
-    variant: str, function: str, *words: str, metric: str, chart_label: str = ""
+    variant: str,
+    function: str,
+    *words: str,
+    metric: str,
+    chart_label: str = "",
+    timeout_s: str = "network_s+30",
 ) -> ProbeSeries:
     return ProbeSeries(
         variant,
         ("network.sh", function, "{peer_address}", *words),
         "ping_s+1" if function == "ping" else "network_s+1",
-        "ping_s+30" if function == "ping" else "network_s+30",
+        "ping_s+30" if function == "ping" else timeout_s,
         metric,
         needed_parameter="peer",
         chart_label=chart_label,
@@ -23,7 +28,16 @@ def _network(
 
 def _tcp(variant: str, streams: str, direction: str, chart_label: str) -> ProbeSeries:
     words = ("{peer_port}", "{network_s}", streams, direction)
-    return _network(variant, "tcp", *words, metric="net_tcp_bits_per_s", chart_label=chart_label)
+    # Several streams are sent a second time, by several processes, where one was limited by its CPU.
+    timeout_s = "network_s+30" if streams == "1" else "network_s+network_s+45"
+    return _network(
+        variant,
+        "tcp",
+        *words,
+        metric="net_tcp_bits_per_s",
+        chart_label=chart_label,
+        timeout_s=timeout_s,
+    )
 
 
 def _udp(variant: str, direction: str) -> ProbeSeries:

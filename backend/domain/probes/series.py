@@ -23,7 +23,7 @@ class ProbeSeries:
     """Without a hyphen, which separates the parts of a result's file name."""
     command: tuple[str, ...]
     expected_s: str
-    """Seconds of one repeat: a number, or the name of a plan value plus a number."""
+    """Seconds of one repeat: numbers and names of plan values, with a plus between them."""
     timeout_s: str
     metric: str
     """The metric whose repeats end the series when their interval is narrow enough."""

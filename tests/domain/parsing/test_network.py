@@ -48,6 +48,45 @@ def test_network_gives_the_receivers_rate_when_tcp_is_recorded(
     assert sample.parameters["tool"] == "iperf 3.12 (cJSON 1.7.15)"
 
 
+def _shared(text, streams):
+    """A recorded test as two processes print it that share the streams."""
+    head, output = text.split("=== iperf3\n")
+    head = re.sub(r"(?m)^streams .*$", f"streams {streams}", head)
+    return f"{head}=== iperf3\n{output}=== iperf3\n{output}"
+
+
+def test_processes_that_share_streams_give_what_they_moved_together(recorded):
+    text = recorded("network-tcp-parallel")
+    (one,), (both,) = network.parse(text), network.parse(_shared(text, 8))
+    assert (both.metric, both.variant, both.flags) == (one.metric, one.variant, one.flags)
+    assert both.value == 2 * one.value
+    assert (both.parameters["streams"], both.parameters["processes"]) == (8, 2)
+    for key in ("bytes", "retransmits"):
+        assert both.parameters[key] == 2 * one.parameters[key]
+    assert both.parameters["intervals"] == [2 * rate for rate in one.parameters["intervals"]]
+    single = recorded("network-tcp-single-reverse")
+    (of_one_each,) = network.parse(_shared(single, 2))
+    assert of_one_each.variant == "tcp_parallel_reverse"
+    assert "cpu_bound" in of_one_each.flags
+    silent = re.sub(r'"retransmits":\s*[0-9]+,', "", _shared(text, 8))
+    assert "retransmits" not in network.parse(silent)[0].parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "streams", "message"),
+    [
+        ("tcp-parallel", 7, "7 streams do not share 2 processes"),
+        ("tcp-parallel", "x", "several tests of tcp"),
+        ("tcp-parallel", 4, "streams is 4 in the JSON and 2"),
+        ("udp", 2, "several tests of udp"),
+    ],
+)
+def test_processes_that_share_no_streams_are_refused(recorded, name, streams, message):
+    with pytest.raises(ProbeError, match=message) as refused:
+        network.parse(_shared(recorded(f"network-{name}"), streams))
+    assert refused.value.line
+
+
 @pytest.mark.parametrize(("name", "variant"), [("udp", "standard"), ("udp-reverse", "reverse")])
 def test_network_gives_jitter_and_loss_when_udp_is_recorded(recorded, name, variant):
     jitter, loss = network.parse(recorded(f"network-{name}"))

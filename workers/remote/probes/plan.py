@@ -108,9 +108,9 @@ def _number(values: Mapping[str, Value], name: str) -> float:
 
 
 def seconds_of(formula: str, values: Mapping[str, Value]) -> float:
-    """A number, or `value+number` with the name of a plan value."""
-    name, plus, number = formula.rpartition("+")
-    return _number(values, name) + float(number) if plus else float(number)
+    """The sum of numbers and of plan values by their names."""
+    terms = formula.split("+")
+    return sum(_number(values, one) if one in values else float(one) for one in terms)
 
 
 def plan(

@@ -2,7 +2,8 @@
 # Network measurements of one run, each a function:
 #
 #   serve PORT SECONDS                                     on the peer: iperf3 servers of one test each, one after the
-#                                                          other; `pid` is ours, `ready` is there while we serve
+#                                                          other, on this port and those after it; `pid` is ours,
+#                                                          `ready` is there while we serve
 #   tcp ADDRESS PORT SECONDS STREAMS forward|reverse
 #   udp ADDRESS PORT SECONDS BITS_PER_S forward|reverse
 #   ping ADDRESS COUNT
@@ -11,6 +12,9 @@
 
 RETRY_S=10
 UDP_BYTES=1400 # fits the MTU of IPv6 and of most tunnels
+# A process of iperf3 before 3.16 uses one CPU; from 40 Gbit/s on that one is the limit.
+THREADED_SINCE=16
+MOST_PROCESSES=4
 
 pause() { sleep 0.2 2> /dev/null || sleep 1; }
 
@@ -25,7 +29,7 @@ look_up_bound() {
     for bound in 'timeout -k 2' timeout 'timeout -t'; do
         if $bound 2 true 2> /dev/null; then return; fi
     done
-    unavailable "no working timeout, so a server might outlive its time"
+    return 1
 }
 
 is_listening() {
@@ -33,7 +37,8 @@ is_listening() {
 }
 
 end_serving() {
-    [ -z "$server" ] || kill -TERM "$server" 2> /dev/null
+    # shellcheck disable=SC2086
+    [ -z "$server$others" ] || kill -TERM $server $others 2> /dev/null
     rm -f ready pid
 }
 
@@ -44,27 +49,53 @@ time_is_left() {
     [ "$left_s" -gt 0 ]
 }
 
+# serve_tests PORT LOG: one server after the other until the time is over.
+serve_tests() {
+    while time_is_left; do
+        # shellcheck disable=SC2086
+        $bound "$left_s" iperf3 -s -1 -p "$1" > "$2" 2>&1 < /dev/null &
+        server=$!
+        [ "$1" != "$port" ] || announce
+        # A server that cannot run must not be started in a circle.
+        wait "$server" || pause
+        server=''
+    done
+}
+
+announce() {
+    until [ -e ready ] || ! kill -0 "$server" 2> /dev/null; do
+        if is_listening "$port"; then : > ready; else pause; fi
+    done
+}
+
+# The ports after the first, for tests by several processes; one that is taken is left to whoever has it.
+serve_others() {
+    n=1
+    while [ "$n" -lt $MOST_PROCESSES ]; do
+        if ! is_listening $((port + n)); then
+            (
+                server=''
+                trap '[ -z "$server" ] || kill -TERM "$server" 2> /dev/null; exit 0' TERM INT
+                serve_tests $((port + n)) /dev/null
+            ) &
+            others="$others $!"
+        fi
+        n=$((n + 1))
+    done
+}
+
 serve() {
-    port=$1 server=''
+    port=$1 server='' others=''
     cd "$RUN_DIR" || exit 2
     look_up_iperf3
-    look_up_bound
+    look_up_bound || unavailable "no working timeout, so a server might outlive its time"
     read_clock
     until_cs=$((now_cs + $2 * 100))
     if is_listening "$port"; then unavailable "port $port is taken"; fi
     trap 'end_serving; exit 0' TERM INT
     echo $$ > pid
-    while time_is_left; do
-        # shellcheck disable=SC2086
-        $bound "$left_s" iperf3 -s -1 -p "$port" > serve.log 2>&1 < /dev/null &
-        server=$!
-        until [ -e ready ] || ! kill -0 "$server" 2> /dev/null; do
-            if is_listening "$port"; then : > ready; else pause; fi
-        done
-        # A server that cannot run must not be started in a circle.
-        wait "$server" || pause
-        server=''
-    done
+    serve_others
+    serve_tests "$port" serve.log
     end_serving
 }
 
@@ -102,31 +133,95 @@ print_conditions() {
 
 # The peer serves one test at a time and then starts anew, so it may be busy or absent for a moment.
 is_worth_another_try() {
-    grep -q '"error":.*\(busy\|refused\|unable to connect\|may not be available\|closed unexpectedly\)' iperf3.part || return 1
+    grep -q '"error":.*\(busy\|refused\|unable to connect\|may not be available\|closed unexpectedly\)' "$1" || return 1
     read_clock
     [ "$now_cs" -lt "$until_cs" ]
 }
 
-# iperf3 3.12 ends with 0 after an error; the record tells.
-run_iperf3() {
+# attempt FILE PORT STREAMS [OPTION OF IPERF3 …]: sets status.
+attempt() {
+    record=$1 at=$2 by=$3
+    shift 3
     read_clock
     until_cs=$((now_cs + RETRY_S * 100))
-    case $(iperf3 --help 2>&1) in *--connect-timeout*) set -- "$@" --connect-timeout 3000 ;; esac
     while :; do
-        iperf3 -c "$peer" -p "$port" -J "$@" > iperf3.part < /dev/null
+        # shellcheck disable=SC2086
+        $limit iperf3 -c "$peer" -p "$at" -J -t "$seconds" -P "$by" "$@" > "$record" < /dev/null
         status=$?
-        is_worth_another_try || break
+        is_worth_another_try "$record" || break
         pause
     done
+}
+
+# iperf3 3.12 ends with 0 after an error; the record tells.
+has_failed() { [ "$status" -ne 0 ] || grep -q '"error":' "$1"; }
+
+print_record() {
     echo "=== iperf3"
-    cat iperf3.part
+    cat "$1"
     printf '\n=== end iperf3 rc=%d\n' "$status"
-    said=$(sed -n 's/.*"error":[^"]*"\(.*\)".*/\1/p' iperf3.part)
-    rm -f iperf3.part
-    if [ -n "$said" ] || [ "$status" -ne 0 ]; then
+}
+
+# Whether either side kept its one CPU busy, for 90 % of the time or more.
+is_cpu_bound() {
+    minor=${tool#iperf 3.}
+    [ "${minor%%[!0-9]*}" -lt $THREADED_SINCE ] || return 1
+    sed -n 's/.*"\(host\|remote\)_total":[^0-9]*\([0-9]*\).*/\2/p' "$1" | grep -q '^\(9[0-9]\|[1-9][0-9][0-9]\)'
+}
+
+# Sets processes: as many as there are CPUs, with the same number of streams each.
+look_up_processes() {
+    processes=$(lower "$streams" "$(grep -c '^processor' /proc/cpuinfo)")
+    processes=$(lower "$processes" $MOST_PROCESSES)
+    while [ "$processes" -gt 1 ] && [ $((streams % processes)) -ne 0 ]; do processes=$((processes - 1)); done
+}
+
+# The same streams once more, shared by several processes; fails where not all of them came through, as behind a
+# firewall that opens one port.
+run_processes() {
+    look_up_processes
+    [ "$processes" -gt 1 ] && look_up_bound || return 1
+    # Another program may listen on the peer's next port, and never answer.
+    limit="$bound $((seconds + 15))"
+    n=0
+    while [ "$n" -lt "$processes" ]; do
+        (
+            attempt "process.$n" $((port + n)) $((streams / processes)) "$@"
+            ! has_failed "process.$n"
+        ) &
+        eval "child_$n=\$!"
+        n=$((n + 1))
+    done
+    n=0 status=0
+    while [ "$n" -lt "$processes" ]; do
+        eval "wait \$child_$n" || status=3
+        n=$((n + 1))
+    done
+    [ "$status" -eq 0 ]
+}
+
+run_iperf3() {
+    case $(iperf3 --help 2>&1) in *--connect-timeout*) set -- "$@" --connect-timeout 3000 ;; esac
+    limit=''
+    attempt iperf3.part "$port" "$streams" "$@"
+    if has_failed iperf3.part; then
+        print_record iperf3.part
+        said=$(sed -n 's/.*"error":[^"]*"\(.*\)".*/\1/p' iperf3.part)
+        rm -f iperf3.part
         echo "iperf3: ${said:-status $status}" >&2
         exit 3
     fi
+    if [ "$streams" -gt 1 ] && is_cpu_bound iperf3.part && run_processes "$@"; then
+        n=0
+        while [ "$n" -lt "$processes" ]; do
+            print_record "process.$n"
+            n=$((n + 1))
+        done
+    else
+        status=0
+        print_record iperf3.part
+    fi
+    rm -f iperf3.part process.*
 }
 
 # run_test ADDRESS PORT SECONDS STREAMS DIRECTION PROTOCOL [OPTION OF IPERF3 …]
@@ -144,7 +239,7 @@ run_test() {
     # The first second belongs to the slow start.
     if [ "$seconds" -gt 3 ]; then set -- "$@" -O 1; fi
     print_conditions "$direction" "$streams" "$seconds" "$protocol"
-    run_iperf3 -t "$seconds" -P "$streams" "$@"
+    run_iperf3 "$@"
 }
 
 tcp() { run_test "$1" "$2" "$3" "$4" "$5" tcp; }
