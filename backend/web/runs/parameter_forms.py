@@ -96,7 +96,7 @@ PROBE_WORDS = {
     "cmips": "CPU: integer kernel (CMIPS)",
     "stress_ng": "CPU: stress-ng div16",
     "openssl": "CPU: SHA-256 by OpenSSL",
-    "sysbench": "CPU and memory: sysbench",
+    "sysbench": "CPU: prime numbers by sysbench",
     "memory": "Memory: bandwidth and latency",
     "dd": "Disk: sequential, by dd",
     "small_files": "Disk: small files and flushes",
