@@ -3,6 +3,7 @@
 `python tests/bench/_follower.py SECONDS` prints one JSON document:
 
 - `late_s`: how much later than a period after the one before a reading of a run was there;
+- `login_wait_s`: how long the login of a host that answers waited for its slot;
 - `written_s`: time between two writes of a run's progress;
 - `max_rss_mb`, `cpu_ratio`: of the whole process.
 """
@@ -29,11 +30,15 @@ from backend.benchmarks.services.progress import Progress, progress_write
 from workers.engine import poller
 from workers.engine.followed_run import Followed
 from workers.remote.connections import Connections
+from workers.remote.driver import Target, Transport
 from workers.remote.pipeline import Snapshot
+from workers.remote.static import StaticDriver
 
 SETTLE_S = 10
 """The first seconds are for logging in."""
 times: dict[str, dict[Any, list[float]]] = {"read": defaultdict(list), "write": defaultdict(list)}
+waits: dict[int, list[float]] = defaultdict(list)
+"""By the port of the host."""
 
 
 def noting() -> None:
@@ -57,6 +62,27 @@ def noting() -> None:
     poller.progress_write = noted_write
 
 
+def noting_logins() -> set[int]:
+    """Note how long each login waits for its slot; the ports of the hosts that let us in."""
+    asked: dict[int, float] = {}
+    answered: set[int] = set()
+    connected, connect = Connections.connected, StaticDriver.connect
+
+    async def noted_connected(self: Connections, *args: Any, **options: Any) -> Transport:
+        asked[args[2].port] = time.monotonic()
+        return await connected(self, *args, **options)
+
+    async def noted_connect(self: StaticDriver, target: Target) -> Transport:
+        waits[target.port].append(time.monotonic() - asked[target.port])
+        transport = await connect(self, target)
+        answered.add(target.port)
+        return transport
+
+    Connections.connected = noted_connected  # type: ignore[method-assign]
+    StaticDriver.connect = noted_connect  # type: ignore[method-assign]
+    return answered
+
+
 def spread(name: str, since: float, less_s: float = 0) -> dict[str, float]:
     """p50, p95 and max of the time between two of a run."""
     gaps = [
@@ -71,6 +97,7 @@ def spread(name: str, since: float, less_s: float = 0) -> dict[str, float]:
 
 def main(seconds: float) -> None:
     noting()
+    answered = noting_logins()
     began = time.monotonic()
     cpu_s = 0.0
     while (left_s := began + seconds - time.monotonic()) > 0:
@@ -79,8 +106,11 @@ def main(seconds: float) -> None:
         poller.follow(lambda claim: None, window_s=min(left_s, poller.MAX_WINDOW_S / 3))
     used_ratio = (time.process_time() - cpu_s) / (time.monotonic() - cpu_since)
     since = began + SETTLE_S
+    login_waits = [wait_s for port in answered for wait_s in waits[port]]
     found = {
         "runs": len(times["read"]),
+        "silent": len(waits) - len(answered),
+        "login_wait_s": {"p95": quantiles(login_waits, n=20)[18], "max": max(login_waits)},
         "late_s": spread("read", since, poller.PERIOD_S),
         "written_s": spread("write", since),
         "max_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

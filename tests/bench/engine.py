@@ -4,13 +4,15 @@
 - `tick_s`: one tick over 10,000 runs that are due at once, and the claims that it sends;
 - `idle_tick_s`: one tick that finds 10,000 runs waiting for their host and nothing due;
 - `finish_s`: the end of a run with 10,000 others queued, one of them for the same host;
-- `followed`: one worker process that follows 200 SSH hosts (_farm.py, _follower.py).
+- `followed`: one worker process that follows 250 SSH hosts and 50 that do not answer (_farm.py,
+  _follower.py), and how long the login of a host that answers waited for its slot.
 """
 
 # ruff: noqa: E402  (Django is set up before its models are imported)
 
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -44,7 +46,8 @@ from workers.engine.pump import Pump
 
 RUNS = 5
 QUEUED = 10_000
-FOLLOWED = 200
+FOLLOWED = 250
+SILENT = 50
 FOLLOWED_S = 60
 STEP_S = 4.0
 """Every followed host brings a result this often."""
@@ -103,13 +106,16 @@ def queue_runs() -> None:
 
 
 def followed() -> dict[str, Any]:
-    """What a worker process needs to follow 200 running runs."""
+    """What a worker process needs to follow 300 running runs."""
     arguments = [sys.executable, str(HERE / "_farm.py"), str(FOLLOWED), str(STEP_S)]
     with subprocess.Popen(
         arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as farm:
         assert farm.stdout is not None
-        running_runs(json.loads(farm.stdout.readline()))
+        shown = json.loads(farm.stdout.readline())
+        silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(SILENT)]
+        shown["ports"] += [one.getsockname()[1] for one in silent]
+        running_runs(shown)
         database = urlsplit(os.environ["DATABASE_URL"])
         name = connection.settings_dict["NAME"]
         done = subprocess.run(
@@ -124,6 +130,8 @@ def followed() -> dict[str, Any]:
             check=True,
         )
         farm.communicate()  # the end of its input ends it
+    for one in silent:
+        one.close()
     Step.objects.filter(state=RunState.RUNNING).update(finished_at=Now())
     return {**json.loads(done.stdout), "samples": Sample.objects.count()}
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from backend.benchmarks.services.leases import Claim, release
 from backend.benchmarks.services.progress import Progress, progress_write
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
+from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.profiles import PROFILES
 from backend.domain.repeats import RawResult, Repeat
@@ -136,6 +138,27 @@ def test_reading_that_says_the_same_is_written_seldom(queued):
     assert one.fields(snapshot, replace(STATUS, progress=0.5)) is not None
     one.written_at -= UNCHANGED_S
     assert one.fields(snapshot, replace(STATUS, progress=0.5)) is not None
+
+
+def test_silent_host_is_tried_ever_more_seldom(queued, settings):
+    settings.LEASE_S = 120
+    error = DriverError(Reason.UNREACHABLE, "no answer", retryable=True)
+    waits = []
+    for silent_s in (0, 60, 300):
+        run, claim = followed()
+        if silent_s:
+            run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=silent_s)).isoformat()
+            run.save()
+        (one,) = taken_up([claim])
+        assert one.is_silent == bool(silent_s)
+        assert poller._after_silence(one, error) is None
+        assert one.is_silent
+        waits.append(one.next_at - time.monotonic())
+    first, minute, later = waits
+    # a quarter of the silence, a quarter of a lease at most; a quarter more or less of these
+    assert 4 < first <= 5
+    assert 11 < minute < 19
+    assert 22 < later < 38
 
 
 def test_cost_so_far_and_last_rows_are_shown(queued):

@@ -60,6 +60,8 @@ class Followed:
     sent: set[str] = field(default_factory=set)
     """Orders that go with the reading that is under way."""
     ordered: set[str] = field(default_factory=set)
+    is_silent: bool = False
+    """Its host did not answer the last time."""
     is_restarting: bool = False
     """The runner is dead: starting it again makes it tidy up and say so."""
     live_at: float = 0
@@ -82,7 +84,9 @@ class Followed:
             self.live_at = now
         try:
             if self.transport is None:
-                self.transport = await connections.connected(self.run.pk, self.machine, self.target)
+                self.transport = await connections.connected(
+                    self.run.pk, self.machine, self.target, is_silent=self.is_silent
+                )
             if self.is_restarting:
                 await pipeline.start(self.transport, self.directory)
             return await pipeline.read(
@@ -208,6 +212,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
             plan=plan_of(step.run),
             machine=driver(step.run.host.driver),
             target=target_of(step.run.host),
+            is_silent="silent_since" in step.run.live,
         )
         for step in steps
     }

@@ -38,7 +38,7 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
 from workers.engine.followed_run import PERIOD_S, Followed, taken_up
-from workers.engine.steps import Move, failed, failing
+from workers.engine.steps import Move, failed, failing, jittered
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
 
@@ -50,7 +50,8 @@ MAX_FOLLOWED = 300
 # Shortly before the expected end we look more often: the hosts wait for the next run meanwhile.
 END_PERIOD_S = 0.25
 END_S = 3
-# A host that is rebooting or cut off costs ten seconds of a login slot each time.
+# A host that is rebooting or cut off is tried again after so long, and ever more seldom: up to a quarter of
+# a lease.
 SILENT_PERIOD_S = 5.0
 # A second poller takes only what the first leaves lying, so that workers stay free for steps.
 OVERDUE_S = 3
@@ -232,6 +233,7 @@ class FollowWindow:
         """What follows from a reading: the run's next state, or progress to be written."""
         readings = [repeat_of(result) for result in snapshot.results]
         status = snapshot.status
+        one.is_silent = False
         one.orders_are_given()
         if (
             status is None
@@ -362,10 +364,13 @@ class HandOver:
 
 def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
     """The host does not answer: wait for it, but not for ever. The runner does not need us."""
-    one.next_at = time.monotonic() + SILENT_PERIOD_S
+    one.is_silent = True
     with fenced(one.claim) as step:
         run = step.run
         since = parse_datetime(str(run.live.get("silent_since", ""))) or clock.now()
+        one.next_at = time.monotonic() + _silent_period_s(
+            run, (clock.now() - since).total_seconds()
+        )
         if "silent_since" not in run.live:
             log.warning("run %s on %s does not answer: %s", run.pk, run.host.name, error)
         if not error.retryable:
@@ -381,6 +386,13 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
             run.live["asked_at"] = clock.now().isoformat()
         silence_record(run=run, step=step, error=str(error))
     return HandOver() if is_asking else None
+
+
+def _silent_period_s(run: Run, silent_s: float) -> float:
+    # A rented machine may have been taken away, which its provider is asked about in between.
+    if run.host.is_rented:
+        return SILENT_PERIOD_S
+    return max(SILENT_PERIOD_S, jittered(min(silent_s, settings.LEASE_S) / 4))
 
 
 def _is_to_be_asked(run: Run) -> bool:

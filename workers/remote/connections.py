@@ -15,8 +15,15 @@ from typing import Any, TypeVar
 from workers.remote.driver import MachineDriver, Target, Transport
 
 T = TypeVar("T")
-# Logins under way at once: each costs milliseconds of computing for its keys, and all share one thread.
+# Slots for logins: each costs milliseconds of computing for its keys, and all share one thread.
 CONNECTS = 16
+# A host that has not let us in by then is most likely silent and costs no computing: the next one gets its
+# slot.
+SLOT_S = 0.5
+# Logins that go on without a slot; as many more may be slow for want of computing.
+SLOW_CONNECTS = 64
+# Hosts that did not answer the last time log in beside all others, and never take a slot of theirs.
+SILENT_CONNECTS = 32
 KEEP_S = 10.0
 
 
@@ -25,7 +32,9 @@ class Connections:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._connects = asyncio.Semaphore(CONNECTS)
+        self._slots = asyncio.Semaphore(CONNECTS)
+        self._connects = asyncio.Semaphore(CONNECTS + SLOW_CONNECTS)
+        self._silent = asyncio.Semaphore(SILENT_CONNECTS)
         self._kept: dict[object, tuple[Target, Transport, asyncio.TimerHandle]] = {}
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
 
@@ -33,8 +42,11 @@ class Connections:
         """Do the work in the thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def connected(self, key: object, machine: MachineDriver, target: Target) -> Transport:
-        """The kept connection of that key, or a new one; raises DriverError."""
+    async def connected(
+        self, key: object, machine: MachineDriver, target: Target, *, is_silent: bool = False
+    ) -> Transport:
+        """The kept connection of that key, or a new one; raises DriverError. `is_silent` says that
+        the host did not answer the last time."""
         kept = self._kept.pop(key, None)
         if kept is not None:
             known, transport, end = kept
@@ -43,8 +55,21 @@ class Connections:
             if known == target:
                 return transport
             await transport.close()
+        if is_silent:
+            async with self._silent:
+                return await machine.connect(target)
         async with self._connects:
-            return await machine.connect(target)
+            return await self._connected_in_slot(machine, target)
+
+    async def _connected_in_slot(self, machine: MachineDriver, target: Target) -> Transport:
+        async with self._slots:
+            login = asyncio.ensure_future(machine.connect(target))
+            try:
+                await asyncio.wait({login}, timeout=SLOT_S)
+            except asyncio.CancelledError:
+                login.cancel()
+                raise
+        return await login
 
     def keep(self, key: object, target: Target, transport: Transport) -> None:
         """Keep a connection for whoever asks for the key soon, else close it."""
