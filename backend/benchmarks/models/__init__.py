@@ -3,6 +3,7 @@
 
 from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
 from backend.benchmarks.models.hosts import (
+    Drain,
     Host,
     HostAuthority,
     HostState,
@@ -23,6 +24,7 @@ __all__ = [
     "TERMINAL_STATES",
     "Campaign",
     "CampaignState",
+    "Drain",
     "Event",
     "Evidence",
     "Host",

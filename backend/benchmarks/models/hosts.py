@@ -30,6 +30,19 @@ class Worker(models.Model):
         return self.id
 
 
+class Drain(models.Model):
+    """No run begins on this worker's machine; without a worker, none at all."""
+
+    worker = models.OneToOneField(Worker, on_delete=models.CASCADE, null=True, related_name="drain")
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("since",)
+
+    def __str__(self) -> str:
+        return self.worker_id or "everything"
+
+
 class LoginKey(Identified):
     """The key pair by which Rackrate logs in to those hosts of a workspace that were given none."""
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, Exists, F, OuterRef, Q, When
 from django.db.models.functions import Coalesce, Now
 
-from backend.benchmarks.models import Run, RunState, Step, Worker
+from backend.benchmarks.models import Drain, Run, RunState, Step, Worker
 from backend.benchmarks.services.workers import instance, workers_alive
 
 BATCH = 200
@@ -97,6 +97,16 @@ def _abandoned() -> Q:
     return Q(next_due_at__lte=latest) & ~_on_workers(~is_silent)
 
 
+def _drained() -> Q:
+    """Runs that would begin where or while none may."""
+    drains = Drain.objects.filter(
+        Q(worker=None)
+        | Q(worker=OuterRef("run__host__worker"))
+        | Q(worker=OuterRef("run__peer__worker"))
+    )
+    return Q(state=RunState.QUEUED) & Q(Exists(drains))
+
+
 def is_abandoned(step: Step) -> bool:
     """Whether no worker's machine is there to do the step, so that anybody may give it up."""
     return Step.objects.filter(_abandoned(), pk=step.pk).exists()
@@ -143,6 +153,7 @@ def claim_due(
     else:
         can_do = _reachable() if is_routed else _here()
         due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _abandoned())
+        due = due.exclude(_drained())
     due = due.select_for_update(skip_locked=True, of=("self",)).order_by("next_due_at")
     # Nobody comes for an abandoned one any more: whoever gets it may give it up.
     due = due.annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
