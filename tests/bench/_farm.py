@@ -15,6 +15,8 @@ from pathlib import Path
 
 import asyncssh
 
+from workers.remote.scripts import BEGIN
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
 OUT = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
 RECORD = (FIXTURES / "observe-clocks.txt").read_bytes()
@@ -68,6 +70,7 @@ async def serve(host: Host, process: asyncssh.SSHServerProcess[bytes]) -> None:
     await process.stdin.read()
     inner = shlex.split(process.command or "")[-1]
     words = shlex.split(inner)
+    process.stdout.write(b"%s\n" % BEGIN.encode())
     process.stdout.write(host.answer(words[words.index("--") + 1 :]))
     process.exit(0)
 

@@ -108,8 +108,9 @@ def queue_runs() -> None:
 def followed() -> dict[str, Any]:
     """What a worker process needs to follow 300 running runs."""
     arguments = [sys.executable, str(HERE / "_farm.py"), str(FOLLOWED), str(STEP_S)]
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     with subprocess.Popen(
-        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as farm:
         assert farm.stdout is not None
         shown = json.loads(farm.stdout.readline())
@@ -121,10 +122,9 @@ def followed() -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, str(HERE / "_follower.py"), str(FOLLOWED_S)],
             env={
-                **os.environ,
+                **environment,
                 "DATABASE_URL": database._replace(path=f"/{name}").geturl(),
                 "SSH_ALLOW_PRIVATE": "1",
-                "PYTHONPATH": str(HERE.parents[1]),
             },
             stdout=subprocess.PIPE,
             check=True,
