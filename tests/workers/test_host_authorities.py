@@ -250,6 +250,22 @@ def test_authority_that_may_sign_for_others_only_leaves_its_host(host, machine):
     assert scanned(host, machine).state == HostState.UNVERIFIED
 
 
+def test_hosts_behind_a_bastion_are_asked_once_it_is_trusted(host, machine):
+    waiting = {"state": HostState.UNVERIFIED, "bastion": host, "address": "192.0.2.9"}
+    behind = factories.host(name="behind", scan_error="the bastion is not approved", **waiting)
+    seen = factories.host(name="seen", scanned_key=machine.public("other"), **waiting)
+    scanned(host, machine)
+    behind.refresh_from_db()
+    assert behind.scan_requested_at is None
+    machine.sign(*NAME)
+    trust(machine)
+    scanned(host, machine)
+    for one in (behind, seen):
+        one.refresh_from_db()
+    assert (behind.scan_requested_at is not None, behind.scan_error) == (True, "")
+    assert seen.scan_requested_at is None
+
+
 def test_host_that_a_person_approved_needs_no_certificate(host, machine):
     key = machine.public("host")
     Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=key)

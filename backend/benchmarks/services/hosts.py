@@ -14,7 +14,7 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, revoked_keys
-from backend.benchmarks.services.host_certificates import host_certify
+from backend.benchmarks.services.host_certificates import WORKER, host_certify
 from backend.benchmarks.services.login_keys import (
     checked_certificate,
     checked_private_key,
@@ -319,6 +319,14 @@ def host_scan_record(
             host.state = HostState.KEY_CHANGED
     host.scan_requested_at = None
     host.save()
+    _scan_behind(host, WORKER)
+
+
+def _scan_behind(bastion: Host, actor: str) -> None:
+    """Ask the hosts for their keys that could not be asked before their bastion was trusted."""
+    if bastion.state == HostState.TRUSTED:
+        for host in bastion.hosts_behind.filter(state=HostState.UNVERIFIED, scanned_key=""):
+            host_scan(host=host, actor=actor)
 
 
 def host_key_distrust(*, host: Host, pinned: str, presented: str | None) -> None:
@@ -353,4 +361,5 @@ def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
         target=host,
         detail={"fingerprint_sha256": scanned},
     )
+    _scan_behind(host, actor)
     return host
