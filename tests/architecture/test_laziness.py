@@ -9,7 +9,14 @@ import pytest
 
 from tests.architecture.sources import ROOT
 
-LIBRARIES = ("boto3", "botocore", "google.api_core", "google.auth", "google.cloud")
+LIBRARIES = (
+    "boto3",
+    "botocore",
+    "google.api_core",
+    "google.auth",
+    "google.cloud",
+    "libcloud",
+)
 REPORT = """
 import sys
 print(" ".join(name for name in sys.argv[1:] if name in sys.modules))
@@ -45,7 +52,7 @@ def test_web_process_loads_no_library_of_a_provider_and_no_http_client():
         "import workers.remote.registry\n"
         "from backend.providers.machines import Access\n"
         "from workers.remote.registry import cloud\n"
-        "for slug in ('gcp', 'hetzner'): cloud(slug, Access('token'))",
+        "for slug in ('gcp', 'hetzner', 'digitalocean'): cloud(slug, Access('token'))",
     ],
 )
 def test_worker_loads_no_library_of_a_provider_when_it_calls_none(program):

@@ -1,4 +1,4 @@
-"""Google Cloud and Hetzner Cloud as worlds to rent from: their APIs on loopback, real machines."""
+"""Google Cloud, Hetzner Cloud and a smaller hoster as worlds to rent from: their APIs on loopback, real machines."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from typing import Any
 import asyncssh
 
 from tests.e2e.worlds import Life
+from tests.fakes.digitalocean import DigitalOcean
 from tests.fakes.gcp import Gce
 from tests.fakes.hetzner import Hetzner
 from tests.fakes.machines import Machines
@@ -157,6 +158,51 @@ class HetznerWorld(RestWorld):
     def left(self) -> list[str]:
         keys = [f"key {key['name']}" for key in self.api.keys.values()]
         return [f"server {one.number} of {one.token}" for one in self.api.alive] + keys
+
+    def provider_id(self, machine: Any) -> str:
+        return str(machine.number)
+
+
+class DigitalOceanWorld(RestWorld):
+    """An account of DigitalOcean, which lists a droplet a while after it has made it."""
+
+    provider, region, machine_type = "digitalocean", "fra1", "s-1vcpu-1gb"
+    trouble_by_fault = {
+        "throttled": (0.04, 0),
+        "broken": (0.04, 0),
+        "slow_answer": (0.10, 0.6),
+        "capacity": (0.05, 0),
+        "quota": (0.02, 0),
+        "lost_request": (0.10, 0),
+        "lost_answer": (0.20, 0),
+        "late": (0.25, 1.5),
+        "slow_boot": (0.25, 1.5),
+        "no_sshd": (0.04, 0),
+        "locked": (0.10, 0),
+        "delete_failed": (0.15, 0),
+        "delete_lost": (0.10, 0),
+        "slow_end": (0.30, 1.5),
+    }
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._api = DigitalOcean(self.machines)
+
+    @property
+    def api(self) -> DigitalOcean:
+        return self._api
+
+    def account(self) -> dict[str, Any]:
+        account = self.api.account()
+        settings = {
+            "regions": [self.region],
+            "ssh_port": self.machines.port,
+            "endpoint_url": self.api.endpoint,
+        }
+        return account | {"settings": settings | account["settings"]}
+
+    def left(self) -> list[str]:
+        return [f"machine {one.number} of {one.token}" for one in self.api.alive]
 
     def provider_id(self, machine: Any) -> str:
         return str(machine.number)

@@ -125,5 +125,16 @@ def _gcp(directory: Path) -> AbstractContextManager[World]:
     return GcpWorld(directory)
 
 
-WORLDS: Mapping[str, Open] = {"fake": FakeWorld, "aws": _aws, "gcp": _gcp}
+def _digitalocean(directory: Path) -> AbstractContextManager[World]:
+    from tests.e2e.rest_worlds import DigitalOceanWorld
+
+    return DigitalOceanWorld(directory)
+
+
+WORLDS: Mapping[str, Open] = {
+    "fake": FakeWorld,
+    "aws": _aws,
+    "gcp": _gcp,
+    "digitalocean": _digitalocean,
+}
 """The clouds that the provisioning cycles can be tried on."""

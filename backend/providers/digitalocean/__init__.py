@@ -1,4 +1,4 @@
-"""DigitalOcean: prices only."""
+"""DigitalOcean."""
 
 import re
 
@@ -14,8 +14,12 @@ RECORD = ProviderRecord(
     shape=Shape.RIGHT,
     is_hollow=False,
     auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    rents_machines=True,
     region=re.compile(r"[a-z]{3}[0-9]"),
     example_region="fra1",
+    # 5,000 calls an hour, 250 a minute (docs.digitalocean.com/reference/api, Rate Limit).
+    calls_per_s=0.7,
+    calls_at_once=120,
     family=re.compile(r"[a-z]+[0-9_.]*(?=-)"),
     feeds=(
         FeedKind(

@@ -18,8 +18,6 @@ Regions are Hetzner's locations. There are no zones and no spot machines.
 """
 
 import datetime as dt
-import json
-import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -32,6 +30,7 @@ import httpx
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
+from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
 from backend.providers.hetzner.api import CALL_S, HetznerApi
 from backend.providers.machines import (
     INSTALLATION,
@@ -54,7 +53,6 @@ IMAGE = "debian-12"
 """Of the architecture that the type of machine has."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
 HOST_KEY = "rackrate-host-key"
-HOST_KEY_TYPE = "ssh-ed25519"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 # Of our ids of SSH keys: Hetzner numbers them as it does servers, and one must not be ended for the other.
@@ -241,25 +239,8 @@ def _fingerprint(label: str) -> str | None:
 
 
 def _user_data(lifetime_s: int, host_key: asyncssh.SSHKey) -> str:
-    """What cloud-init does. JSON is YAML, too.
-
-    The end is armed before anything else, by a timer of systemd (`shutdown` needs a service that
-    does not run that early, and whoever waits for the timer waits forever: it starts later), and
-    once more by `shutdown` when the machine is up.
-    """
-    minutes = math.ceil(lifetime_s / 60)
-    timer = ["systemd-run", "--no-block", f"--on-active={lifetime_s}s", "systemctl", "poweroff"]
-    config = {
-        "bootcmd": [timer],
-        "ssh_deletekeys": True,
-        "ssh_keys": {
-            "ed25519_private": host_key.export_private_key("openssh").decode(),
-            "ed25519_public": host_key.export_public_key("openssh").decode().strip(),
-        },
-        "ssh_pwauth": False,
-        "runcmd": [["shutdown", "-P", f"+{minutes}"]],
-    }
-    return f"#cloud-config\n{json.dumps(config)}\n"
+    private = host_key.export_private_key("openssh").decode()
+    return user_data(lifetime_s, private, host_key.export_public_key("openssh").decode().strip())
 
 
 def _path(resource: ProviderResource) -> str:

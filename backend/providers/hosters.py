@@ -1,0 +1,437 @@
+"""Machines of smaller hosters over the connections of Apache Libcloud: one driver, of which each
+provider's `driver.py` states paths, words and fields.
+
+Libcloud knows addresses and ways to sign a request. Its own calls for machines are not used: most
+take neither user data nor marks, and they lose the status and the headers of a refusal.
+
+- None of these hosters takes an idempotency key. The machine's name follows from the token and is
+  looked up first; the engine looks again before it repeats a launch that was not answered.
+- All that marks a machine stands in its name, which every hoster sets in the call that makes it and
+  lists with it. One with short names overrides `_text` and uses tags.
+- A machine that has switched itself off still costs its full price: engine and reaper end it.
+- Its host key follows from the account's secret and the token, so no state has to survive this
+  process. A secret that is changed while a machine boots makes its host key unknown: that run fails.
+- The login is a user of our own: images set an expired password for root, with which a login hangs.
+
+Libcloud is loaded by the first call. Calls block: each method is one visit to a thread.
+"""
+
+import asyncio
+import datetime as dt
+import hashlib
+import hmac
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from backend.domain.errors import DriverError, Reason
+from backend.domain.host_keys import HostKey, host_key
+from backend.providers.cloud_config import user_data
+from backend.providers.machines import (
+    INSTALLATION,
+    Access,
+    Inventory,
+    LaunchSpec,
+    MachineListing,
+    Overview,
+    Preflight,
+    ProviderResource,
+    ProviderResourceState,
+    ResourceKind,
+    labelled_time,
+    unsupported,
+)
+
+# A launch is at most three calls, which together stay within the 30 s that the engine waits.
+CALL_S = 9
+PAGE_ROWS = 100
+USERNAME = "rackrate"
+EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
+PREFIX = "rackrate-"
+MARK = re.compile(r"[a-z0-9-]{1,61}")
+ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+# Of the headers with which hosters say when to come again, in seconds or as a time.
+AFTER, RESET = "retry-after", ("ratelimit-reset", "x-ratelimit-reset")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a hoster's words mean, and whether the same call may succeed later."""
+
+    words: re.Pattern[str]
+    """Sought in what an answer says of an error."""
+    reason: Reason
+    is_retryable: bool
+
+
+class HosterError(DriverError):
+    """An answer that is an error, with its status."""
+
+    status = 0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A machine as a hoster's list shows it."""
+
+    id: str
+    marks: Sequence[str]
+    state: ProviderResourceState
+    region: str
+    created: str
+    """As ISO 8601; "" where the hoster does not say."""
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A machine to be made."""
+
+    spec: LaunchSpec
+    name: str
+    marks: Sequence[str]
+    user_data: str
+
+
+class LibcloudDriver(ABC):
+    """One account. Settings: regions, image, username, ssh_port, endpoint_url and those of the
+    provider's record; secret: token, or what `_keys` says."""
+
+    connection: ClassVar[tuple[str, str]]
+    """Module and class of libcloud."""
+    host: ClassVar[str] = ""
+    """Where libcloud's own is an older one."""
+    image: ClassVar[str]
+    refusals: ClassVar[Sequence[Refusal]] = ()
+    states: ClassVar[Mapping[str, ProviderResourceState]]
+    """Any other is on the way to the end, or switched off, which costs all the same."""
+
+    def __init__(self, access: Access) -> None:
+        self._access, self._settings = access, access.settings
+
+    # --- what each hoster says ---------------------------------------------------------------
+
+    def _keys(self) -> dict[str, str]:
+        """What libcloud's connection is made with."""
+        return {"key": self._access.secret.get("token", "")}
+
+    @abstractmethod
+    def _identity(self) -> str: ...
+
+    @abstractmethod
+    def _types(self, region: str) -> Iterable[str]:
+        """Machine types that the region sells now."""
+
+    @abstractmethod
+    def _image(self, region: str) -> str:
+        """The hoster's own id of the account's image; UNSUPPORTED where there is none."""
+
+    @abstractmethod
+    def _servers(self) -> Iterable[Server]:
+        """Every machine of the account."""
+
+    @abstractmethod
+    def _server(self, number: str) -> Server | None: ...
+
+    @abstractmethod
+    def _make(self, order: Order) -> Server: ...
+
+    @abstractmethod
+    def _end(self, number: str) -> None:
+        """Also of one that is gone."""
+
+    def _quota(self, region: str, overview: Overview) -> None:
+        """Adds lines on what the account may have, where the hoster tells."""
+        overview.unknown("quota", "the hoster tells limits only when they are reached")
+
+    def _text(self, document: Any) -> str:
+        """What an error says."""
+        return str(document.get("message") or document.get("error") or document)
+
+    # --- calls -------------------------------------------------------------------------------
+
+    def ask(
+        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: Any = None
+    ) -> Any:
+        """The document of an answer; {} for an empty one. Raises HosterError for a refusal."""
+        return self._asked(method, path, query, body)[1]
+
+    def get_or_none(self, path: str, *, method: str = "GET") -> Any:
+        """None for what is not there."""
+        try:
+            return self.ask(method, path)
+        except HosterError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _asked(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: Any
+    ) -> tuple[Mapping[str, str], Any]:
+        try:
+            answer = self._opened().request(
+                path, params=dict(query or {}), data=self._body(body), method=method
+            )
+            document = json.loads(answer.body) if answer.body else {}
+        # Errors of requests, which libcloud uses, are OSErrors; its own for names are ValueErrors.
+        except (OSError, ValueError) as error:
+            detail = f"no answer: {type(error).__name__}"
+            raise DriverError(Reason.UNREACHABLE, detail, retryable=True) from None
+        if not 200 <= answer.status < 300:
+            raise self._refused(answer.status, answer.headers, document)
+        return answer.headers, document
+
+    def _body(self, body: Any) -> Any:
+        return None if body is None else json.dumps(body)
+
+    def _opened(self) -> Any:
+        """A connection that leaves refusals to us."""
+        module, name = self.connection
+        libcloud = import_module("libcloud.common.base")
+        plain = type("Plain", (libcloud.Response,), {"success": lambda _: True})
+        where = urlsplit(self._settings.get("endpoint_url") or "")
+        address: dict[str, Any] = {"host": where.hostname or self.host or None}
+        if where.hostname:
+            is_secure = where.scheme == "https"
+            port = where.port or (443 if is_secure else 80)
+            address |= {"secure": is_secure, "port": port}
+        kind = getattr(import_module(module), name)
+        # Some classes of libcloud want https whatever they are asked for; endpoints of one's own may not.
+        opened = type(name, (kind,), {"allow_insecure": True, "responseCls": plain})(
+            **self._keys(), timeout=CALL_S, **address
+        )
+        # What connections read of the driver that they usually belong to: the user agent, a page's size.
+        opened.driver = SimpleNamespace(name="Rackrate", ex_per_page=PAGE_ROWS)
+        return opened
+
+    def _refused(self, status: int, headers: Mapping[str, str], document: Any) -> HosterError:
+        text = self._text(document)[:300] if isinstance(document, dict) else str(document)[:300]
+        reason, is_retryable = Reason.UNSUPPORTED, False
+        if status >= 500 or status == 408:
+            reason, is_retryable = Reason.UNREACHABLE, True
+        elif status in {401, 403}:
+            reason = Reason.AUTH
+        elif status == 429:
+            reason, is_retryable = Reason.QUOTA, True
+        elif status in {409, 423}:  # another action on the same machine is under way
+            is_retryable = True
+        for known in self.refusals:
+            if status != 429 and known.words.search(text):
+                reason, is_retryable = known.reason, known.is_retryable
+                break
+        refusal = HosterError(reason, f"{status}: {text}{_again(headers)}", retryable=is_retryable)
+        refusal.status = status
+        return refusal
+
+    # --- the driver --------------------------------------------------------------------------
+
+    async def whoami(self) -> str:
+        return await asyncio.to_thread(self._identity)
+
+    async def offers(self) -> Sequence[MachineListing]:
+        return await asyncio.to_thread(self._offers)
+
+    def _offers(self) -> list[MachineListing]:
+        regions = self._settings.get("regions", ())
+        return [MachineListing(name, region) for region in regions for name in self._types(region)]
+
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        return ()
+
+    async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
+        return await asyncio.to_thread(self._looked_over, region)
+
+    def _looked_over(self, region: str) -> list[Preflight]:
+        overview = Overview(region)
+        overview.look("identity", self._identity, "Make a new token or key for the account.")
+        if overview.is_ready():
+            overview.look("region", lambda: self._selling(region), "See the hoster's regions.")
+            overview.look(
+                "image", lambda: self._image(region), "Name an image of the region on the account."
+            )
+            try:
+                self._quota(region, overview)
+            except DriverError as error:
+                overview.unknown("quota", error.detail)
+        return overview.lines
+
+    def _selling(self, region: str) -> str:
+        count = len(list(self._types(region)))
+        if not count:
+            raise unsupported("it sells no machines")
+        return f"it sells {count} types"
+
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
+        """The token's machine, or a new one."""
+        try:
+            return await asyncio.to_thread(self._launched, spec, token)
+        except DriverError as error:
+            # A call that was not answered may have made the machine: the engine must ask again by the name.
+            if error.reason != Reason.UNREACHABLE:
+                raise
+            raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
+
+    def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+        marks = _marks(spec, token)
+        for server in self._servers():
+            if marks[0] in server.marks:
+                return self._machine(server)
+        private, public = self._host_key(token)
+        user = {
+            "name": self._settings.get("username") or USERNAME,
+            "ssh_authorized_keys": [" ".join(spec.public_key.split()[:2])],
+            "sudo": "ALL=(ALL) NOPASSWD:ALL",
+            "shell": "/bin/bash",
+        }
+        sent = user_data(spec.lifetime_s, private, public, user)
+        return self._machine(self._make(Order(spec, ".".join(marks), marks, sent)))
+
+    async def describe(self, resource: ProviderResource) -> ProviderResource:
+        return await asyncio.to_thread(self._described, resource)
+
+    def _described(self, resource: ProviderResource) -> ProviderResource:
+        server = self._server(_number(resource))
+        if server is None:
+            return replace(resource, state=ProviderResourceState.ABSENT)
+        return self._machine(server)
+
+    async def terminate(self, resource: ProviderResource) -> None:
+        await asyncio.to_thread(self._end, _number(resource))
+
+    async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
+        """Machines in all regions of the account; nothing else is made."""
+        return await asyncio.to_thread(self._listed, tag, token, region)
+
+    def _listed(self, tag: str, token: str, region: str) -> Inventory:
+        needed = {f"w-{tag}"} | ({PREFIX + token} if token else set())
+        servers = (server for server in self._servers() if needed <= {*server.marks})
+        machines = map(self._machine, servers)
+        return Inventory(one for one in machines if region in {"", one.region})
+
+    async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
+        """Of the key that we gave it."""
+        machine = await self.describe(resource)
+        return host_key(self._host_key(machine.token)[1]) if machine.token else None
+
+    def _host_key(self, token: str) -> tuple[str, str]:
+        """Private and public half, both in OpenSSH form: always the same for a token."""
+        secret = json.dumps(sorted(self._access.secret.items())).encode()
+        seed = hmac.digest(secret, f"rackrate host key {token}".encode(), hashlib.sha256)
+        key = Ed25519PrivateKey.from_private_bytes(seed)
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.OpenSSH,
+            serialization.NoEncryption(),
+        )
+        public = key.public_key().public_bytes(
+            serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+        )
+        return private.decode(), public.decode()
+
+    def _machine(self, server: Server) -> ProviderResource:
+        expires = _marked(server, "x-").upper()
+        return ProviderResource(
+            id=server.id,
+            state=server.state,
+            token=_marked(server, PREFIX),
+            installation=_marked(server, "i-"),
+            region=server.region,
+            address=server.address,
+            port=self._access.ssh_port,
+            username=self._settings.get("username") or USERNAME,
+            launched_at=_moment(server.created),
+            expires_at=labelled_time(expires, EXPIRES_FORMAT),
+        )
+
+    def _state(self, word: str) -> ProviderResourceState:
+        return self.states.get(word, ProviderResourceState.ENDING)
+
+    def _chosen(self, region: str, ids_by_title: Mapping[str, str]) -> str:
+        """The id of the image whose title begins with the account's, or ours, or that has the id."""
+        chosen = self._access.in_region("image", region) or self.image
+        for title, number in ids_by_title.items():
+            if chosen == number or _plain(title).startswith(_plain(chosen)):
+                return number
+        raise unsupported(f"there is no image {chosen} in {region}")
+
+
+# --- what is sent, what it means ------------------------------------------------------------------
+
+
+def numbered_pages(
+    driver: LibcloudDriver, path: str, key: str, size: str = "per_page"
+) -> Iterator[Any]:
+    """Rows of a list whose pages are numbered from 1, until one is not full."""
+    page = 1
+    while True:
+        rows = driver.ask("GET", path, query={"page": str(page), size: str(PAGE_ROWS)})[key]
+        yield from rows
+        if len(rows) < PAGE_ROWS:
+            return
+        page += 1
+
+
+def refusal(words: str, reason: Reason, *, is_retryable: bool = False) -> Refusal:
+    return Refusal(re.compile(words, re.IGNORECASE), reason, is_retryable)
+
+
+def public_ipv4(addresses: Iterable[Any]) -> str:
+    """The first of them that is one; "" where there is none yet."""
+    return next((one for one in addresses if one and one != "0.0.0.0"), "")  # noqa: S104
+
+
+def _marks(spec: LaunchSpec, token: str) -> list[str]:
+    if spec.is_spot:
+        raise unsupported("only machines on demand are rented here")
+    if spec.arch != "x86_64":
+        raise unsupported(f"no image for {spec.arch} is known here")
+    expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT).lower()
+    installation = spec.labels.get(INSTALLATION, "")
+    marks = [PREFIX + token, f"w-{spec.tag}", f"x-{expires}"]
+    marks += [f"i-{installation}"] if installation else []
+    for mark in marks:
+        # They stand in names of hosts, where nothing else is allowed.
+        if not MARK.fullmatch(mark):
+            raise unsupported(f"{mark!r} is no part of a name")
+    return marks
+
+
+def _marked(server: Server, prefix: str) -> str:
+    """What a mark says; "" where somebody took it away."""
+    return next((one.removeprefix(prefix) for one in server.marks if one.startswith(prefix)), "")
+
+
+def _number(resource: ProviderResource) -> str:
+    # It becomes a part of an address.
+    if resource.kind != ResourceKind.MACHINE or not ID.fullmatch(resource.id):
+        raise unsupported(f"{resource.id!r} is no id of a {resource.kind}")
+    return resource.id
+
+
+def _plain(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def _moment(text: str) -> dt.datetime | None:
+    if not text:
+        return None
+    moment = dt.datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+
+
+def _again(headers: Mapping[str, str]) -> str:
+    """When a hoster lets us ask again, in words."""
+    after = headers.get(AFTER, "")
+    if after.isdecimal():
+        return f"; again in {after} s"
+    reset = next((headers[name] for name in RESET if headers.get(name, "").isdecimal()), "")
+    return f"; again at {dt.datetime.fromtimestamp(int(reset), dt.UTC):%H:%M:%S}" if reset else ""
