@@ -223,3 +223,42 @@ def test_offer_shows_depth_8_and_local_disks_beside_its_read(client):
         ["fio_1m_qd8, gp3 20 GiB 3000 IOPS 125 MiB/s", "2.500"],
         ["local_1m_qd8, Amazon EC2 NVMe Instance Storage 873 GiB", "7.000"],
     ]
+
+
+def test_offer_page_ranks_by_a_metric_that_the_offer_has(client, measured):
+    """The market's metric is CMIPS here, and says nothing about an offer with CoreMark alone."""
+    coremark = {"metric": "coremark_score", "variant": "standard", "source": "published"}
+    for slug, score, price in (("scored", 30_000.0, "0.10"), ("alike", 20_000.0, "0.20")):
+        offer = factories.offer(slug, name=slug, vcpu_count=4)
+        factories.price(offer, price)
+        factories.sample(offer, score, **coremark)
+    text = html(client, "/offers/scored/?period=month")
+    value = text.split('id="value"')[1].split("</section>")[0]
+    # 30,000 for 0.10 × 730 USD a month
+    assert re.search(r"Value per cost</th>\s*<td[^>]*>411\.0</td>", value)
+    assert re.search(r"Rank</th>\s*<td[^>]*>1 of 2</td>", value)
+    similar_part = text.split('id="similar"')[1]
+    assert "alike" in similar_part
+    assert "20,000" in similar_part
+    # By the hour, where the form or the address asks for that.
+    assert '<select name="period" id="period">' in value
+    hourly = html(client, "/offers/scored/?period=hour")
+    assert re.search(r"Value per cost</th>\s*<td[^>]*>300,000</td>", hourly)
+
+
+def test_offer_page_keeps_to_the_metric_of_its_address(client, measured):
+    offer = factories.offer("scored")
+    factories.sample(offer, 1.0, metric="coremark_score", variant="standard", source="published")
+    asked = html(client, "/offers/scored/?metric=cmips_score").split('id="value"')[1]
+    assert "not measured" in asked.split("</section>")[0]
+
+
+@pytest.mark.parametrize(
+    ("provider_slug", "kind", "step"),
+    [("aws", "cloud", "/accounts/clouds/"), ("elsewhere", "dedicated", "/hosts/new/")],
+)
+def test_unmeasured_offer_says_how_to_get_a_figure(client, provider_slug, kind, step):
+    factories.offer("unknown", provider_slug=provider_slug, kind=kind)
+    ways = html(client, "/offers/unknown/").split('id="measure"')[1].split("</ul>")[0]
+    assert f'href="{step}"' in ways
+    assert 'href="/import/?offer=unknown"' in ways

@@ -55,6 +55,15 @@ def test_prices_of_one_unit_have_one_number_of_digits(client, offer):
     assert 'title="86.123456789012">86.12 USD' in text
 
 
+@pytest.mark.parametrize("path", ["/prices/?state=all", "/offers/aws-m5-large/"])
+def test_prices_of_two_units_share_the_digits_of_a_column(client, offer, path):
+    """Points align only where an hour and a month have the same decimals."""
+    observed(offer, "0.107")
+    observed(offer, "86.1", unit="month", purchase_model="monthly")
+    shown = re.findall(r'title="[0-9.]+">([0-9.]+) USD</a>', text_of(client.get(path)))
+    assert sorted(shown) == ["0.1070", "86.1000"]
+
+
 def test_prices_page_shows_the_price_in_force_and_how_fresh_its_list_is(client, offer, feed):
     observed(offer, "0.10", days_ago=9, feed=feed)
     newest = observed(offer, "0.107", days_ago=1, feed=feed)

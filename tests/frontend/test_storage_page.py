@@ -9,8 +9,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from backend.rankings.services.current_data import current_stamp
 from backend.web.shared.figures import figure
 from backend.web.storage.examples import EXAMPLES
+from tests import factories
 from tests.frontend.spacing import shown
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +51,7 @@ def statuses(html: str) -> list[str]:
 def test_page_opens_with_examples_of_all_three(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
+    current_stamp()
     with django_assert_max_num_queries(12):
         html = page(client)
     assert html.count("<h1>") == 1
@@ -361,3 +364,37 @@ def test_unknown_parameter_is_named(client: Client) -> None:
 def test_page_asks_to_sign_in_when_reading_is_not_public(client: Client, settings) -> None:  # type: ignore[no-untyped-def]
     settings.PUBLIC_READ = False
     assert client.get(PAGE).status_code == 302
+
+
+def unfolded(html: str) -> list[str]:
+    return re.findall(r'<details class="part" open>.*?<section id="(\w+)">', html, re.DOTALL)
+
+
+def test_page_unfolds_what_the_address_states(client: Client) -> None:
+    """Three calculators at once made a page that nobody read to its end."""
+    assert unfolded(page(client)) == ["links"]
+    assert unfolded(page(client, level="raid5", disks=3, size=1, read=7)) == ["arrays"]
+    assert unfolded(page(client, sockets=1, link="a", speed=5)) == ["links", "memory"]
+
+
+def test_array_leads_to_the_cheapest_offers_with_its_space(client: Client) -> None:
+    for slug, terabytes, price in (("small", 1, "0.1"), ("dear", 4, "0.3"), ("cheap", 2, "0.2")):
+        offer = factories.offer(slug, name=slug, disk_bytes=terabytes * 10**12)
+        factories.price(offer, price)
+    html = page(client, level="raid5", disks=3, size=1, read=7)
+    name = "Offers with 2.0 TB of disk or more, cheapest first"
+    assert table(html, name) == [
+        ["cheap", "AWS", "2.0", "0.2000"],
+        ["dear", "AWS", "4.0", "0.3000"],
+    ]
+    assert re.search(r'href="/offers/\?[^"]*disk_gb__gte=2000', html)
+
+
+def test_memory_leads_to_offers_by_their_bandwidth(client: Client) -> None:
+    assert "No offer with a price has this figure yet." in page(client, sockets=1)
+    offer = factories.offer("wide", name="wide")
+    factories.price(offer, "0.2")
+    factories.sample(offer, 2e11, metric="memory_bandwidth_bytes_per_s", variant="all")
+    html = page(client, sockets=1)
+    name = "Memory bandwidth: offers with the most for their price"
+    assert table(html, name) == [["wide", "AWS", "200.0", "0.2000"]]

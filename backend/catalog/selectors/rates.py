@@ -27,4 +27,4 @@ def currencies() -> frozenset[str]:
     """Currencies in which a ranking may be asked for: those with a rate, or quoted as such."""
     rated = ExchangeRate.objects.order_by().values_list("currency", flat=True).distinct()
     quoted = PriceObservation.objects.order_by().values_list("currency", flat=True).distinct()
-    return frozenset({*ALWAYS_KNOWN, *rated, *quoted})
+    return frozenset({*ALWAYS_KNOWN, *rated.union(quoted)})

@@ -7,13 +7,14 @@ from decimal import Decimal
 
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import best_prices
+from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import tariffs
-from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.pricing.extras import EXTRAS
 from backend.domain.units import EXACT
 from backend.rankings.selectors.prices import Context, price_cells
 from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import known_rates
 
 MACHINE_ALONE = "machine"
 TAX = "tax"
@@ -39,7 +40,9 @@ class PriceBreakdown:
     price_basis: str
 
 
-def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
+def price_breakdown(
+    offer: Offer, query: RankingQuery, *, stamp: DataStamp | None = None
+) -> PriceBreakdown | None:
     """The offer's price under the query with every extra, in the amounts that the query states.
 
     None where the machine has no price under the query's term.
@@ -48,7 +51,9 @@ def price_breakdown(offer: Offer, query: RankingQuery) -> PriceBreakdown | None:
     if choice is None:
         return None
     today: dt.date = query.as_of or clock.now().date()
-    shared = Context(query, rate_table(query.as_of), today, 0, tariffs(query.as_of))
+    shared = Context(
+        query, known_rates(stamp or data_stamp(), query.as_of), today, 0, tariffs(query.as_of)
+    )
 
     def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)

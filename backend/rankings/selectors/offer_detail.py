@@ -1,6 +1,6 @@
 """One offer among all, with its prices and what was measured on it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -13,6 +13,7 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import BESIDE, METRICS
+from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -27,6 +28,8 @@ class OfferDetail:
     """One offer with its row among all, its prices and what was measured on it."""
 
     offer: Offer
+    query: RankingQuery
+    """What the row is ranked by."""
     row: RankingRow | None
     everyone: Sequence[RankingRow]
     """The rows of all offers, ranked ones first."""
@@ -43,17 +46,22 @@ def offer_detail(
     slug: str,
     query: RankingQuery,
     *,
+    is_metric_given: bool = True,
     workspace_slug: str = DEFAULT_WORKSPACE,
     stamp: DataStamp | None = None,
 ) -> OfferDetail:
     """Everything about one offer; its row is ranked among all, or all that can be
-    bought where the query says so and it can. Raises Offer.DoesNotExist."""
+    bought where the query says so and it can. Where the metric of the query was not
+    asked for and the offer lacks it, that of its newest figure takes its place, since the
+    market's metric says nothing about such an offer. Raises Offer.DoesNotExist."""
     offer = offers_visible(workspace_slug).get(slug=slug)
+    by_metric = score_groups(offer.pk)
+    if not is_metric_given:
+        query = replace(query, metric=_own_metric(by_metric, query.metric))
     kept = tuple(one for one in query.filters if one.column == "available")
     others = replace(query, filters=() if offer.discontinued_on else kept, q="")
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
-    by_metric = score_groups(offer.pk)
     samples = (
         offer.samples.select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
@@ -62,6 +70,7 @@ def offer_detail(
     groups = [by_metric[key] for key in METRICS if by_metric.get(key)]
     return OfferDetail(
         offer=offer,
+        query=query,
         row=next((row for row in rows if row.offer_id == slug), None),
         everyone=rows,
         prices=list(
@@ -74,6 +83,16 @@ def offer_detail(
         samples=list(samples[:SAMPLES_SHOWN]),
         beside=list(_beside(samples, by_metric)[:SAMPLES_SHOWN]),
     )
+
+
+def _own_metric(by_metric: Mapping[str, Sequence[Score]], otherwise: str) -> str:
+    fit = {
+        key: by_metric[key][0].measured_at
+        for key in RANKING_METRICS
+        if by_metric.get(key) and not by_metric[key][0].is_unfit
+    }
+    # `max` takes the first of those as new, so that the same figures always give the same page.
+    return otherwise if otherwise in fit or not fit else max(fit, key=lambda key: fit[key])
 
 
 def _beside(samples: QuerySet[Sample], scored: Iterable[str]) -> QuerySet[Sample]:

@@ -16,6 +16,7 @@ from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
 from backend.domain.metrics import Metric
+from backend.domain.money import RateTable
 from backend.domain.ranking import ranked, sorted_none_last
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
@@ -86,6 +87,11 @@ def known_currencies(stamp: DataStamp, *codes: str) -> frozenset[str]:
     return _cache.get(stamp, "currencies", currencies)
 
 
+def known_rates(stamp: DataStamp, as_of: dt.date | None) -> RateTable:
+    """The exchange rates of a day, None being today, read once for a state of the data."""
+    return _cache.get(stamp, ("rates", as_of), lambda: rate_table(as_of))
+
+
 def ranking(
     query: RankingQuery,
     *,
@@ -121,7 +127,7 @@ def _rows(
         lambda: (newest_prices if query.as_of else stored_prices)(query.price_basis),
     )
     prices = chosen_prices(newest, query.price_basis)
-    rates = _cache.get(stamp, ("rates", query.as_of), lambda: rate_table(query.as_of))
+    rates = known_rates(stamp, query.as_of)
     extras: Tariffs = {}
     # Most readers ask for the machine alone.
     if query.extra_amounts != NOTHING:

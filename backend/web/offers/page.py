@@ -1,4 +1,4 @@
-"""Parts of an offer's page: what it costs in all, and offers that are much like it."""
+"""Parts of an offer's page: its value for the money, its whole cost, and offers much like it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,16 @@ from typing import Any
 
 from django.urls import reverse
 
+from backend.catalog.selectors.rates import currencies
 from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.similar import similar_offers
+from backend.web.ranking.views import RankingRequest
 from backend.web.shared import charts, figures, state, words
+from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.words import MISSING
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,18 @@ class PartLine:
     amount: str
     title: str
     is_in_basis: bool
+
+
+@dataclass(frozen=True)
+class StandingLine:
+    """One of the figures that a ranking has of the offer, in the units of the page."""
+
+    label: str
+    shown: str
+    unit: str
+    interval: str
+    missing: str
+    """What stands there where the figure is not known."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +52,24 @@ class SimilarLine:
     compare_url: str
 
 
-def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params) -> dict[str, Any]:
-    """Context of both parts; None and empty where there is nothing to say."""
-    breakdown = price_breakdown(detail.offer, query)
+def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, Any]:
+    """Context of the parts; None and empty where there is nothing to say."""
+    query, params = requested.query, requested.sound
+    form = BasisForm(
+        params,
+        currencies=sorted(currencies()),
+        scored={score.metric.key for score in detail.summaries},
+        errors=requested.errors,
+    )
+    breakdown = price_breakdown(detail.offer, query, stamp=requested.stamp)
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
     return {
+        "form": form,
+        "hidden": state.pairs(params.keys() - form.fields.keys(), params),
+        "standing": _standing(detail, query, params),
+        "metric_label": query.ranked_metric.label,
+        "ranking_url": reverse("offers") + state.query(basis),
         "data_version": detail.row and detail.row.data_version,
         "breakdown": breakdown,
         "parts": _parts(breakdown, query) if breakdown else [],
@@ -51,6 +79,33 @@ def offer_context(detail: OfferDetail, query: RankingQuery, params: state.Params
         "similar_unit": _scale(rows, query).unit,
         "compare_url": _compare(basis, [detail.offer.slug, *(row.offer_id for row in rows)]),
     }
+
+
+def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) -> list[StandingLine]:
+    """Score, price, value per cost and rank of the offer; what lacks says why."""
+    row = detail.row
+    if row is None:
+        return []
+    metric, cost = query.ranked_metric, state.cost(params)
+    scale = figures.scale(metric.unit, [row.score] if row.score else [])
+    values = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
+    value = figures.value_scale(scale, metric.better, cost, values)
+    ranked = sum(1 for other in detail.everyone if other.rank is not None)
+    rank = f"{row.rank:,} of {ranked:,}" if row.rank else ""
+    ranks = f"{row.rank_low} – {row.rank_high}" if row.rank_low != row.rank_high else ""
+    ends = figures.ends(scale, row.score_ci95_low, row.score_ci95_high)
+    return [
+        StandingLine("Score", scale.text(row.score), scale.unit, ends, "not measured"),
+        StandingLine("Price", figures.money(row.price, row.period), cost, "", MISSING["price"]),
+        StandingLine(
+            "Value per cost",
+            value.text(row.value_per_cost),
+            value.unit,
+            figures.ends(value, *values[1:]),
+            "needs a price and a score",
+        ),
+        StandingLine("Rank", rank, "", ranks, "none"),
+    ]
 
 
 def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:

@@ -1,7 +1,7 @@
 """One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -18,7 +18,7 @@ from backend.benchmarks.selectors.costs import rental_life_s
 from backend.benchmarks.selectors.rental_accounts import credit_modes
 from backend.benchmarks.selectors.rentals import Rental, rentals
 from backend.benchmarks.services.rented_runs import rented_run_create
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, OfferKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
 from backend.domain.attributions import attributions
@@ -40,6 +40,8 @@ from backend.web.shared.scaling import scaling
 
 # The list of runs has all of them, under a filter for the offer.
 RUNS_SHOWN = 20
+# An address with one of these says by which figures the offer is ranked.
+CHOOSES_METRIC = {"metric", "weights", "view"}
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,20 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
     given = {name: request.GET.getlist(name) for name in request.GET if name != PARAMETER}
     requested = ranking_request(request, given)
     try:
-        detail = offer_detail(slug, requested.query, stamp=requested.stamp)
+        detail = offer_detail(
+            slug,
+            requested.query,
+            is_metric_given=not CHOOSES_METRIC.isdisjoint(given),
+            stamp=requested.stamp,
+        )
     except Offer.DoesNotExist as error:
         raise Http404("There is no such offer.") from error
-    context = _context(detail, requested.sound) | offer_context(
-        detail, requested.query, requested.sound
+    requested = replace(
+        requested,
+        query=detail.query,
+        params={**requested.params, "metric": [detail.query.metric]},
     )
+    context = _context(detail, requested.sound) | offer_context(detail, requested)
     variants = {s.metric.key: s.variant for s in detail.summaries if s.source == Source.MEASURED}
     # One run has no history.
     if len(context["runs"]) > 1:
@@ -168,13 +178,16 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         for score in detail.summaries
         if score.source == Source.MEASURED
     }
+    record = provider(detail.offer.provider.slug)
     return {
         "offer": detail.offer,
         "row": detail.row,
         "cost": state.cost(params),
         "facts": _facts(detail.offer),
-        "incidents": provider(detail.offer.provider.slug).incidents,
+        "incidents": record.incidents,
+        "may_rent": record.rents_machines and detail.offer.kind == OfferKind.CLOUD,
         "prices": detail.prices,
+        "column_period": figures.column_period({price.unit for price in detail.prices}),
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score, detail) for score in detail.summaries],
         "earlier": [_score_line(score) for score in detail.earlier],

@@ -40,6 +40,7 @@ from backend.domain.errors import InvalidValue
 from backend.rankings.services.current_data import current_stamp
 from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
 from backend.web.prices.plots import change_words, price_plot
+from backend.web.shared import figures
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
@@ -100,6 +101,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
     context |= {
         "form": form,
         "lines": [(row, price_state(row)) for row in context["page"].object_list],
+        "column_period": figures.column_period({row.unit for row in context["page"].object_list}),
         "lists": lists,
         # Quarantined prices rank nothing until somebody looks, so their number is on the first page.
         "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
@@ -130,6 +132,9 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
                 (row, terms_before(row), change_words(change_ratio(row)))
                 for row in context["page"].object_list
             ]
+            context["column_period"] = figures.column_period(
+                {one.unit for row, before, _ in context["lines"] for one in (row, before) if one}
+            )
     return render(request, "prices/changes.html", context)
 
 

@@ -1,6 +1,6 @@
 """The selectors that pages beside the ranking share; the ranking's own parser judges values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from django import forms
 
@@ -14,6 +14,7 @@ from backend.web.shared.metric_field import metric_groups
 class BasisForm(forms.Form):
     """Metric, period, currency and term; every other parameter travels with the form unseen.
 
+    `scored` are the metrics that have a figure where the page shows less than all offers.
     `more` are text fields by name: a label and the attributes of the input.
     """
 
@@ -27,6 +28,7 @@ class BasisForm(forms.Form):
         params: state.Params,
         *,
         currencies: Sequence[str],
+        scored: Set[str] | None = None,
         more: dict[str, tuple[str, dict[str, str]]] | None = None,
         errors: Iterable[tuple[str, str]] = (),
     ) -> None:
@@ -44,7 +46,7 @@ class BasisForm(forms.Form):
         for name, offered in choices.items():
             self.fields[name].widget = forms.Select(choices=with_chosen(offered, values[name]))
         self.fields["metric"].widget = forms.Select(
-            choices=metric_groups(metrics_scored(), values["metric"])
+            choices=metric_groups(metrics_scored() if scored is None else scored, values["metric"])
         )
         # What has no field here still has to be said somewhere on the page.
         self.other_errors: list[tuple[str, str]] = []

@@ -114,6 +114,12 @@ def money(amount: Decimal | None, period: str) -> str:
     return f"{amount:,.{4 if period == 'hour' else 2}f}"
 
 
+def column_period(periods: Iterable[str]) -> str:
+    """The period whose decimals all amounts of one column take, so that their points align."""
+    # The finest: an hourly price among monthly ones would read as 0.00 with theirs.
+    return "hour" if "hour" in periods else "month"
+
+
 def unit_cost(value: Decimal) -> str:
     """Seven decimals as the first tables of CUP had, more where these leave under four digits."""
     # adjusted() is the exponent of the first digit: 3 less it are the decimals for four digits.

@@ -32,6 +32,7 @@ from backend.web.storage.lines import (
     summary,
 )
 from backend.web.storage.link_forms import LinksForm
+from backend.web.storage.market import Market, best_by, with_disk
 from backend.web.storage.plots import level_plots, links_plot
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +40,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "arrays": tuple(ArrayForm.base_fields),
     "memory": tuple(MemoryForm.base_fields),
 }
+# What offers are ranked by beside the part; arrays lead to offers by their space.
+METRIC_OF = {"links": "net_tcp_bits_per_s", "memory": "memory_bandwidth_bytes_per_s"}
 
 
 @readable
@@ -58,6 +61,10 @@ def storage_page(request: HttpRequest) -> HttpResponse:
         "arrays": _arrays(stated["arrays"], own, request.path),
         "memory": _memory(stated["memory"]),
     }
+    # What the address states is unfolded, else the first part: three calculators at once are a wall.
+    opened = {name for name in SECTIONS if own[name]} or {next(iter(SECTIONS))}
+    for name in opened:
+        calculated[name] |= {"is_open": True, "market": _market(request, name, calculated[name])}
     parts = {name: part | _around(name, own, request.path) for name, part in calculated.items()}
     # What was stated comes before the examples.
     in_order = sorted(parts.values(), key=lambda part: bool(part["is_example"]))
@@ -71,6 +78,14 @@ def storage_page(request: HttpRequest) -> HttpResponse:
         "servers": SERVERS,
     }
     return render(request, "storage/page.html", context)
+
+
+def _market(request: HttpRequest, section: str, part: Mapping[str, Any]) -> Market | None:
+    """What offers have of it; None of an array that was not calculated."""
+    if section in METRIC_OF:
+        return best_by(request, METRIC_OF[section])
+    estimate = part.get("estimate")
+    return with_disk(request, estimate.capacity.usable_bytes) if estimate else None
 
 
 def _around(section: str, own: Mapping[str, Given], path: str) -> dict[str, Any]:
