@@ -1,5 +1,6 @@
 """Google Cloud, Hetzner Cloud and a smaller hoster as worlds to rent from: their APIs on loopback, real machines."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ import asyncssh
 from tests.e2e.worlds import Life
 from tests.fakes.digitalocean import DigitalOcean
 from tests.fakes.gcp import Gce
+from tests.fakes.gcp_os_login import EMAIL
 from tests.fakes.hetzner import Hetzner
 from tests.fakes.machines import Machines
 
@@ -22,6 +24,7 @@ class RestWorld:
     region: str
     machine_type: str
     environment: Mapping[str, str] = {}
+    are_ends_known = True
     trouble_by_fault: Mapping[str, tuple[float, float]] = {}
     """Probability and seconds."""
 
@@ -112,16 +115,35 @@ class GcpWorld(RestWorld):
 
     def left(self) -> list[str]:
         disks = [f"disk {name} in {zone}" for zone, name in self.api.disks]
-        return [f"{one.name} of {one.token}" for one in self.api.alive] + disks
+        return (
+            [f"{one.name} of {one.token}" for one in self.api.alive]
+            + disks
+            + [*self.api.login_keys]
+        )
 
     def provider_id(self, machine: Any) -> str:
         return f"{machine.zone}/{machine.name}"
+
+
+class OsLoginWorld(GcpWorld):
+    """A project of an organisation that requires OS Login."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.api.constraints = {"requireOsLogin"}
+
+    def account(self) -> dict[str, Any]:
+        key = {"type": "service_account", "project_id": self.api.project, "private_key": "none"}
+        settings = {**super().account()["settings"], "login": "os_login"}
+        secret = {"service_account_json": json.dumps({**key, "client_email": EMAIL})}
+        return {"access": "static_key", "settings": settings, "secret": secret}
 
 
 class HetznerWorld(RestWorld):
     """A project of Hetzner Cloud. It forgets what was deleted, also when that was."""
 
     provider, region, machine_type = "hetzner", "fsn1", "cx22"
+    are_ends_known = False
     trouble_by_fault = {
         "throttled": (0.04, 0),
         "broken": (0.04, 0),

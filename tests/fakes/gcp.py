@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.fakes.gcp_os_login import POSIX_NAME, GceOsLogin
 from tests.fakes.gcp_region import IMAGES, GceRegions, Refused
 from tests.fakes.machines import Machines
 from tests.fakes.rest import Answer, Asked, HangUp, RestServer
@@ -117,7 +118,7 @@ class _Operation:
     request: tuple[str, Any] = ("", None)
 
 
-class Gce(RestServer, GceRegions):
+class Gce(RestServer, GceRegions, GceOsLogin):
     """A project named `project`; a context. `port` is where its machines listen for SSH."""
 
     project = "rackrate-bench"
@@ -125,6 +126,7 @@ class Gce(RestServer, GceRegions):
     def __init__(self, machines: Machines, *, clock: Callable[[], dt.datetime] = real_time) -> None:
         RestServer.__init__(self)
         GceRegions.__init__(self)
+        GceOsLogin.__init__(self)
         self.machines = machines
         self.clock = clock
         self.record: list[Machine] = []
@@ -140,6 +142,8 @@ class Gce(RestServer, GceRegions):
         (cloud.google.com/compute/docs/oslogin/manage-oslogin-in-an-org), vmExternalIpAccess
         (cloud.google.com/compute/docs/ip-addresses/configure-static-external-ip-address),
         disableGuestAttributesAccess (cloud.google.com/compute/docs/metadata/manage-guest-attributes)."""
+        self.project_metadata: dict[str, str] = {}
+        """Of all machines, unless their own says otherwise."""
         self._operations: list[_Operation] = []
 
     # --- what the test does -------------------------------------------------------------------
@@ -190,6 +194,8 @@ class Gce(RestServer, GceRegions):
                 raise Refused(status, reason)
         if self.faults.happens("hung") is not None:
             raise HangUp
+        if asked.path.startswith("/v1/users/"):
+            return self.os_login(asked)
         for method, pattern, name in ROUTES:
             owner = "debian-cloud" if name == "images.getFromFamily" else self.project
             found = re.fullmatch(f"/compute/v1/projects/{owner}{pattern}", asked.path)
@@ -201,7 +207,8 @@ class Gce(RestServer, GceRegions):
         raise Refused(404, "notFound", asked.path)
 
     def _projects_get(self, _: Asked) -> dict[str, Any]:
-        return {"name": self.project}
+        items = [{"key": key, "value": value} for key, value in self.project_metadata.items()]
+        return {"name": self.project, "commonInstanceMetadata": {"items": items}}
 
     def _zones_list(self, _: Asked) -> dict[str, Any]:
         region = f"{API}projects/{self.project}/regions/"
@@ -301,8 +308,7 @@ class Gce(RestServer, GceRegions):
                 return
         late = dt.timedelta(seconds=self.faults.happens("late", zone) or 0)
         boot = dt.timedelta(seconds=self.faults.happens("slow_boot", zone) or 0)
-        key = next(i["value"] for i in body["metadata"]["items"] if i["key"] == "ssh-keys")
-        server = self.machines.start(key.partition(":")[2])
+        server = self._server(body)
         machine = Machine(
             {
                 **body,
@@ -335,6 +341,19 @@ class Gce(RestServer, GceRegions):
             "status": "READY",
             "users": [f"{API}projects/{self.project}/zones/{zone}/instances/{machine.name}"],
         }
+
+    def _server(self, body: dict[str, Any]) -> FakeSshd:
+        """With OS Login the keys of the profile are let in, and those of the metadata are not
+        (cloud.google.com/compute/docs/oslogin)."""
+        metadata = {item["key"]: item["value"] for item in body["metadata"]["items"]}
+        if metadata["enable-oslogin"] != "TRUE":
+            return self.machines.start(metadata["ssh-keys"].partition(":")[2])
+        first, *others = self.keys_in_force()
+        server = self.machines.start(first)
+        for key in others:
+            server.allow(key)
+        server.only_user = POSIX_NAME
+        return server
 
     def _shown(self, zone: str, name: str) -> Machine:
         for machine in self.record:

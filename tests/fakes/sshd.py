@@ -85,6 +85,8 @@ class FakeSshd:
         self.banner = ""
         self.start_up_output = b""
         self.is_shutting_down = False
+        self.only_user = ""
+        """The only name that is let in; "" = any."""
         self.inside: dict[str, int] = {}
         """Names that only this machine can look up, or addresses → their loopback port."""
         self.led_to: list[str] = []
@@ -375,7 +377,8 @@ class _Server(asyncssh.SSHServer):
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         is_known = _plain(key.export_public_key("openssh").decode()) in self._sshd._allowed
-        return is_known and not self._sshd.is_shutting_down
+        is_user = self._sshd.only_user in {"", username}
+        return is_known and is_user and not self._sshd.is_shutting_down
 
     def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         return _plain(key.export_public_key("openssh").decode()) == self._sshd._authority

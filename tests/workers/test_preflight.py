@@ -86,7 +86,7 @@ EUROPE = "europe-west4"
 
 async def test_region_of_google_is_ready_but_for_what_it_does_not_say(gce):
     states, said = await overview(_driver(gce), EUROPE)
-    topics = ("region", "network", "SSH", "image x86_64", "image arm64", "quota")
+    topics = ("region", "network", "SSH", "login", "image x86_64", "image arm64", "quota")
     assert states == {**dict.fromkeys(topics, READY), "launch": UNKNOWN}
     assert "24 of 24 CPUS" in said
     assert "compute.requireOsLogin" in said

@@ -13,14 +13,21 @@ from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.domain.rentals import Budget
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
-from tests.e2e.rest_worlds import DigitalOceanWorld, GcpWorld, HetznerWorld, RestWorld
+from tests.e2e.rest_worlds import (
+    DigitalOceanWorld,
+    GcpWorld,
+    HetznerWorld,
+    OsLoginWorld,
+    RestWorld,
+)
 from tests.workers.conftest import TINY, driven
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.native]
 
 
 @pytest.fixture(
-    params=[GcpWorld, HetznerWorld, DigitalOceanWorld], ids=lambda world: world.provider
+    params=[GcpWorld, OsLoginWorld, HetznerWorld, DigitalOceanWorld],
+    ids=lambda world: world.__name__,
 )
 def world(request: Any, tmp_path: Path, settings: Any, queued: Any) -> Iterator[RestWorld]:
     settings.SSH_ALLOW_PRIVATE = True

@@ -85,6 +85,12 @@ RECORD = ProviderRecord(
             form=SettingForm.BY_REGION,
         ),
         "address": ADDRESS,
+        "login": Setting(
+            "Login",
+            r"keys|os_login",
+            "keys or os_login is needed",
+            "os_login: as an organisation may require it. Empty: keys in the machine's metadata.",
+        ),
         "tags": Setting(
             "Further labels",
             r"(?!rackrate-|expires=|run=|owner=|installation=)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from backend.domain.errors import DriverError, Reason
 from backend.providers.gcp import volume
+from backend.providers.gcp.os_login import uses_os_login
 from backend.providers.machines import (
     INSTALLATION,
     Access,
@@ -55,7 +56,7 @@ NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_
 
 def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[str, Any]:
     """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
-    name, username = f"rackrate-{token}", access.settings.get("username") or USERNAME
+    name = f"rackrate-{token}"
     if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
         raise unsupported(f"{token!r} on {spec.arch!r}")
     labels = _labels(spec, token, access.settings.get("tags", {}))
@@ -64,7 +65,7 @@ def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[st
         "name": name,
         "machine_type": f"zones/{zone}/machineTypes/{spec.machine_type}",
         "labels": labels,
-        "metadata": {"items": _metadata(username, spec.public_key)},
+        "metadata": {"items": _metadata(access, spec.public_key)},
         "scheduling": {
             "provisioning_model": "SPOT" if spec.is_spot else "STANDARD",
             # Google itself deletes the machine then, counted from its start, whatever became of us.
@@ -110,12 +111,16 @@ def label(value: str) -> str:
     return value
 
 
-def _metadata(username: str, public_key: str) -> list[dict[str, str]]:
-    items = {
+def _metadata(access: Access, public_key: str) -> list[dict[str, str]]:
+    username = access.settings.get("username") or USERNAME
+    by_keys = {
         "ssh-keys": f"{username}:{' '.join(public_key.split()[:2])}",
+        "enable-oslogin": "FALSE",  # with it the keys above would count for nothing
+    }
+    items = {
+        **({"enable-oslogin": "TRUE"} if uses_os_login(access) else by_keys),
         # Keys of the project's people must not open a machine that is being measured.
         "block-project-ssh-keys": "TRUE",
-        "enable-oslogin": "FALSE",  # with it the keys above would count for nothing
         "enable-guest-attributes": "TRUE",
         "serial-port-enable": "FALSE",  # nobody logs in there; what it prints is read all the same
     }
@@ -235,6 +240,9 @@ def call_error(error: Exception) -> DriverError:
 
 
 def _named(codes: str, status: int, detail: str) -> DriverError:
+    if "compute.requireOsLogin" in detail:
+        detail = f"{detail.removesuffix('.')}: set Login of the account to os_login"
+
     def says(parts: tuple[str, ...]) -> bool:
         return any(part in codes for part in parts)
 

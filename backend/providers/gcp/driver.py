@@ -13,7 +13,6 @@ The project's network must let SSH in, as the network `default` does.
 """
 
 import asyncio
-import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -37,6 +36,7 @@ from backend.providers.gcp.documents import (
     operation_text,
     words,
 )
+from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
 from backend.providers.gcp.preflight import looked_over
 from backend.providers.machines import (
     Access,
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 CALL_S = 10
-SCOPES = ("https://www.googleapis.com/auth/compute",)
 # Name space of the ids of requests, which must be UUIDs: fixed, so that a token always gives the same.
 REQUESTS = uuid.UUID("5b6b7a1c-3c0e-4a55-9d60-0f7f0f5a3a52")
 # Ids of requests that a launch goes through: Google answers the id of a failed one with the same failure.
@@ -146,24 +145,12 @@ class _Project:
 
     @cached_property
     def _credentials(self) -> "Credentials":
-        """None of value where another address than Google's is asked."""
-        import google.auth
-        from google.auth.credentials import AnonymousCredentials
-        from google.oauth2.service_account import Credentials
+        return credentials_of(self._access)
 
-        if self._settings.get("endpoint_url"):
-            # Credentials would be sent to whatever stands at that address.
-            return AnonymousCredentials()  # type: ignore[no-untyped-call]
-        if self._access.kind == "workload_identity":
-            return google.auth.default(scopes=SCOPES)[0]
-        try:
-            key = json.loads(self._access.secret["service_account_json"])
-            made = Credentials.from_service_account_info(key, scopes=SCOPES)  # type: ignore[no-untyped-call]
-        except (KeyError, ValueError):
-            raise DriverError(
-                Reason.AUTH, "the service account's key cannot be read", retryable=False
-            ) from None
-        return made  # type: ignore[no-any-return]
+    @cached_property
+    def _os_login(self) -> OsLogin | None:
+        """None where machines are logged in to with keys in their metadata."""
+        return OsLogin(self._access, self._credentials) if uses_os_login(self._access) else None
 
     # --- who, what, where ---------------------------------------------------------------------
 
@@ -209,7 +196,7 @@ class _Project:
         raise unsupported(f"{region} does not sell {machine_type}")
 
     def looked_over(self, region: str) -> list[Preflight]:
-        return looked_over(self._ask, self._access, region)
+        return looked_over(self._ask, self._access, region, self._os_login)
 
     # --- machines and disks -------------------------------------------------------------------
 
@@ -227,6 +214,8 @@ class _Project:
 
         zone = spec.zone or self._zones(spec.region)[0]
         body = instance(spec, token, zone, self._access)
+        if self._os_login:
+            self._os_login.let_in(spec, token)
         began = None
         try:
             began = moment(
@@ -276,7 +265,16 @@ class _Project:
         if resource.kind == ResourceKind.DISK:
             row = self._get("Disks", "get", **_path(resource, "disk"))
             return disk(row) if row else replace(resource, state=ProviderResourceState.ABSENT)
-        return self._machine(resource) or self._over(resource)
+        if resource.kind == ResourceKind.KEY_PAIR:
+            return self._key_owner().described(resource)
+        shown = self._machine(resource) or self._over(resource)
+        if self._os_login and shown.state == ProviderResourceState.RUNNING:
+            return replace(shown, username=self._os_login.username())
+        return shown
+
+    def _key_owner(self) -> OsLogin:
+        # Also of an account that has gone back to keys in the metadata meanwhile.
+        return self._os_login or OsLogin(self._access, self._credentials)
 
     def _machine(self, resource: ProviderResource) -> ProviderResource | None:
         row = self._get("Instances", "get", **_path(resource, "instance"))
@@ -309,6 +307,9 @@ class _Project:
         )
 
     def terminate(self, resource: ProviderResource) -> None:
+        if resource.kind == ResourceKind.KEY_PAIR:
+            self._key_owner().remove(resource)
+            return
         if resource.kind == ResourceKind.DISK:
             operation = self._get("Disks", "delete_unary", **_path(resource, "disk"))
         else:
@@ -333,7 +334,8 @@ class _Project:
         # Of one launch every zone counts: it may be in just the one that is silent.
         if unread and (token or region):
             raise next(iter(unread.values()))
-        listed = [*(machine(row, self._access) for row in machines), *map(disk, disks)]
+        keys = self._os_login.keys(tag, token) if self._os_login else []
+        listed = [*(machine(row, self._access) for row in machines), *map(disk, disks), *keys]
         return Inventory(listed, unread)
 
     def _everywhere(

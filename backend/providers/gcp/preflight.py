@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from backend.providers.gcp.documents import FAMILIES, call_error, failures
+from backend.providers.gcp.os_login import OsLogin
 from backend.providers.machines import Access, Overview, Preflight, unsupported
 
 if TYPE_CHECKING:
@@ -19,10 +20,14 @@ Ask = Callable[..., Any]
 QUOTAS = {"CPUS": 2, "IN_USE_ADDRESSES": 1, "INSTANCES": 1, "SSD_TOTAL_GB": 20}
 """By name, what the smallest machine of ours takes of it."""
 ROLE_ADVICE = "Compare the rights of the identity with docs/policies/gcp-role.yaml."
+OS_LOGIN_ADVICE = (
+    "gcloud services enable oslogin.googleapis.com; the identity, a service account, needs"
+    " roles/compute.osAdminLogin."
+)
 POLICIES = "compute.requireOsLogin, compute.vmExternalIpAccess and compute.trustedImageProjects"
 
 
-def looked_over(ask: Ask, access: Access, region: str) -> list[Preflight]:
+def looked_over(ask: Ask, access: Access, region: str, os_login: OsLogin | None) -> list[Preflight]:
     """The lines of a region; those after one that hinders all others are left out."""
     overview = Overview(region)
 
@@ -42,6 +47,10 @@ def looked_over(ask: Ask, access: Access, region: str) -> list[Preflight]:
     network = access.in_region("network", region) or "default"
     look("network", lambda: _network(ask, network, region), _network_advice(region))
     look("SSH", lambda: _let_in(ask, access, network), _firewall_advice(access, network))
+    if os_login:
+        look("login", partial(_os_login, os_login), OS_LOGIN_ADVICE)
+    else:
+        _look_at_login(overview, ask)
     for arch, family in FAMILIES.items():
         look(f"image {arch}", partial(_image, ask, access, region, family), ROLE_ADVICE)
     _look_at_quotas(overview, shown[0], is_private=access.is_private)
@@ -56,6 +65,23 @@ def _region(ask: Ask, region: str, shown: list[Any]) -> str:
     if answer.status != "UP":
         raise unsupported(f"its state is {answer.status}")
     return f"{len(answer.zones)} zones"
+
+
+def _os_login(os_login: OsLogin) -> str:
+    name = os_login.known_as() or "a user that the first launch makes"
+    return f"OS Login as {name}, with a key of its own for each machine"
+
+
+def _look_at_login(overview: Overview, ask: Ask) -> None:
+    """Keys in the metadata, which an organisation that requires OS Login refuses."""
+    metadata = {
+        item.key: item.value for item in ask("Projects", "get").common_instance_metadata.items
+    }
+    if metadata.get("enable-oslogin", "").upper() == "TRUE":
+        advice = "Set Login of the account to os_login if the organisation requires it."
+        overview.unknown("login", "keys in the metadata, the project's default is OS Login", advice)
+    else:
+        overview.ready("login", "keys in the machine's metadata")
 
 
 def _network_advice(region: str) -> str:
