@@ -41,7 +41,7 @@ LONG_FORM = Form(
     cut_kills=2,
     cycles=200,
     cloud_kills=60,
-    clouds=("fake", "aws", "gcp"),
+    clouds=("fake", "aws", "gcp", "hetzner"),
 )
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10

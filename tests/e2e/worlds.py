@@ -33,6 +33,8 @@ class World(Protocol):
     machine_type: str
     environment: Mapping[str, str]
     """Settings that the workers need beside those of every installation."""
+    are_ends_known: bool
+    """Whether the provider says when a machine ended; else only that it is gone."""
 
     def account(self) -> dict[str, Any]:
         """Access, settings and secret of the account (rentals.services.cloud_accounts.account_create)."""
@@ -64,6 +66,7 @@ class FakeWorld(FakeProvider):
 
     provider, region, machine_type = "fake", "here-1", "fake.small"
     environment: Mapping[str, str] = {}
+    are_ends_known = True
 
     def account(self) -> dict[str, Any]:
         settings = {"regions": [self.region], "folder": str(self.folder)}
@@ -131,10 +134,17 @@ def _digitalocean(directory: Path) -> AbstractContextManager[World]:
     return DigitalOceanWorld(directory)
 
 
+def _hetzner(directory: Path) -> AbstractContextManager[World]:
+    from tests.e2e.rest_worlds import HetznerWorld
+
+    return HetznerWorld(directory)
+
+
 WORLDS: Mapping[str, Open] = {
     "fake": FakeWorld,
     "aws": _aws,
     "gcp": _gcp,
+    "hetzner": _hetzner,
     "digitalocean": _digitalocean,
 }
 """The clouds that the provisioning cycles can be tried on."""
