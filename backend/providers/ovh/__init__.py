@@ -1,6 +1,15 @@
-"""OVHcloud: only what imported tables say of it."""
+"""OVHcloud."""
 
-from backend.providers.base import ProviderRecord, Shape
+import re
+
+from backend.providers.base import (
+    TOKEN,
+    AuthMethod,
+    ProviderRecord,
+    SecretField,
+    Setting,
+    Shape,
+)
 
 RECORD = ProviderRecord(
     slug="ovh",
@@ -10,4 +19,30 @@ RECORD = ProviderRecord(
     colour="#cc79a7",
     shape=Shape.DOWN,
     is_hollow=False,
+    # A token is what this is: limited to paths and to a time, and ended at api.ovh.com.
+    auth_methods={
+        TOKEN: AuthMethod(
+            secret=(
+                SecretField("application_key", "Application key"),
+                SecretField("application_secret", "Application secret"),
+                SecretField("consumer_key", "Consumer key"),
+            )
+        )
+    },
+    settings={
+        "project": Setting(
+            "Public Cloud project",
+            r"[0-9a-f]{32}",
+            "32 hexadecimal digits are needed",
+            is_identity=True,
+        ),
+        "api": Setting("API", r"eu|ca", "eu or ca is needed", "Empty: eu.", is_identity=True),
+    },
+    required_settings=("project",),
+    rents_machines=True,
+    region=re.compile(r"[A-Z]{2,4}([0-9]{1,2}|-[A-Z0-9-]{1,20})?"),
+    example_region="GRA11",
+    family=re.compile(r"[a-z]+[0-9]+"),
+    calls_per_s=1,
+    calls_at_once=60,
 )
