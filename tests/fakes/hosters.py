@@ -83,6 +83,7 @@ class HosterApi(RestServer):
     words: dict[str, str]
     """What the hoster calls pending, running, off and ending."""
     first = 100
+    tells_creation = True
 
     def __init__(self, machines: Machines, *, clock: Callable[[], dt.datetime] = real_time) -> None:
         super().__init__()
