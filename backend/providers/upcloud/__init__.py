@@ -1,6 +1,8 @@
-"""UpCloud: only what imported tables say of it."""
+"""UpCloud."""
 
-from backend.providers.base import ProviderRecord, Shape
+import re
+
+from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
     slug="upcloud",
@@ -10,4 +12,18 @@ RECORD = ProviderRecord(
     colour="#cc79a7",
     shape=Shape.DOWN,
     is_hollow=True,
+    # A subaccount for the API alone stands for a token.
+    auth_methods={
+        TOKEN: AuthMethod(
+            secret=(
+                SecretField("username", "Name of a subaccount"),
+                SecretField("password", "Its password"),
+            )
+        )
+    },
+    rents_machines=True,
+    region=re.compile(r"[a-z]{2}-[a-z]{3}[0-9]"),
+    example_region="de-fra1",
+    calls_per_s=1,
+    calls_at_once=60,
 )
