@@ -20,7 +20,12 @@ def test_volume_is_named_with_its_limits(rented, text):
 
 @pytest.mark.parametrize(
     ("machine_type", "kind"),
-    [("c4-standard-8", "hyperdisk-balanced"), ("n2-standard-4", "pd-balanced")],
+    [
+        ("c4-standard-8", "hyperdisk-balanced"),
+        ("c3-standard-8", "pd-balanced"),
+        ("c3-standard-192-metal", "hyperdisk-balanced"),
+        ("n2-standard-4", "pd-balanced"),
+    ],
 )
 def test_boot_disk_of_google_is_one_that_the_family_takes(machine_type, kind):
     assert volume(machine_type).type == kind

@@ -52,7 +52,10 @@ HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a
 
 def volume(machine_type: str) -> Volume:
     """The boot disk of a type."""
-    is_hyperdisk = machine_type.partition("-")[0] in HYPERDISK_ONLY
+    # Whole servers take none either, whatever their family
+    # (cloud.google.com/compute/docs/instances/bare-metal-instances, "Limitations").
+    is_metal = machine_type.endswith("-metal")
+    is_hyperdisk = is_metal or machine_type.partition("-")[0] in HYPERDISK_ONLY
     return Volume("hyperdisk-balanced" if is_hyperdisk else "pd-balanced", 20)
 
 
