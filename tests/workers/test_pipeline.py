@@ -153,6 +153,18 @@ async def test_start_adopts_a_runner_that_runs(transport, tmp_path):
     await pipeline.teardown(transport, directory)
 
 
+async def test_prepare_leaves_the_files_of_a_runner_that_has_begun(transport, tmp_path):
+    directory = f"{tmp_path}/rackrate-1"
+    files = await files_of(directory, seconds=30)
+    assert await pipeline.prepare(transport, directory, files) is None
+    await pipeline.start(transport, directory)
+    newer = {**files, "bin/cmips": b"another version"}
+    hashes = await pipeline.prepare(transport, directory, newer)
+    assert hashes == {name: hashlib.sha256(files[name]).hexdigest() for name in files}
+    assert Path(directory, "bin/cmips").read_bytes() == files["bin/cmips"]
+    await pipeline.teardown(transport, directory)
+
+
 async def test_start_names_another_run_that_measures_on_the_machine(transport, tmp_path):
     first, second = f"{tmp_path}/rackrate-1", f"{tmp_path}/rackrate-2"
     for directory in (first, second):

@@ -41,7 +41,7 @@ from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
 from workers.engine import rented_steps
-from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, plan_of
+from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, pinned_plan_of
 from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
@@ -247,7 +247,7 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
 
 def _deadline(run: Run) -> dt.datetime:
     """When the runner is ended: a rented machine does not live longer than it may."""
-    deadline = clock.now() + dt.timedelta(seconds=plan_of(run).deadline_s)
+    deadline = clock.now() + dt.timedelta(seconds=pinned_plan_of(run).deadline_s)
     if not run.host.is_rented or run.resource.expires_at is None:
         return deadline
     last_login_s = provider(run.resource.account.provider).last_login_s

@@ -14,14 +14,13 @@ from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.probes import series_of
 from backend.domain.repeats import Repeat
 from backend.domain.stats import UNFIT, is_settled
-from workers.engine.steps import plan_of, target_of
+from workers.engine.steps import pinned_plan_of, target_of
 from workers.remote import pipeline
 from workers.remote.connections import Connections
 from workers.remote.driver import MachineDriver, Target, Transport
-from workers.remote.probes.plan import Plan
+from workers.remote.probes.pinned_plan import PinnedPlan
 from workers.remote.registry import driver
 
 # How often a run is read. More seldom where the reading takes CPU from what is measured.
@@ -44,7 +43,7 @@ class Followed:
     run: Run
     """As it was when we took it up; state and progress go on in the database."""
     deadline_at: dt.datetime | None
-    plan: Plan
+    plan: PinnedPlan
     machine: MachineDriver
     target: Target
     after: int = 0
@@ -121,7 +120,7 @@ class Followed:
                 self.order({f"stop/{reading.probe}-{reading.variant}"})
 
     def take_in_value(self, pair: Pair, metric: str, value: float, flags: Iterable[str]) -> None:
-        is_judged = pair in self.plan.rule and metric == series_of(*pair).metric
+        is_judged = pair in self.plan.rule and metric == self.plan.metrics[pair]
         # Repeats that do not count must not narrow the interval.
         if is_judged and UNFIT.isdisjoint(flags):
             self.values.setdefault(pair, []).append(value)
@@ -146,8 +145,8 @@ class Followed:
         """Orders to leave out the rest of each series that needs no more repeats: its interval
         is narrow enough, or the profile's time is over and it has one."""
         # By the runner's own clock: it measures on while nobody reaches the host.
-        if status.monotonic_s > self.plan.profile.time_cap_s:
-            ended = self.measured & set(self.plan.series)
+        if status.monotonic_s > self.plan.time_cap_s:
+            ended = self.measured & set(self.plan.metrics)
         else:
             ended = {
                 pair
@@ -209,7 +208,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
             claim=by_step[step.pk],
             run=step.run,
             deadline_at=step.deadline_at,
-            plan=plan_of(step.run),
+            plan=pinned_plan_of(step.run),
             machine=driver(step.run.host.driver),
             target=target_of(step.run.host),
             is_silent="silent_since" in step.run.live,

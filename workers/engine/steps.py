@@ -1,10 +1,11 @@
 """What each state of a run does, on its host and on the other end of its network tests."""
 
 import asyncio
+import hashlib
 import random
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from socket import gethostname
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ from backend.domain.repeats import repeat_of
 from workers.engine.run_failure import run_failure
 from workers.remote import pipeline
 from workers.remote.driver import HostKeyChanged, Target, Transport
+from workers.remote.probes.pinned_plan import PinnedPlan
 from workers.remote.probes.plan import Plan, plan, plan_script
 from workers.remote.registry import driver
 from workers.time_limits import step_seconds
@@ -143,6 +145,11 @@ def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
     )
 
 
+def pinned_plan_of(run: Run) -> PinnedPlan:
+    """What the run began with; of one from before plans were stored, what it would begin with."""
+    return PinnedPlan.read(run.plan) if run.plan else PinnedPlan.of(plan_of(run))
+
+
 def _paired(run: Run) -> Host | None:
     """The other end of the run's network tests, if it has any."""
     chosen = PROFILES[run.profile].series if run.probes is None else run.probes
@@ -193,7 +200,12 @@ def identify(run: Run, step: Step) -> Move:
         address = peer.address or target.seen_from or LOOPBACK
         live |= {"peer_directory": other.directory, "peer_address": address}
         swept += more
-    return Move(RunState.PREPARED, {"boot_id": target.boot_id, "live": live}, events=tuple(swept))
+    run.live = live
+    # Before the runner gets it: a worker that dies then leaves the next one, perhaps a newer one, what the
+    # runner goes by. Which port a peer gets makes no difference to that.
+    pinned = PinnedPlan.of(plan_of(run, peer_port=1 if peer is not None else None))
+    fields = {"boot_id": target.boot_id, "live": live, "plan": pinned.document()}
+    return Move(RunState.PREPARED, fields, events=tuple(swept))
 
 
 async def _looked_at(
@@ -256,22 +268,23 @@ def prepare(run: Run, step: Step) -> Move | Wait:
     planned = plan_of(run)
     # Both logins share the time of one step, which must end within its lease.
     seconds = step_seconds() - (time.monotonic() - began)
-    other = on_host(run.host, lambda t: _started(t, run, planned), seconds=seconds)
+    other, pinned = on_host(run.host, lambda t: _started(t, run, planned), seconds=seconds)
     if other is not None:
         if peer is not None:  # it would grow old meanwhile
             clean = partial(pipeline.teardown, directory=run.live["peer_directory"])
             on_peer(peer, clean, seconds=step_seconds() / 2)
         return Wait(BUSY_RETRY_S, f"{other} is measuring on this machine", is_progress=True)
-    live = {**run.live, "expected_s": planned.expected_s, "likely_s": planned.likely_s}
+    live = {**run.live, "expected_s": pinned.expected_s, "likely_s": pinned.likely_s}
     effect = None
     if peer is not None and "peer_port" not in live:
         why = f"{unavailable or 'it did not get ready in time'} (the peer {peer.name})"
         effect = lambda: unavailable_note(run=run, probe=NETWORK, why=why)  # noqa: E731
-    return Move(RunState.RUNNING, {"live": live}, effect=effect)
+    return Move(RunState.RUNNING, {"live": live, "plan": pinned.document()}, effect=effect)
 
 
-async def _started(transport: Transport, run: Run, planned: Plan) -> str | None:
-    """None once the runner runs, else the directory of the run that is in the way."""
+async def _started(transport: Transport, run: Run, planned: Plan) -> tuple[str | None, PinnedPlan]:
+    """None once the runner runs, else the directory of the run that is in the way; and the plan
+    that it goes by."""
     directory = run.live["directory"]
     files = await pipeline.bundle(
         run.live["arch"],
@@ -279,8 +292,13 @@ async def _started(transport: Transport, run: Run, planned: Plan) -> str | None:
         plan_script(planned),
         build_dir=settings.PROBE_BUILD_DIR,
     )
-    await pipeline.prepare(transport, directory, files)
-    return await pipeline.start(transport, directory)
+    begun = await pipeline.prepare(transport, directory, files)
+    if begun is None:
+        sent = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        pinned = replace(PinnedPlan.of(planned), hashes=sent)
+    else:
+        pinned = replace(pinned_plan_of(run), hashes=begun)
+    return await pipeline.start(transport, directory), pinned
 
 
 async def _served(transport: Transport, run: Run) -> pipeline.Serving:
@@ -317,7 +335,10 @@ def collect(run: Run, step: Step) -> Move:
     failure = run_failure(snapshot, repeats)
     if failure is not None:
         fields |= failed(run, *failure)
-    return Move(RunState.PARSED, fields, effect=lambda: repeats_store([(run, repeats)]))
+    events = tuple(("warning", said) for said in pinned_plan_of(run).changed_probes)
+    return Move(
+        RunState.PARSED, fields, effect=lambda: repeats_store([(run, repeats)]), events=events
+    )
 
 
 def conclude(run: Run, step: Step) -> Move:

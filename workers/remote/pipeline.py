@@ -171,17 +171,23 @@ def peer_files() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(build.NATIVE.glob("*.sh"))}
 
 
-async def prepare(transport: Transport, directory: str, files: Mapping[str, bytes]) -> None:
+async def prepare(
+    transport: Transport, directory: str, files: Mapping[str, bytes]
+) -> Mapping[str, str] | None:
     """Bring the files to the target; those already there with the right content stay.
 
+    Where a runner has begun nothing is touched, as it would go on with programs of two versions:
+    returns the sha256 of its files by name, else None.
     All that is missing goes in one piece: a session of its own for each costs tenths of a second.
     """
     # By content, as an earlier attempt may have been cut off in the middle, or had another version's files.
     expected = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     present = _sums(await _script(transport, scripts.HASHES, directory))
+    if present.pop("status.json", None):
+        return present
     missing = [name for name in files if present.get(name) != expected[name]]
     if not missing:
-        return
+        return None
     pack = f"{directory}/pack-{secrets.token_hex(4)}"  # a killed worker's own may still arrive
     content = b"".join(files[name] for name in missing)
     await transport.put(content, pack, mode=0o600, timeout_s=PUT_TIMEOUT_S)
@@ -194,6 +200,7 @@ async def prepare(transport: Transport, directory: str, files: Mapping[str, byte
         raise DriverError(
             Reason.INTERRUPTED, f"{wrong[0]} did not arrive as it was sent", retryable=True
         )
+    return None
 
 
 def _sums(content: bytes) -> dict[str, str]:

@@ -69,6 +69,7 @@ HASHES = r"""
 mkdir -p -m 700 "$1" "$1/bin" || exit 1
 [ -O "$1" ] || { echo "$1 belongs to somebody else" >&2; exit 1; }
 cd "$1" && sha256sum -- *.sh bin/* 2>/dev/null
+[ ! -e status.json ] || echo "began  status.json"
 :
 """
 

@@ -63,6 +63,8 @@ class Run(Identified):
     """The runner's own time on the target by its monotonic clock."""
     live = models.JSONField(default=dict)
     """Last status the runner wrote, with the last lines of output."""
+    plan = models.JSONField(null=True)
+    """What it began with (workers.remote.probes.pinned_plan); a later version changes none of it."""
     boot_id = models.CharField(max_length=40, blank=True)
     environment = models.JSONField(default=dict)
     """The machine as its inventory found it in this run (domain.regression.environment)."""
