@@ -195,6 +195,16 @@ class Overview:
         except DriverError as error:
             self.not_ready(topic, error.detail, advice)
 
+    def look_at_address(self, access: Access) -> None:
+        """How workers reach the machines."""
+        if bastion := access.settings.get("bastion"):
+            self.ready("address", f"machines are logged in to through the bastion {bastion}")
+        elif access.is_private:
+            advice = "Name a bastion there, unless a VPN or peering leads to it."
+            self.unknown("address", "private: the workers must reach the network", advice)
+        else:
+            self.ready("address", "public")
+
     def _add(self, topic: str, state: Readiness, detail: str, advice: str = "") -> None:
         self.lines.append(Preflight(self.region, topic, state, detail, advice))
 

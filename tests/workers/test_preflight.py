@@ -32,11 +32,27 @@ async def overview(of, region=REGION):
 async def test_region_of_aws_is_ready_with_the_shipped_policy_and_nothing_stays(aws, driver):
     states, said = await overview(driver)
     assert states == dict.fromkeys(
-        ("region", "network", "image x86_64", "image arm64", "quota", "launch"), READY
+        ("region", "network", "address", "image x86_64", "image arm64", "quota", "launch"), READY
     )
     assert "t3.micro would be launched" in said
     assert "32 of 32 vCPUs" in said
     assert (aws.rented, aws.parts()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "words"),
+    [
+        ({}, READY, "public"),
+        ({"address": "private"}, UNKNOWN, "Name a bastion there"),
+        ({"address": "private", "bastion": "rack 7"}, READY, "through the bastion rack 7"),
+    ],
+)
+async def test_preflight_says_how_the_machines_are_reached(aws, gce, settings, state, words):
+    places = ((AwsDriver(aws.access(**settings)), REGION), (_driver(gce, **settings), EUROPE))
+    for of, region in places:
+        states, said = await overview(of, region)
+        assert states["address"] == state
+        assert words in said
 
 
 async def test_closed_region_of_aws_is_one_line_that_says_where_to_open_it(aws, driver):
@@ -86,7 +102,16 @@ EUROPE = "europe-west4"
 
 async def test_region_of_google_is_ready_but_for_what_it_does_not_say(gce):
     states, said = await overview(_driver(gce), EUROPE)
-    topics = ("region", "network", "SSH", "login", "image x86_64", "image arm64", "quota")
+    topics = (
+        "region",
+        "network",
+        "address",
+        "SSH",
+        "login",
+        "image x86_64",
+        "image arm64",
+        "quota",
+    )
     assert states == {**dict.fromkeys(topics, READY), "launch": UNKNOWN}
     assert "24 of 24 CPUS" in said
     assert "compute.requireOsLogin" in said

@@ -56,6 +56,7 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
         lambda: _network(ec2, access, region),
         f"Make one (aws ec2 create-default-vpc --region {region}) or name a subnet of the region.",
     )
+    overview.look_at_address(access)
     for arch in TRIALS:
         spec = _trial(region, arch, tag)
         look(

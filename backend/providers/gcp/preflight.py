@@ -47,6 +47,7 @@ def looked_over(ask: Ask, access: Access, region: str, os_login: OsLogin | None)
     network = access.in_region("network", region) or "default"
     look("network", lambda: _network(ask, network, region), _network_advice(region))
     look("SSH", lambda: _let_in(ask, access, network), _firewall_advice(access, network))
+    overview.look_at_address(access)
     if os_login:
         look("login", partial(_os_login, os_login), OS_LOGIN_ADVICE)
     else:
