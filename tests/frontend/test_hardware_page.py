@@ -51,6 +51,7 @@ def text_of(answer, status=200) -> str:
 def test_hardware_page_lists_assumptions_with_sources_without_a_model(client):
     text = text_of(client.get("/hardware/"))
     assert "No cost model yet." in text
+    assert 'href="/accounts/login/?next=/hardware/"' in text
     assert "mean of the Uptime Institute" in text
     assert text.count('<tr><th scope="row">') >= 13
 

@@ -398,3 +398,8 @@ def test_memory_leads_to_offers_by_their_bandwidth(client: Client) -> None:
     html = page(client, sockets=1)
     name = "Memory bandwidth: offers with the most for their price"
     assert table(html, name) == [["wide", "AWS", "200.0", "0.2000"]]
+
+
+def test_fault_of_what_was_stated_leaves_no_sentence_of_an_example(client: Client) -> None:
+    assert 'class="conclusion' not in page(client, sockets=1)
+    assert 'class="conclusion' in page(client)

@@ -1,13 +1,15 @@
 """Codes, ratios and bases in words, and the filters of templates that write them."""
 
+from dataclasses import fields
 from decimal import Decimal
 
 import pytest
 from django.template import Context, Template
 
+from backend.domain.parsing.observe import Conditions
 from backend.providers import registry
 from backend.web.scenarios import figures as scenario_figures
-from backend.web.shared import columns, figures, words
+from backend.web.shared import columns, figures, lines, words
 from backend.web.shared.charts import distinct_labels
 
 
@@ -265,3 +267,14 @@ def test_no_option_is_the_cheapest_when_each_leaves_demand_unmet():
 def test_small_cost_of_a_unit_keeps_all_its_decimals(text, shown):
     [made] = scenario_figures.marked([option("a", "5", cost_per_demand_unit_hour=text)])
     assert made["unit_hour"] == shown
+
+
+def test_conditions_of_a_run_have_words():
+    """A key such as mhz_mean would else be shown as "Mhz mean"."""
+    assert {one.name for one in fields(Conditions)} - lines.HIDDEN - lines.FACTS.keys() == set()
+
+
+def test_counts_of_a_page_have_separators():
+    count = "{% include 'ranking/_count.html' %}"
+    page = {"paginator": {"count": 2717}}
+    assert "2,717 offers" in Template(count).render(Context({"page": page}))

@@ -39,10 +39,19 @@ FACTS = {
     "mtu": "Largest packet (MTU), bytes",
     "congestion": "Congestion control of TCP",
     "vulnerable_count": "CPU weaknesses without a cure",
+    "mitigation_count": "CPU weaknesses with a cure",
+    "usable_cpu_count": "CPUs that the probes may use",
+    "scheduler": "I/O scheduler of the disks",
+    "fio_version": "Version of fio",
+    "iperf3_version": "Version of iperf3",
+    "max_mhz": "Highest clock as stated, MHz",
+    "dimm_slot_count": "Slots for memory modules",
+    "dimm_count": "Memory modules",
+    "mhz_mean": "Mean clock, MHz",
     "mhz_min": "Lowest clock, MHz",
     "mhz_max": "Highest clock, MHz",
     "foreign_user_ratio": "CPU used by other programs",
-    "foreign_cpu_ratio": "CPU used by others",
+    "foreign_cpu_ratio": "CPU used by others, kernel included",
     "steal_ratio": "CPU taken by the hypervisor (steal)",
     "iowait_ratio": "CPU waiting for disks",
     "is_quiet": "Host was quiet before",
@@ -50,6 +59,7 @@ FACTS = {
     "started_s": "Started after",
     "is_timed_out": "Ran into its time limit",
     "is_cancelled": "Was cancelled",
+    "signal": "Ended by signal",
 }
 # Said elsewhere on the page, or of no use to readers.
 HIDDEN = {"schema", "command", "probe", "variant", "repeat", "exit_code"}

@@ -1,13 +1,14 @@
 """The storage page: who gets what of shared links, what disks make an array, empty channels."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.domain.conclusions import Conclusion
 from backend.domain.facts import JOBS, SERVERS
 from backend.web.shared import state
 from backend.web.shared.access import readable
@@ -71,7 +72,7 @@ def storage_page(request: HttpRequest) -> HttpResponse:
     context = {
         **parts,
         "unknown": sorted(given.keys() - known),
-        "conclusion": conclusion([part["summary"] for part in in_order if "summary" in part]),
+        "conclusion": _conclusion(in_order),
         "speeds": speed_sources(),
         "seen": seen_sources(),
         "jobs": JOBS,
@@ -86,6 +87,12 @@ def _market(request: HttpRequest, section: str, part: Mapping[str, Any]) -> Mark
         return best_by(request, METRIC_OF[section])
     estimate = part.get("estimate")
     return with_disk(request, estimate.capacity.usable_bytes) if estimate else None
+
+
+def _conclusion(parts: Sequence[Mapping[str, Any]]) -> Conclusion | None:
+    """None where the first part is wrong: an example's sentence would pass for its result."""
+    said = [part["summary"] for part in parts if "summary" in part]
+    return conclusion(said) if "summary" in parts[0] else None
 
 
 def _around(section: str, own: Mapping[str, Given], path: str) -> dict[str, Any]:
