@@ -14,7 +14,10 @@ from tests.fakes.digitalocean import DigitalOcean
 from tests.fakes.gcp import Gce
 from tests.fakes.gcp_os_login import EMAIL
 from tests.fakes.hetzner import Hetzner
+from tests.fakes.hosters import HosterApi
 from tests.fakes.machines import Machines
+from tests.fakes.ovh import Ovh
+from tests.fakes.upcloud import Upcloud
 
 
 class RestWorld:
@@ -185,10 +188,10 @@ class HetznerWorld(RestWorld):
         return str(machine.number)
 
 
-class DigitalOceanWorld(RestWorld):
-    """An account of DigitalOcean, which lists a droplet a while after it has made it."""
+class HosterWorld(RestWorld):
+    """An account of a smaller hoster, which lists a machine a while after it has made it."""
 
-    provider, region, machine_type = "digitalocean", "fra1", "s-1vcpu-1gb"
+    kind: type[HosterApi]
     trouble_by_fault = {
         "throttled": (0.04, 0),
         "broken": (0.04, 0),
@@ -207,11 +210,13 @@ class DigitalOceanWorld(RestWorld):
     }
 
     def __init__(self, directory: Path) -> None:
+        self.provider, self.region = self.kind.slug, self.kind.region
+        self.machine_type = self.kind.machine_type
         super().__init__(directory)
-        self._api = DigitalOcean(self.machines)
+        self._api = self.kind(self.machines)
 
     @property
-    def api(self) -> DigitalOcean:
+    def api(self) -> Any:
         return self._api
 
     def account(self) -> dict[str, Any]:
@@ -228,3 +233,15 @@ class DigitalOceanWorld(RestWorld):
 
     def provider_id(self, machine: Any) -> str:
         return str(machine.number)
+
+
+class DigitalOceanWorld(HosterWorld):
+    kind = DigitalOcean
+
+
+class OvhWorld(HosterWorld):
+    kind = Ovh
+
+
+class UpcloudWorld(HosterWorld):
+    kind = Upcloud

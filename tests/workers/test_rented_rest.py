@@ -18,7 +18,9 @@ from tests.e2e.rest_worlds import (
     GcpWorld,
     HetznerWorld,
     OsLoginWorld,
+    OvhWorld,
     RestWorld,
+    UpcloudWorld,
 )
 from tests.workers.conftest import TINY, driven
 
@@ -26,7 +28,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.native]
 
 
 @pytest.fixture(
-    params=[GcpWorld, OsLoginWorld, HetznerWorld, DigitalOceanWorld],
+    params=[GcpWorld, OsLoginWorld, HetznerWorld, DigitalOceanWorld, OvhWorld, UpcloudWorld],
     ids=lambda world: world.__name__,
 )
 def world(request: Any, tmp_path: Path, settings: Any, queued: Any) -> Iterator[RestWorld]:
