@@ -1,6 +1,8 @@
-"""Vultr: only what imported tables say of it."""
+"""Vultr."""
 
-from backend.providers.base import ProviderRecord, Shape
+import re
+
+from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
     slug="vultr",
@@ -10,4 +12,12 @@ RECORD = ProviderRecord(
     colour="#009e73",
     shape=Shape.RIGHT,
     is_hollow=True,
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API key"),))},
+    rents_machines=True,
+    region=re.compile(r"[a-z]{3}"),
+    example_region="fra",
+    family=re.compile(r"[a-z]+[0-9]*"),
+    # 30 calls a second and address (vultr.com/api, Introduction).
+    calls_per_s=5,
+    calls_at_once=20,
 )
