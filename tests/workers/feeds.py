@@ -15,7 +15,7 @@ from workers.pricelists import fetching
 
 TOKEN = "canary-token-7f3a9c"
 KEY = "canary-api-key-51d2e8"
-REGIONS = {"aws": "eu-west-1", "gcp": "us-central1", "hetzner": "fsn1"}
+REGIONS = {"digitalocean": "fra1", "aws": "eu-west-1", "gcp": "us-central1", "hetzner": "fsn1"}
 RATES = """<?xml version="1.0" encoding="UTF-8"?>
 <gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01"
  xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref"><Cube>
