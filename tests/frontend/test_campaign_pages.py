@@ -194,7 +194,7 @@ def test_campaign_page_has_cost_failure_reasons_and_parameters(client, rows):
 def test_campaign_page_needs_few_queries_whatever_its_size(client, rows, django_assert_num_queries):
     path = f"/campaigns/{rows.campaign.pk}/"
     client.get(path)
-    with django_assert_num_queries(12) as counted:
+    with django_assert_num_queries(16) as counted:
         client.get(path)
     for _ in range(5):
         host = factories.host()
