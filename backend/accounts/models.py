@@ -160,6 +160,11 @@ class CloudAccount(Identified):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def rents_machines(self) -> bool:
+        """Else it only reads price lists."""
+        return "regions" in self.settings
+
 
 class AuditEntry(models.Model):
     """Who did what to which object, appended and never changed."""

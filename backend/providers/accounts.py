@@ -52,7 +52,7 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
         ),
     }
 )
-"""Settings that an account at every provider with machines may have."""
+"""Settings that an account at every provider may have."""
 
 
 def account_providers() -> list[str]:
@@ -90,13 +90,13 @@ def checked_settings(
         for name, check in allowed.items()
         if check is not None and name in stated
     }
-    if record.rents_machines:
-        regions = checked["regions"] = _regions(record, stated.get("regions", []))
-        zones = _zones(regions, stated.get("zones", {}))
-        checked |= {"zones": zones} if zones else {}
-        for name, setting in declared_settings(record, method).items():
-            if setting.form == SettingForm.BY_REGION and name in checked:
-                _check_regions_of(setting, checked[name], regions, f"/settings/{name}")
+    regions = _regions(record, stated.get("regions", []))
+    zones = _zones(regions, stated.get("zones", {}))
+    checked |= {"regions": regions} if regions else {}
+    checked |= {"zones": zones} if zones else {}
+    for name, setting in declared_settings(record, method).items():
+        if setting.form == SettingForm.BY_REGION and name in checked:
+            _check_regions_of(setting, checked[name], regions, f"/settings/{name}")
     return checked
 
 
@@ -115,8 +115,6 @@ def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | No
 
     None for regions and zones, which belong together and are checked as one.
     """
-    if not record.rents_machines:
-        return {"endpoint_url": _endpoint_url}
     return {
         "regions": None,
         "zones": None,
@@ -202,12 +200,11 @@ def _record_and_method(slug: str, access: str) -> tuple[ProviderRecord, AuthMeth
 
 
 def _regions(record: ProviderRecord, value: object) -> list[str]:
+    """Where machines may be rented; none for an account that only reads prices."""
     if not isinstance(value, list) or len(value) > MAX_REGIONS:
         raise InvalidValue(
             "/settings/regions", f"a list of at most {MAX_REGIONS} regions is needed"
         )
-    if not value:
-        raise InvalidValue("/settings/regions", "at least one region is needed")
     for index, region in enumerate(value):
         if not isinstance(region, str) or not record.region.fullmatch(region):
             raise InvalidValue(

@@ -159,7 +159,7 @@ class ProviderRecord:
     """Of accounts, beside those that every provider has."""
     required_settings: tuple[str, ...] = ()
     rents_machines: bool = False
-    """Whether `driver.py` rents machines there; else an account only reads prices."""
+    """Whether `driver.py` rents machines there."""
     volume: Callable[[str], Volume] | None = None
     """Machine type → its own disk as `driver.py` rents it; None where the type decides."""
     region: re.Pattern[str] = re.compile(r"[a-z][a-z0-9-]{0,40}")

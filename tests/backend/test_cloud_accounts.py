@@ -112,7 +112,7 @@ def test_account_has_no_secret_when_its_method_needs_none():
         ("/name", {"name": "a\nb"}),
         ("/provider", {"provider": "moon"}),
         ("/access", {"access": "static_key"}),
-        ("/settings/regions", {"settings": {}}),
+        ("/settings/regions", {"settings": {"regions": "fsn1"}}),
         ("/secret/token", {"secret": {}}),
         ("/max_machines", {"max_machines": -1}),
         ("/max_machines", {"max_machines": 1001}),

@@ -48,7 +48,7 @@ def clouds() -> Clouds:
         account_id=aws.pk, identity="",
         error="auth: AWS was not able to validate the provided access credentials",
     )  # fmt: skip
-    account(name="Linode prices", provider="linode", settings={}, max_machines=0)
+    account(name="DigitalOcean prices", provider="digitalocean", settings={}, max_machines=0)
     CloudAccount.objects.filter(pk=hetzner.pk).update(
         secret_set_at=clock.now() - dt.timedelta(days=43), last_used_at=clock.now(),
         reaped_at=clock.now(),

@@ -9,7 +9,6 @@ from backend.accounts.models import CloudAccount
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.providers.accounts import account_providers
-from backend.providers.registry import provider as provider_record
 from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
 
 LIMITS = {"name": "main", "max_machines": "3", "settings_regions": "eu-west-1"}
@@ -27,8 +26,7 @@ def login(provider: str = "aws", *, are_endpoints_allowed: bool = False, **typed
 def test_every_provider_has_a_form_that_renders(provider):
     form = AccountForm(provider=provider, are_endpoints_allowed=True)
     shown = [*(one.field for one in form.login_fields), *form.limit_fields]
-    if form.record.rents_machines:
-        shown += [*form.machine_fields, *form.further_machine_fields]
+    shown += [*form.machine_fields, *form.further_machine_fields]
     names = {field.name for field in shown} | {"name", "access"}
     assert names == set(form.fields)  # each field is on the page, in one of its parts
     assert all(str(field) for field in shown)
@@ -47,12 +45,12 @@ def test_external_id_is_proposed_and_another_one_each_time():
     assert len(ids) == 2
 
 
-def test_provider_that_only_publishes_prices_asks_for_no_limits():
-    reader = next(p for p in account_providers() if not provider_record(p).rents_machines)
-    form = LimitsForm({"name": "prices"}, provider=reader)
+def test_account_that_only_reads_prices_leaves_regions_empty():
+    form = limits("digitalocean", settings_regions=" ")
     assert form.is_valid(), form.errors
-    assert form.limits() == {"max_machines": 0, "budget": None}
-    assert list(form.fields) == ["name"]
+    assert form.typed_settings() == {}
+    # Where machines are rented is not folded away, though it may be empty.
+    assert [field.name for field in form.machine_fields] == ["settings_regions"]
 
 
 def test_endpoint_can_be_typed_only_where_it_is_allowed():
@@ -147,7 +145,6 @@ def test_budget_of_a_month_is_an_amount_or_no_limit(typed, budget):
         ("budget_amount", "0.00000000001", "10 decimal places"),
         ("budget_amount", "Infinity", "Enter a number"),
         ("budget_currency", "dollar", "Enter a valid value"),
-        ("settings_regions", " ", "required"),
         ("settings_ssh_port", "70000", "less than or equal to 65535"),
     ],
 )

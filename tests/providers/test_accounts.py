@@ -85,17 +85,16 @@ def test_example_region_is_accepted_by_its_own_provider_when_checked(slug):
     for access, method in record.auth_methods.items():
         given = {name: required.get(name) for name in record.required_settings}
         given |= {"role_arn": ROLE, "external_id": "rack:42"} if method.settings else {}
-        given |= {"regions": [record.example_region]} if record.rents_machines else {}
+        given["regions"] = [record.example_region]
         checked = checked_settings(slug, access, given, are_endpoints_allowed=True)
-        assert checked.get("regions") == given.get("regions")
+        assert checked["regions"] == given["regions"]
         assert checked.keys() <= given.keys()
 
 
 @pytest.mark.parametrize(
     ("pointer", "given"),
     [
-        ("/settings/regions", {"regions": []}),
-        ("/settings/regions", {"regions": None}),
+        ("/settings/regions", {"regions": {"eu-west-1": []}}),
         ("/settings/regions", {"regions": "eu-west-1"}),
         ("/settings/regions", {"regions": ["eu-west-1"] * 51}),
         ("/settings/regions/1", {"regions": ["eu-west-1", "eu-west-1a"]}),
@@ -157,12 +156,10 @@ def test_account_is_refused_by_pointer_when_its_method_does_not_fit(
 
 
 def test_account_that_only_reads_prices_needs_no_region():
-    assert checked_settings("linode", "token", {}, are_endpoints_allowed=False) == {}
-    refusal = refused(lambda: settings("linode", "token", regions=["eu-central"]))
-    assert (refusal.field, refusal.detail) == (
-        "/settings/regions",
-        "unknown; known are endpoint_url",
-    )
+    assert settings("digitalocean", "token", regions=[]) == {}
+    assert settings("digitalocean", "token", regions=None) == {}
+    refusal = refused(lambda: settings(regions=[], zones={"eu-west-1": ["eu-west-1a"]}))
+    assert refusal.field == "/settings/zones/eu-west-1"
 
 
 def test_address_of_ones_own_is_checked_when_the_server_allows_it():

@@ -76,8 +76,15 @@ def test_check_keeps_why_the_provider_refuses_us(stored, provider):
 
 
 def test_check_asks_nobody_where_only_prices_are_read():
-    found = checked(account(provider="linode", settings={}))
+    found = checked(account(provider="digitalocean", settings={}))
     assert (found.identity, found.check_error, found.check_requested_at) == ("", "", None)
+
+
+def test_look_at_regions_is_forgotten_when_none_is_left(stored):
+    assert checked(stored).preflight
+    stored.settings.pop("regions")
+    stored.save()
+    assert checked(stored).preflight == []
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,13 @@ def test_disabled_account_is_looked_at_when_its_machines_may_live(account, offer
     assert reaper.reap().looks == []
 
 
+def test_account_that_only_reads_prices_is_not_looked_at(account, offer, client):
+    account.settings.pop("regions")
+    account.save()
+    assert reaper.reap().looks == []
+    assert client.get("/readyz").json()["look_age_s"] is None
+
+
 def test_readyz_gives_machines_runs_and_the_age_of_the_last_look(account, offer, cloud, client):
     def figures():
         state = client.get("/readyz").json()

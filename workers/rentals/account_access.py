@@ -11,7 +11,6 @@ from backend.common.crypto import SealBroken
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.machines import Access, Preflight, Readiness
-from backend.providers.registry import provider
 from backend.rentals.services.account_access import (
     account_mark_checked,
     account_mark_looked_over,
@@ -50,8 +49,8 @@ def check(account_id: str) -> None:
         access = access_of(account)
         # Here, as whatever goes wrong below may quote it.
         secret = dict(access.secret)
-        # Elsewhere an account only reads price lists, and nobody says whose it is.
-        if provider(account.provider).rents_machines:
+        # One that only reads prices may often not ask, and its next price list shows whether it is let in.
+        if account.rents_machines:
             identity = asyncio.run(cloud(account.provider, access).whoami())
     except DriverError as failure:
         error = str(failure)
@@ -64,8 +63,8 @@ def check(account_id: str) -> None:
         identity=redacted(identity, secret),
         error=redacted(error, secret),
     )
-    if access is not None and identity and not error:
-        lines = asyncio.run(_looked_over(account, access))
+    if access is not None and not error:
+        lines = asyncio.run(_looked_over(account, access)) if account.rents_machines else []
         account_mark_looked_over(
             account_id=account_id,
             lines=[

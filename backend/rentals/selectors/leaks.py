@@ -16,6 +16,8 @@ ALARM_AFTER = 3
 """Failed looks at an account one after the other, or failed calls to end a machine."""
 # A disabled account is looked at for so long after its last machine went: one may turn up late.
 STILL_LOOKED_AT = dt.timedelta(days=1)
+# One that only reads prices has nothing to be looked at, and often may not look.
+RENTS = Q(is_enabled=True, settings__has_key="regions")
 KEYLESS = (AccessKind.WORKLOAD_IDENTITY, AccessKind.ASSUME_ROLE)
 
 
@@ -29,7 +31,7 @@ def accounts_to_reap(now: dt.datetime) -> QuerySet[CloudAccount]:
     # An account whose secret was forgotten cannot be asked: each look would only be a failure.
     is_open = Q(sealed_secret__isnull=False) | Q(access__in=KEYLESS)
     # Joined with machines an account would come once for each of them; hence the inner query.
-    due = CloudAccount.objects.filter(Q(is_enabled=True) | alive | (recent & is_open))
+    due = CloudAccount.objects.filter(RENTS | alive | (recent & is_open))
     return (
         CloudAccount.objects.filter(pk__in=due.values("pk"))
         .select_related("workspace")
@@ -91,7 +93,7 @@ class RentalFigures:
 def rental_figures() -> RentalFigures:
     """How many machines there are, for how many runs, and whether somebody looks after them."""
     asked = Resource.objects.filter(state__in=(ResourceState.CALLED, ResourceState.CREATED))
-    accounts = CloudAccount.objects.filter(is_enabled=True)
+    accounts = CloudAccount.objects.filter(RENTS)
     # An account that was never looked at counts from its beginning, so that a reaper that does not
     # run at all shows, too.
     oldest = accounts.aggregate(at=Min(Coalesce("reaped_at", "created_at")))["at"]

@@ -204,13 +204,11 @@ class LimitsForm(_CloudForm):
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
-        # Such an account only reads prices: there is nothing to limit.
-        if not self.record.rents_machines:
-            del self.fields["max_machines"], self.fields["budget_amount"]
-            del self.fields["budget_currency"]
-            return
         self.fields[f"{SETTING}regions"] = text(
-            "Regions", help_text=f"Separated by blanks, as in {self.record.example_region}."
+            "Regions",
+            required=False,
+            help_text=f"Separated by blanks, as in {self.record.example_region}. Empty: the account"
+            " only reads prices.",
         )
         for name, setting in self.record.settings.items():
             self.add_setting(name, setting)
@@ -230,12 +228,15 @@ class LimitsForm(_CloudForm):
     @property
     def machine_fields(self) -> Iterable[forms.BoundField]:
         """Where machines are rented, and what the provider cannot do without."""
-        return [self[name] for name in self._machine_names() if self.fields[name].required]
+        return [self[name] for name in self._machine_names() if not self._is_further(name)]
 
     @property
     def further_machine_fields(self) -> Iterable[forms.BoundField]:
         """What machines are started with where the provider's own choice does not fit."""
-        return [self[name] for name in self._machine_names() if not self.fields[name].required]
+        return [self[name] for name in self._machine_names() if self._is_further(name)]
+
+    def _is_further(self, name: str) -> bool:
+        return not self.fields[name].required and name != f"{SETTING}regions"
 
     def _machine_names(self) -> list[str]:
         own = {f"{SETTING}{name}" for name in (*self.record.settings, *COMMON, "regions")}
@@ -251,12 +252,10 @@ class LimitsForm(_CloudForm):
     @property
     def limit_fields(self) -> Iterable[forms.BoundField]:
         """How many machines, and what they may cost."""
-        # Fewer for an account that only reads prices.
-        names = ("max_machines", "budget_amount", "budget_currency")
-        return [self[name] for name in names if name in self.fields]
+        return [self[name] for name in ("max_machines", "budget_amount", "budget_currency")]
 
     def clean_settings_regions(self) -> list[str]:
-        return re.split(r"[\s,]+", str(self.cleaned_data["settings_regions"]).strip(" ,\t\r\n"))
+        return re.findall(r"[^\s,]+", str(self.cleaned_data["settings_regions"]))
 
     def clean_settings_zones(self) -> dict[str, list[str]]:
         zones_by_region = {}
@@ -269,11 +268,11 @@ class LimitsForm(_CloudForm):
     def limits(self) -> dict[str, Any]:
         """`max_machines` and `budget` for the services."""
         data = self.cleaned_data
-        amount = data.get("budget_amount")
-        currency = (data.get("budget_currency") or "USD").upper()
+        amount = data["budget_amount"]
+        currency = (data["budget_currency"] or "USD").upper()
         # None and not zero: a budget of zero forbids everything.
         budget = None if amount is None else Budget(amount, currency)
-        return {"max_machines": data.get("max_machines") or 0, "budget": budget}
+        return {"max_machines": data["max_machines"], "budget": budget}
 
 
 class AccountForm(LimitsForm, LoginForm):

@@ -17,7 +17,6 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.selectors.costs import Cost
 from backend.common import clock
 from backend.providers.accounts import account_providers, is_static_key
-from backend.providers.registry import provider as provider_record
 from backend.rentals.selectors.cloud_accounts import (
     accounts_visible,
     preflight_by_region,
@@ -53,7 +52,6 @@ class AccountLine:
     is_static: bool
     secret_age: int | None
     month: str
-    rents_machines: bool
 
 
 def _line(account: CloudAccount) -> AccountLine:
@@ -64,7 +62,6 @@ def _line(account: CloudAccount) -> AccountLine:
         is_static=is_static_key(account.provider, account.access, has_secret=has_secret),
         secret_age=secret_age_days(account),
         month=_month_words(account, account_month(account)),
-        rents_machines=provider_record(account.provider).rents_machines,
     )
 
 
@@ -151,8 +148,7 @@ def _is_looked_over(account: CloudAccount) -> bool:
     asked, seen = account.checked_at, account.preflight_at
     # A look that is older than the last answer to who we are was for an earlier login.
     is_left = asked is not None and (seen is None or seen < asked) and not account.check_error
-    is_rented = provider_record(account.provider).rents_machines
-    return bool(is_left and is_rented and asked and clock.now() - asked < LOOK_OVER)
+    return bool(is_left and account.rents_machines and asked and clock.now() - asked < LOOK_OVER)
 
 
 def _limits_form(account: CloudAccount, data: Any = None) -> LimitsForm:
