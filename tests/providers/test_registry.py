@@ -28,6 +28,7 @@ def test_modules_of_a_provider_exist_when_its_record_needs_them(slug):
     record = provider(slug)
     assert (importlib.util.find_spec(module(slug, "driver")) is not None) == record.rents_machines
     assert (importlib.util.find_spec(module(slug, "fetch")) is not None) == bool(record.feeds)
+    assert bool(record.auth_methods) == record.rents_machines
 
 
 def test_every_provider_but_the_source_of_rates_sells_machines():

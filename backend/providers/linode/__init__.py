@@ -1,4 +1,4 @@
-"""Linode, which is now a part of Akamai: prices only."""
+"""Linode, which is now a part of Akamai."""
 
 import re
 
@@ -15,8 +15,12 @@ RECORD = ProviderRecord(
     shape=Shape.LEFT,
     is_hollow=False,
     auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    rents_machines=True,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}(-[0-9]{1,2})?"),
     example_region="eu-central",
+    # 800 changes and 200 pages of a list a minute (techdocs.akamai.com/linode-api, Rate limits).
+    calls_per_s=2,
+    calls_at_once=40,
     family=re.compile(r"g[0-9]+-[a-z]+"),
     incidents=(
         Fact(
