@@ -26,6 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -51,14 +52,13 @@ from backend.providers.machines import (
     unsupported,
 )
 
-# A launch is at most three calls, which together stay within the 30 s that the engine waits.
-CALL_S = 9
 PAGE_ROWS = 100
 USERNAME = "rackrate"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 PREFIX = "rackrate-"
 MARK = re.compile(r"[a-z0-9-]{1,61}")
-ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+# With the region that it is of, where the hoster does not know it without.
+ID = re.compile(r"([a-z0-9-]{1,30}/)?[A-Za-z0-9-]{1,64}")
 # Of the headers with which hosters say when to come again, in seconds or as a time.
 AFTER, RESET = "retry-after", ("ratelimit-reset", "x-ratelimit-reset")
 
@@ -90,6 +90,7 @@ class Server:
     created: str
     """As ISO 8601; "" where the hoster does not say."""
     address: str = ""
+    kind: ResourceKind = ResourceKind.MACHINE
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class LibcloudDriver(ABC):
     """Module and class of libcloud."""
     host: ClassVar[str] = ""
     """Where libcloud's own is an older one."""
+    call_s: ClassVar[int] = 9
+    """A launch is at most three calls, which together stay within the 30 s that the engine waits."""
     image: ClassVar[str]
     refusals: ClassVar[Sequence[Refusal]] = ()
     states: ClassVar[Mapping[str, ProviderResourceState]]
@@ -145,9 +148,20 @@ class LibcloudDriver(ABC):
     @abstractmethod
     def _make(self, order: Order) -> Server: ...
 
+    def _continued(self, server: Server, order: Order) -> Server:
+        """One of an earlier launch, where a launch is several calls and may have been cut off."""
+        return server
+
     @abstractmethod
     def _end(self, number: str) -> None:
         """Also of one that is gone."""
+
+    def _disks(self) -> Iterable[Server]:
+        """Those that their machines left, where the hoster does not end them, too."""
+        return ()
+
+    def _end_disk(self, number: str) -> None:
+        raise unsupported(f"{number}: disks end with their machines")
 
     def _quota(self, region: str, overview: Overview) -> None:
         """Adds lines on what the account may have, where the hoster tells."""
@@ -160,10 +174,16 @@ class LibcloudDriver(ABC):
     # --- calls -------------------------------------------------------------------------------
 
     def ask(
-        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: Any = None
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """The document of an answer; {} for an empty one. Raises HosterError for a refusal."""
-        return self._asked(method, path, query, body)[1]
+        return self._asked(method, path, query, body, headers)[1]
 
     def get_or_none(self, path: str, *, method: str = "GET") -> Any:
         """None for what is not there."""
@@ -175,11 +195,20 @@ class LibcloudDriver(ABC):
             raise
 
     def _asked(
-        self, method: str, path: str, query: Mapping[str, str] | None, body: Any
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        body: Any,
+        headers: Mapping[str, str] | None,
     ) -> tuple[Mapping[str, str], Any]:
         try:
             answer = self._opened().request(
-                path, params=dict(query or {}), data=self._body(body), method=method
+                path,
+                params=dict(query or {}),
+                data=self._body(body),
+                headers=dict(headers or {}),
+                method=method,
             )
             document = json.loads(answer.body) if answer.body else {}
         # Errors of requests, which libcloud uses, are OSErrors; its own for names are ValueErrors.
@@ -207,7 +236,7 @@ class LibcloudDriver(ABC):
         kind = getattr(import_module(module), name)
         # Some classes of libcloud want https whatever they are asked for; endpoints of one's own may not.
         opened = type(name, (kind,), {"allow_insecure": True, "responseCls": plain})(
-            **self._keys(), timeout=CALL_S, **address
+            **self._keys(), timeout=self.call_s, **address
         )
         # What connections read of the driver that they usually belong to: the user agent, a page's size.
         opened.driver = SimpleNamespace(name="Rackrate", ex_per_page=PAGE_ROWS)
@@ -282,9 +311,6 @@ class LibcloudDriver(ABC):
 
     def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
         marks = _marks(spec, token)
-        for server in self._servers():
-            if marks[0] in server.marks:
-                return self._machine(server)
         private, public = self._host_key(token)
         user = {
             "name": self._settings.get("username") or USERNAME,
@@ -293,7 +319,11 @@ class LibcloudDriver(ABC):
             "shell": "/bin/bash",
         }
         sent = user_data(spec.lifetime_s, private, public, user)
-        return self._machine(self._make(Order(spec, ".".join(marks), marks, sent)))
+        order = Order(spec, ".".join(marks), marks, sent)
+        for server in self._servers():
+            if marks[0] in server.marks:
+                return self._machine(self._continued(server, order))
+        return self._machine(self._make(order))
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
         return await asyncio.to_thread(self._described, resource)
@@ -305,16 +335,19 @@ class LibcloudDriver(ABC):
         return self._machine(server)
 
     async def terminate(self, resource: ProviderResource) -> None:
-        await asyncio.to_thread(self._end, _number(resource))
+        if resource.kind == ResourceKind.DISK:
+            await asyncio.to_thread(self._end_disk, _number(resource, ResourceKind.DISK))
+        else:
+            await asyncio.to_thread(self._end, _number(resource))
 
     async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
-        """Machines in all regions of the account; nothing else is made."""
+        """Machines in all regions of the account, and the disks that they left."""
         return await asyncio.to_thread(self._listed, tag, token, region)
 
     def _listed(self, tag: str, token: str, region: str) -> Inventory:
         needed = {f"w-{tag}"} | ({PREFIX + token} if token else set())
-        servers = (server for server in self._servers() if needed <= {*server.marks})
-        machines = map(self._machine, servers)
+        things = chain(self._servers(), self._disks())
+        machines = (self._machine(one) for one in things if needed <= {*one.marks})
         return Inventory(one for one in machines if region in {"", one.region})
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
@@ -342,6 +375,7 @@ class LibcloudDriver(ABC):
         return ProviderResource(
             id=server.id,
             state=server.state,
+            kind=server.kind,
             token=_marked(server, PREFIX),
             installation=_marked(server, "i-"),
             region=server.region,
@@ -410,9 +444,9 @@ def _marked(server: Server, prefix: str) -> str:
     return next((one.removeprefix(prefix) for one in server.marks if one.startswith(prefix)), "")
 
 
-def _number(resource: ProviderResource) -> str:
+def _number(resource: ProviderResource, kind: ResourceKind = ResourceKind.MACHINE) -> str:
     # It becomes a part of an address.
-    if resource.kind != ResourceKind.MACHINE or not ID.fullmatch(resource.id):
+    if resource.kind != kind or not ID.fullmatch(resource.id):
         raise unsupported(f"{resource.id!r} is no id of a {resource.kind}")
     return resource.id
 

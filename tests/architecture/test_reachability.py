@@ -45,6 +45,7 @@ REACHED = {
     ("backend/web/*forms.py", "*_value"): HOOK,
     ("backend/web/shared/provider_styles.py", "ignore_patterns"): HOOK,
     ("backend/providers/ovh/driver.py", "get_timestamp"): "libcloud calls it to sign",
+    ("backend/providers/scaleway/driver.py", "add_default_headers"): "libcloud calls it",
     ("workers/remote/presented.py", "connection_made"): HOOK,
     ("workers/remote/ssh.py", "validate_host_public_key"): HOOK,
     ("workers/remote/ssh.py", "auth_banner_received"): HOOK,

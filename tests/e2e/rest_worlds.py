@@ -17,6 +17,7 @@ from tests.fakes.hetzner import Hetzner
 from tests.fakes.hosters import HosterApi
 from tests.fakes.machines import Machines
 from tests.fakes.ovh import Ovh
+from tests.fakes.scaleway import Scaleway
 from tests.fakes.upcloud import Upcloud
 
 
@@ -245,3 +246,13 @@ class OvhWorld(HosterWorld):
 
 class UpcloudWorld(HosterWorld):
     kind = Upcloud
+
+
+class ScalewayWorld(HosterWorld):
+    """Its launches may be cut off in the middle, and every machine leaves a volume."""
+
+    kind = Scaleway
+    trouble_by_fault = {**HosterWorld.trouble_by_fault, "start_lost": (0.10, 0)}
+
+    def left(self) -> list[str]:
+        return super().left() + [f"volume of {one.token}" for one in self.api.volumes]

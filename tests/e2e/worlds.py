@@ -140,11 +140,18 @@ def _hetzner(directory: Path) -> AbstractContextManager[World]:
     return HetznerWorld(directory)
 
 
+def _scaleway(directory: Path) -> AbstractContextManager[World]:
+    from tests.e2e.rest_worlds import ScalewayWorld
+
+    return ScalewayWorld(directory)
+
+
 WORLDS: Mapping[str, Open] = {
     "fake": FakeWorld,
     "aws": _aws,
     "gcp": _gcp,
     "hetzner": _hetzner,
     "digitalocean": _digitalocean,
+    "scaleway": _scaleway,
 }
 """The clouds that the provisioning cycles can be tried on."""

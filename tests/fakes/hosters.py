@@ -22,6 +22,7 @@ from tests.fakes.machines import Machines
 from tests.fakes.rest import Answer, Asked, HangUp, RestServer
 from tests.fakes.sshd import FakeSshd
 
+NOBODY = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
 CALL_FAULTS = ("throttled", "forbidden", "broken")
 
 
@@ -49,7 +50,9 @@ class HostedMachine:
     server: FakeSshd
     cloud_config: dict[str, Any]
     is_off: bool = False
-    is_started: bool = True
+    is_started: bool = False
+    """Whether it has its user data; most hosters take it in the call that makes the machine."""
+    has_sshd: bool = True
     ends_from: dt.datetime | None = None
     ended: dt.datetime | None = None
 
@@ -64,7 +67,9 @@ class HostedMachine:
         return dt.timedelta(seconds=int(option.removeprefix("--on-active=").removesuffix("s")))
 
     def status(self, now: dt.datetime) -> str:
-        """pending, running, off or ending."""
+        """new, pending, running, off or ending."""
+        if not self.is_started:
+            return "new"
         if self.ends_from is not None:
             return "ending"
         if self.is_off:
@@ -105,7 +110,7 @@ class HosterApi(RestServer):
             for one in [one for one in self.record if one.ended is None]:
                 if one.ends_from is not None and now >= one.ends_from:
                     one.ended = now
-                elif now >= one.runs_from + one.lifetime:
+                elif one.is_started and now >= one.runs_from + one.lifetime:
                     one.is_off = True
                 if one.ended or one.is_off:
                     self.machines.stop(one.server.address)
@@ -159,31 +164,43 @@ class HosterApi(RestServer):
         return self.words[machine.status(self.clock())]
 
     def made(self, name: str, region: str, user_data: str, body: Any) -> HostedMachine:
-        """A new machine. Raises HangUp after it when the answer is lost."""
+        """A new machine, which begins when it has user data. Raises HangUp after it when the answer
+        is lost."""
         if self.faults.happens("lost_request") is not None:
             raise HangUp
         self.fail("quota")
         self.fail("capacity", region)
-        if not user_data.startswith("#cloud-config\n"):
-            raise self.refused("invalid")
-        config = yaml.safe_load(user_data)
         now = self.clock()
         late = self.faults.happens("late") or 0
         boot = self.faults.happens("slow_boot") or 0
-        server = self.machines.start(config["users"][0]["ssh_authorized_keys"][0])
-        # cloud-init deletes those of the image
-        server._host_keys = [asyncssh.import_private_key(config["ssh_keys"]["ed25519_private"])]
-        server.refuse()
-        if self.faults.happens("no_sshd") is None:
-            server.accept()
         made = HostedMachine(
-            str(self.first + len(self.record)), name, region, body, now,
-            now + dt.timedelta(seconds=late), now + dt.timedelta(seconds=boot), server, config,
+            self.number(region), name, region, body, now,
+            now + dt.timedelta(seconds=late), now + dt.timedelta(seconds=boot),
+            self.machines.start(NOBODY), {}, has_sshd=self.faults.happens("no_sshd") is None,
         )  # fmt: skip
+        if user_data:
+            self.begin(made, user_data)
         self.record.append(made)
         if self.faults.happens("lost_answer") is not None:
             raise HangUp
         return made
+
+    def number(self, region: str) -> str:
+        return str(self.first + len(self.record))
+
+    def begin(self, machine: HostedMachine, user_data: str) -> None:
+        """Its first boot, with what cloud-init does."""
+        if not user_data.startswith("#cloud-config\n"):
+            raise self.refused("invalid")
+        config = machine.cloud_config = yaml.safe_load(user_data)
+        machine.is_started = True
+        machine.server.allow(config["users"][0]["ssh_authorized_keys"][0])
+        # Those of the image are deleted.
+        keys = [asyncssh.import_private_key(config["ssh_keys"]["ed25519_private"])]
+        machine.server._host_keys = keys
+        machine.server.refuse()
+        if machine.has_sshd:
+            machine.server.accept()
 
     def end(self, number: str) -> None:
         machine = self.one(number)

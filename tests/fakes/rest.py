@@ -35,6 +35,12 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def _document(body: bytes, kind: str) -> Any:
+    if kind.startswith("text/plain"):
+        return body.decode()
+    return json.loads(body) if body else None
+
+
 class HangUp(Exception):
     """The connection ends without an answer."""
 
@@ -120,7 +126,7 @@ class RestServer:
                     split.path,
                     dict(parse_qsl(split.query, keep_blank_values=True)),
                     {name.lower(): value for name, value in self.headers.items()},
-                    json.loads(body) if body else None,
+                    _document(body, self.headers.get("Content-Type") or ""),
                 )
                 try:
                     time.sleep(faults.happens("slow_answer") or 0)
@@ -144,6 +150,6 @@ class RestServer:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        for method in ("GET", "POST", "PUT", "DELETE"):
+        for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
             setattr(Handler, f"do_{method}", Handler.handle_any)
         return Handler

@@ -81,7 +81,8 @@ def test_settings_differ_by_region_are_lists_and_pairs_where_they_may():
 @pytest.mark.parametrize("slug", account_providers())
 def test_example_region_is_accepted_by_its_own_provider_when_checked(slug):
     record = record_of(slug)
-    required = {"project": "0f" * 16 if slug == "ovh" else "bench-1", "folder": "/tmp/clouds"}
+    projects = {"ovh": "0f" * 16, "scaleway": "105bdce1-64c0-48ab-899d-868455867ecf"}
+    required = {"project": projects.get(slug, "bench-1"), "folder": "/tmp/clouds"}
     for access, method in record.auth_methods.items():
         given = {name: required.get(name) for name in record.required_settings}
         given |= {"role_arn": ROLE, "external_id": "rack:42"} if method.settings else {}

@@ -1,6 +1,15 @@
-"""Scaleway: only what imported tables say of it."""
+"""Scaleway."""
 
-from backend.providers.base import ProviderRecord, Shape
+import re
+
+from backend.providers.base import (
+    TOKEN,
+    AuthMethod,
+    ProviderRecord,
+    SecretField,
+    Setting,
+    Shape,
+)
 
 RECORD = ProviderRecord(
     slug="scaleway",
@@ -10,4 +19,21 @@ RECORD = ProviderRecord(
     colour="#e69f00",
     shape=Shape.CIRCLE,
     is_hollow=True,
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "Secret key"),))},
+    settings={
+        "project": Setting(
+            "Project",
+            r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+            "the id of a project is needed, 32 hexadecimal digits with hyphens",
+            is_identity=True,
+        )
+    },
+    required_settings=("project",),
+    rents_machines=True,
+    # Zones: each has its own stock and prices.
+    region=re.compile(r"[a-z]{2}-[a-z]{3}-[0-9]"),
+    example_region="fr-par-1",
+    family=re.compile(r"[A-Z]+[0-9]*"),
+    calls_per_s=1,
+    calls_at_once=60,
 )
