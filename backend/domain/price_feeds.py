@@ -39,7 +39,10 @@ class FeedKind:
     needs_on_demand: bool = False
     """Whether its prices are joined on the on-demand prices of the region, by SKU."""
     is_alternative: bool = False
-    """Whether it has the same prices as another list: read only when asked for by name."""
+    """Whether it is read only when asked for by name: it has the same prices as another list, or needs
+    a login of its own."""
+    is_market: bool = False
+    """Whether what is on it comes and goes, so that much that is missing is no fault."""
     are_rates: bool = False
     """Whether it lists exchange rates instead of prices."""
 

@@ -64,7 +64,7 @@ def test_feed_is_the_same_when_posted_twice(caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("document", "field"),
     [
-        ({"provider": "ovh", "kind": "on_demand"}, "/provider"),
+        ({"provider": "rackspace", "kind": "on_demand"}, "/provider"),
         ({"provider": "aws", "kind": "futures", "region": "eu-west-1"}, "/kind"),
         ({"provider": "aws", "kind": "spot"}, "/region"),
         ({"provider": "aws", "kind": "spot", "region": "eu' or 1 eq 1"}, "/region"),

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import shutil
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ WHOLE = {
     "hetzner": [fixture("hetzner-server-types"), fixture("hetzner-pricing")],
     "digitalocean": [fixture("digitalocean-sizes")],
     "linode": [fixture("linode-types")],
+    "ovh": [fixture("ovh-servers"), fixture("ovh-cloud")],
 }
 
 
@@ -65,6 +67,29 @@ def test_aws_files_are_lists_of_their_own_kinds() -> None:
     assert set(PriceFeed.objects.values_list("region", flat=True)) == {"eu-west-1"}
     # Two lists tell the same four machines.
     assert Offer.objects.count() == 4
+
+
+def test_hetzner_files_are_lists_of_their_own_kinds() -> None:
+    names = ("hetzner-auction", "hetzner-robot-market", "hetzner-robot-products")
+    reports = json.loads(imported("hetzner", *WHOLE["hetzner"], *map(fixture, names), "--json"))
+    assert {kind: report["priced"] for kind, report in reports.items()} == {
+        "on_demand": 2,
+        "auction": 3,
+        "robot_market": 2,
+        "robot": 2,
+    }
+    kinds = Offer.objects.values_list("kind", flat=True)
+    assert Counter(kinds) == {"vps": 2, "dedicated": 7}
+
+
+def test_auction_may_shrink_and_still_publishes_what_is_new(tmp_path: Path) -> None:
+    imported("hetzner", fixture("hetzner-auction"))
+    auction = json.loads(fixture("hetzner-auction").read_text())
+    lot = {**auction["server"][0], "cpu": "Synthetic new"}
+    smaller = tmp_path / "auction.json"
+    smaller.write_text(json.dumps({"server": [lot]}))
+    report = json.loads(imported("hetzner", smaller, "--json"))["auction"]
+    assert (report["published"], report["missing"], report["incomplete"]) == (1, 3, [])
 
 
 def test_forms_of_one_list_agree() -> None:

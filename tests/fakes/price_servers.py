@@ -157,6 +157,9 @@ class PriceServer:
         for prefix, answer in (
             ("/v1/pricing", self._hetzner),
             ("/v1/server_types", self._hetzner),
+            ("/_resources/", self._auction),
+            ("/order/", self._robot),
+            ("/1.0/order/catalog/public/", self._ovh),
             ("/v2/sizes", self._digitalocean),
             ("/v4/", self._linode),
             ("/api/retail/prices", self._azure),
@@ -181,6 +184,26 @@ class PriceServer:
         return json_reply(
             {"server_types": types[page - 1 : page], "meta": {"pagination": pagination}}
         )
+
+    def _auction(self, asked: Asked) -> Reply:
+        return json_reply(self.documents["hetzner-auction"])
+
+    def _robot(self, asked: Asked) -> Reply:
+        if not asked.headers.get("authorization", "").startswith("Basic "):
+            return error(401, "Unauthorized")
+        is_market = asked.path == "/order/server_market/product"
+        return json_reply(
+            self.documents["hetzner-robot-market" if is_market else "hetzner-robot-products"]
+        )
+
+    def _ovh(self, asked: Asked) -> Reply:
+        name = asked.path.rpartition("/")[2]
+        if name == "cloud":
+            return json_reply(self.documents["ovh-cloud"])
+        # One half of the servers in each of the two.
+        whole = self.documents["ovh-servers"]
+        chosen = whole["plans"][:1] if name == "eco" else whole["plans"][1:]
+        return json_reply({**whole, "plans": chosen})
 
     def _digitalocean(self, asked: Asked) -> Reply:
         if not asked.headers.get("authorization", "").startswith("Bearer "):

@@ -67,8 +67,8 @@ def test_provider_without_a_folder_has_the_defaults_when_asked():
 def test_feed_kinds_of_a_provider_are_listed_and_others_refused_by_name():
     assert {kind.kind for kind in feed_kinds("aws")} == {"on_demand", "savings", "products", "spot"}
     assert feed_kind("aws", "spot").every_s == HOUR_S
-    with pytest.raises(InvalidValue, match=r"/provider: 'ovh' is not one of aws, azure, digital"):
-        feed_kinds("ovh")
+    with pytest.raises(InvalidValue, match=r"/provider: 'rackspace' is not one of aws, azure, di"):
+        feed_kinds("rackspace")
     with pytest.raises(InvalidValue, match="/kind: 'fx' is not one of on_demand, products"):
         feed_kind("aws", "fx")
 

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import tarfile
+from base64 import b64encode
 from decimal import Decimal
 
 import pytest
@@ -61,6 +62,51 @@ def test_digitalocean_is_read_along_its_links_when_due(price_server):
         ("g-2vcpu-8gb", "fra1"): Decimal("0.09375"),
         ("gpu-x1", "tor1"): Decimal("3.39"),
     }
+
+
+def test_auction_of_hetzner_is_read_without_an_account(price_server):
+    reports = fetching.fetch_now(provider="hetzner")
+    assert {kind: report.priced for kind, report in reports.items()} == {"auction": 3}
+    assert price_server.paths() == ["/_resources/app/data/app/live_data_sb_EUR.json"]
+    offers = Offer.objects.filter(kind="dedicated", region__code="fsn1")
+    row = PriceObservation.objects.get(offer__in=offers, setup_amount__isnull=False)
+    assert (row.amount, row.setup_amount, row.unit) == (90, 79, "month")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "priced"),
+    [
+        ("robot", "/order/server/product", 2),
+        ("robot_market", "/order/server_market/product", 2),
+    ],
+)
+def test_robot_is_asked_with_its_own_login(price_server, kind, path, priced):
+    account("hetzner", secret={"token": TOKEN, "robot_user": "#ws+rates", "robot_password": KEY})
+    (report,) = fetching.fetch_now(provider="hetzner", kind=kind).values()
+    assert (report.priced, price_server.paths()) == (priced, [path])
+    (asked,) = price_server.asked
+    pair = b64encode(f"#ws+rates:{KEY}".encode()).decode()
+    assert asked.headers["authorization"] == f"Basic {pair}"
+
+
+def test_robot_says_so_when_the_account_has_no_login_for_it(price_server):
+    account("hetzner")
+    with pytest.raises(FetchError, match="the account has no robot_user"):
+        fetching.fetch_now(provider="hetzner", kind="robot")
+    assert price_server.asked == []
+
+
+def test_ovh_is_read_catalogue_by_catalogue_when_asked(price_server):
+    reports = fetching.fetch_now(provider="ovh")
+    assert {kind: report.priced for kind, report in reports.items()} == {
+        "on_demand": 4,
+        "dedicated": 3,
+    }
+    names = ("cloud", "eco", "baremetalServers")
+    assert price_server.paths() == [f"/1.0/order/catalog/public/{name}" for name in names]
+    assert {asked.query["ovhSubsidiary"] for asked in price_server.asked} == {"IE"}
+    assert Offer.objects.get(name="99syn01", region__code="GRA").kind == "dedicated"
+    assert Offer.objects.get(name="y3-8", region__code="GRA11").kind == "cloud"
 
 
 def test_linode_has_a_price_in_each_region_that_sells_machines_when_read(price_server):
@@ -279,7 +325,7 @@ def test_fetch_now_makes_no_feed_that_is_read_by_itself(price_server):
         ({"provider": "linode", "region": "eu-central"}, InvalidValue, "one list of all"),
         ({"provider": "aws", "kind": "futures"}, InvalidValue, "/kind"),
         ({"provider": "azure", "region": "x' or 1 eq 1"}, InvalidValue, "/region"),
-        ({"provider": "hetzner"}, FetchError, "no enabled account"),
+        ({"provider": "digitalocean"}, FetchError, "no enabled account"),
     ],
 )
 def test_fetch_now_refuses_with_the_reason_what_cannot_be_asked_for(

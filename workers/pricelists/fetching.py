@@ -189,7 +189,8 @@ def _request(feed: PriceFeed, patience: Patience, is_conditional: bool) -> Fetch
 def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
     """Fetch, store and record; all of it or nothing."""
     provider, kind = claim.feed.provider.slug, claim.feed.kind
-    are_rates = feed_kind(provider, kind).are_rates
+    known = feed_kind(provider, kind)
+    are_rates = known.are_rates
     source = (rates_fetcher if are_rates else fetcher)(provider, kind)
     with Spool() as spool:
         validators = source.fetch(request, spool)
@@ -214,6 +215,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
                 results=results,
                 observed_at=observed_at,
                 payload=payload,
+                is_shrinking_ok=known.is_market,
             )
             if report.quarantined:
                 _notify(feed, report.quarantined, payload.sha256)

@@ -17,6 +17,7 @@ from backend.providers.registry import provider as provider_record
 BATCH = 2000
 LONGEST_SLUG = 120
 FIGURES = (
+    "kind",
     "arch",
     "cpu_model",
     "vcpu_count",
@@ -130,7 +131,7 @@ def _make(
     region_code = region.code if region else ""
     slugs = {name: offer_slug(provider.slug, name, region_code) for name in names}
     taken = set(Offer.objects.filter(slug__in=slugs.values()).values_list("slug", flat=True))
-    made = []
+    made, usual = [], {"kind": provider_record(provider.slug).kind}
     for name, slug in slugs.items():
         free = _free(slug, taken)
         taken.add(free)
@@ -140,9 +141,7 @@ def _make(
                 provider=provider,
                 region=region,
                 name=name,
-                kind=provider_record(provider.slug).kind,
-                **figures_of.get(name, {}),
-                **stated,
+                **{**usual, **figures_of.get(name, {}), **stated},
             )
         )
     return Offer.objects.bulk_create(made, batch_size=BATCH)

@@ -1,8 +1,8 @@
-"""Hetzner Cloud."""
+"""Hetzner: its cloud, and the prices of its dedicated servers."""
 
 import re
 
-from backend.domain.price_feeds import FeedKind
+from backend.domain.price_feeds import HOUR_S, FeedKind
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -13,7 +13,18 @@ RECORD = ProviderRecord(
     colour="#d55e00",
     shape=Shape.DIAMOND,
     is_hollow=False,
-    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    auth_methods={
+        TOKEN: AuthMethod(
+            secret=(SecretField("token", "API token"),),
+            # Of its web service, for the prices of servers to order alone.
+            optional=(
+                (
+                    SecretField("robot_user", "Robot: user of the web service"),
+                    SecretField("robot_password", "Robot: its password"),
+                ),
+            ),
+        )
+    },
     rents_machines=True,
     region=re.compile(r"[a-z]{3}[0-9]{0,2}"),
     example_region="fsn1",
@@ -32,6 +43,30 @@ RECORD = ProviderRecord(
                 "pricing": re.compile(r'"pricing"\s*:\s*\{'),
                 "server_types": re.compile(r'"server_types"\s*:\s*\['),
             },
+        ),
+        FeedKind(
+            kind="auction",
+            meaning="server auction",
+            every_s=6 * HOUR_S,
+            is_market=True,
+            documents={"auction": re.compile(r'"server"\s*:\s*\[')},
+        ),
+        FeedKind(
+            kind="robot_market",
+            meaning="server auction, from Robot",
+            every_s=6 * HOUR_S,
+            needs_account=True,
+            is_alternative=True,
+            is_market=True,
+            # Before the servers to order, which are products, too.
+            documents={"market": re.compile(r'"cpu_benchmark"\s*:')},
+        ),
+        FeedKind(
+            kind="robot",
+            meaning="dedicated servers",
+            needs_account=True,
+            is_alternative=True,
+            documents={"products": re.compile(r'"product"\s*:\s*\{')},
         ),
     ),
 )

@@ -1,15 +1,20 @@
-"""Hetzner Cloud: /pricing (currency, tax, addresses) and the pages of /server_types."""
+"""Hetzner Cloud: /pricing (currency, tax, addresses) and the pages of /server_types; dedicated servers:
+the lists of Robot's web service and the public file of the server auction."""
 
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from backend.domain.parsing.prices import Result, answers
 from backend.providers.fetcher import FetchRequest
-from backend.providers.hetzner import prices
-from backend.providers.http import Validators
+from backend.providers.hetzner import prices, robot
+from backend.providers.http import Client, Validators
 from backend.providers.spool import Spool
 
 BASE = "https://api.hetzner.cloud"
+ROBOT = "https://robot-ws.your-server.de"
+AUCTION_PAGE = "https://www.hetzner.com"
+AUCTION_FILE = "_resources/app/data/app/live_data_sb_EUR.json"
 PRICING, TYPES = "pricing", "server_types"
 PER_PAGE = "50"
 
@@ -29,7 +34,45 @@ class ServerTypes:
         return prices.parse(next(spool.pages(PRICING)), spool.pages(TYPES))
 
 
-FETCHERS = {"on_demand": ServerTypes()}
+class Auction:
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        with Client(request.endpoint or AUCTION_PAGE, request.patience) as client:
+            page = spool.page("auction")
+            return client.get(AUCTION_FILE, page, validators=request.validators).validators
+
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        return robot.auction(spool.pages("auction"))
+
+
+class Robot:
+    """A list of Robot's web service, which is one answer."""
+
+    def __init__(
+        self, path: str, document: str, parse: Callable[[Iterable[str]], Iterator[Result]]
+    ) -> None:
+        self._path, self._document, self._parse = path, document, parse
+
+    def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
+        user, password = request.secret("robot_user"), request.secret("robot_password")
+        pair = b64encode(f"{user}:{password}".encode()).decode()
+        headers = {"Authorization": f"Basic {pair}"}
+        secret = {"robot_password": password, "robot_pair": pair}
+        with Client(
+            request.endpoint or ROBOT, request.patience, headers=headers, secret=secret
+        ) as client:
+            client.get(self._path, spool.page(self._document))
+        return Validators()
+
+    def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
+        return self._parse(spool.pages(self._document))
+
+
+FETCHERS = {
+    "on_demand": ServerTypes(),
+    "auction": Auction(),
+    "robot": Robot("order/server/product", "products", robot.products),
+    "robot_market": Robot("order/server_market/product", "market", robot.market),
+}
 
 
 def _next(page: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.price_feeds import FeedKind
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -45,4 +46,16 @@ RECORD = ProviderRecord(
     family=re.compile(r"[a-z]+[0-9]+"),
     calls_per_s=1,
     calls_at_once=60,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="catalogue of Public Cloud",
+            documents={"cloud": re.compile(r'"planCode"\s*:\s*"project')},
+        ),
+        FeedKind(
+            kind="dedicated",
+            meaning="catalogues of dedicated servers",
+            documents={"servers": re.compile(r'"dedicated_datacenter"')},
+        ),
+    ),
 )

@@ -122,7 +122,7 @@ def _recorded(
         results=results,
         observed_at=clock.now(),
         payload=payload,
-        is_shrinking_ok=options["accept_missing"],
+        is_shrinking_ok=options["accept_missing"] or price_list.feed.is_market,
     )
 
 

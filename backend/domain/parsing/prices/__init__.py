@@ -193,6 +193,8 @@ class ParsedType:
     provider: str
     region: str
     name: str
+    kind: str = ""
+    """That of the offer, where it is not what the provider mostly sells."""
     arch: str = ""
     cpu_model: str = ""
     vcpu_count: Decimal | None = None
