@@ -34,6 +34,8 @@ WHOLE = {
     "digitalocean": [fixture("digitalocean-sizes")],
     "linode": [fixture("linode-types")],
     "ovh": [fixture("ovh-servers"), fixture("ovh-cloud")],
+    "scaleway": ["--region", "fr-par-1", fixture("scaleway-servers")],
+    "vultr": [fixture("vultr-plans"), fixture("vultr-plans-metal")],
 }
 
 

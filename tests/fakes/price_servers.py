@@ -160,6 +160,8 @@ class PriceServer:
             ("/_resources/", self._auction),
             ("/order/", self._robot),
             ("/1.0/order/catalog/public/", self._ovh),
+            ("/v2/plans", self._vultr),
+            ("/instance/v1/", self._scaleway),
             ("/v2/sizes", self._digitalocean),
             ("/v4/", self._linode),
             ("/api/retail/prices", self._azure),
@@ -204,6 +206,22 @@ class PriceServer:
         whole = self.documents["ovh-servers"]
         chosen = whole["plans"][:1] if name == "eco" else whole["plans"][1:]
         return json_reply({**whole, "plans": chosen})
+
+    def _vultr(self, asked: Asked) -> Reply:
+        if asked.path == "/v2/plans-metal":
+            return json_reply(self.documents["vultr-plans-metal"])
+        plans = self.documents["vultr-plans"]["plans"]
+        is_second = asked.query.get("cursor") == "second"
+        links = {"next": "" if is_second else "second", "prev": ""}
+        chosen = plans[2:] if is_second else plans[:2]
+        return json_reply({"plans": chosen, "meta": {"total": len(plans), "links": links}})
+
+    def _scaleway(self, asked: Asked) -> Reply:
+        servers = dict(self.documents["scaleway-servers"]["servers"])
+        # More than one page holds.
+        servers |= {f"SYN9-{number}": servers["SYN2-S"] for number in range(100)}
+        names = list(servers)[(int(asked.query["page"]) - 1) * 100 :][:100]
+        return json_reply({"servers": {name: servers[name] for name in names}})
 
     def _digitalocean(self, asked: Asked) -> Reply:
         if not asked.headers.get("authorization", "").startswith("Bearer "):

@@ -1,4 +1,4 @@
-"""Hetzner, DigitalOcean and Linode: hourly prices under a monthly cap."""
+"""Smaller hosters: hourly prices, most of them under a monthly cap."""
 
 import json
 from decimal import Decimal
@@ -10,6 +10,8 @@ from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, 
 from backend.providers.digitalocean import prices as digitalocean
 from backend.providers.hetzner import prices as hetzner
 from backend.providers.linode import prices as linode
+from backend.providers.scaleway import prices as scaleway
+from backend.providers.vultr import prices as vultr
 
 
 def _of(kind, results):
@@ -183,12 +185,73 @@ def test_linode_includes_nothing_when_nothing_is_given():
     assert price.included == {}
 
 
+def test_vultr_has_a_price_in_each_region_and_its_own_where_it_differs(answer):
+    found = list(vultr.parse([answer("vultr-plans")], [answer("vultr-plans-metal")]))
+    assert {
+        key: (str(row.amount), str(row.monthly_cap)) for key, row in _prices(found).items()
+    } == {
+        ("vc2-9c-9gb", "fra"): ("0.009", "6"),
+        ("vc2-9c-9gb", "sao"): ("0.013", "9"),
+        ("voc-8c-9gb", "fra"): ("0.09", "60"),
+        ("vbm-9c-99gb", "fra"): ("0.521", "350"),
+    }
+    assert _reasons(found) == {
+        ("vx9-old", "fra"): SkipReason.NOT_OFFERED,
+        ("vcg-none", ""): SkipReason.NOT_OFFERED,
+    }
+    small, _, dedicated, metal = _of(ParsedType, found)
+    assert (small.kind, small.vcpu_kind, dedicated.vcpu_kind) == ("", "shared", "dedicated")
+    assert (small.memory_bytes, small.disk_bytes, small.disk_kind) == (2**30, 25 * 10**9, "ssd")
+    assert (metal.kind, metal.cpu_model, metal.vcpu_count) == ("dedicated", "Synthetic E-9", 16)
+    assert (metal.disk_bytes, metal.disk_kind) == (3_800 * 10**9, "nvme")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [({"id": ""}, SkipReason.NO_TYPE), ({"hourly_cost": None}, SkipReason.NO_PRICE)],
+)
+def test_vultr_plan_without_a_price_is_skipped_with_its_reason(fields, reason):
+    plan = {"id": "a", "locations": ["fra"], "hourly_cost": 1, **fields}
+    found = list(vultr.parse([json.dumps({"plans": [plan]})], []))
+    assert list(_reasons(found).values()) == [reason]
+
+
+def test_vultr_plan_states_no_more_than_it_says():
+    plan = {"id": "a-1", "locations": ["fra"], "hourly_cost": 1}
+    found = list(vultr.parse([json.dumps({"plans": [plan]})], []))
+    (machine,) = _of(ParsedType, found)
+    assert (machine.disk_bytes, machine.disk_kind, machine.vcpu_kind) == (None, "", "")
+    assert _prices(found)["a-1", "fra"].included == {}
+
+
+def test_scaleway_has_the_hourly_prices_of_a_zone(answer):
+    found = list(scaleway.parse([answer("scaleway-servers")], zone="fr-par-1"))
+    assert {key: str(row.amount) for key, row in _prices(found).items()} == {
+        ("SYN2-S", "fr-par-1"): "0.0154",
+        ("SYN2-ARM", "fr-par-1"): "0.0308",
+        ("SYN-GPU", "fr-par-1"): "0.7875",
+    }
+    assert _reasons(found) == {
+        ("SYN2-S-WIN", "fr-par-1"): SkipReason.OTHER_SYSTEM,
+        ("SYN1-OLD", "fr-par-1"): SkipReason.NOT_OFFERED,
+        ("SYN2-FREE", "fr-par-1"): SkipReason.ZERO,
+    }
+    kinds = {row.name: (row.kind, row.arch, row.gpu_count) for row in _of(ParsedType, found)}
+    assert kinds == {
+        "SYN2-S": ("cloud", "x86_64", None),
+        "SYN2-ARM": ("cloud", "arm64", None),
+        "SYN-GPU": ("cloud", "x86_64", 1),
+    }
+
+
 @pytest.mark.parametrize(
     ("parse", "said"),
     [
         (lambda: digitalocean.parse(["{}"]), "page 1 sizes"),
         (lambda: linode.parse(["[]"]), "page 1: is missing"),
         (lambda: linode.parse(["{}"]), "page 1 data"),
+        (lambda: vultr.parse(["{}"], []), "page 1 plans"),
+        (lambda: scaleway.parse(["{}"], zone="fr-par-1"), "page 1 servers"),
         (lambda: hetzner.parse("{}", []), "pricing.pricing"),
         (lambda: hetzner.parse('{"pricing": {}}', ["{}"]), "page 1 server_types"),
     ],

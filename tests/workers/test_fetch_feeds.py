@@ -109,6 +109,24 @@ def test_ovh_is_read_catalogue_by_catalogue_when_asked(price_server):
     assert Offer.objects.get(name="y3-8", region__code="GRA11").kind == "cloud"
 
 
+def test_vultr_is_read_page_by_page_when_asked(price_server):
+    (report,) = fetching.fetch_now(provider="vultr").values()
+    assert (report.priced, report.unpriced) == (4, 2)
+    assert price_server.paths() == ["/v2/plans", "/v2/plans", "/v2/plans-metal"]
+    assert [asked.query.get("cursor") for asked in price_server.asked] == [None, "second", None]
+    assert Offer.objects.get(name="vbm-9c-99gb").kind == "dedicated"
+
+
+def test_scaleway_is_read_page_by_page_for_one_zone(price_server):
+    (report,) = fetching.fetch_now(provider="scaleway", region="nl-ams-1").values()
+    assert (report.priced, report.unpriced) == (103, 3)
+    path = "/instance/v1/zones/nl-ams-1/products/servers"
+    assert [(one.path, one.query["page"]) for one in price_server.asked] == [
+        (path, "1"),
+        (path, "2"),
+    ]
+
+
 def test_linode_has_a_price_in_each_region_that_sells_machines_when_read(price_server):
     fetched(enable("linode"))
     assert price_server.paths() == [*["/v4/linode/types"] * 2, *["/v4/regions"] * 3]

@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.price_feeds import FeedKind
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -36,4 +37,14 @@ RECORD = ProviderRecord(
     family=re.compile(r"[A-Z]+[0-9]*"),
     calls_per_s=1,
     calls_at_once=60,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="Instances",
+            is_regional=True,
+            documents={"servers": re.compile(r'"servers"\s*:\s*\{')},
+            # The answer names no zone.
+            region=re.compile(r'"zone"\s*:\s*"([a-z0-9-]+)"'),
+        ),
+    ),
 )

@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.price_feeds import FeedKind
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -20,4 +21,14 @@ RECORD = ProviderRecord(
     # 30 calls a second and address (vultr.com/api, Introduction).
     calls_per_s=5,
     calls_at_once=20,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="plans",
+            documents={
+                "plans": re.compile(r'"plans"\s*:\s*\['),
+                "metal": re.compile(r'"plans_metal"\s*:\s*\['),
+            },
+        ),
+    ),
 )
