@@ -1,5 +1,6 @@
 """What every `<slug>/fetch.py` implements: fetch an answer as it came, then read what it says."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -33,6 +34,17 @@ class FetchRequest:
             self.patience,
             headers=bearer(token),
             secret={"token": token},
+        )
+
+    def pair_client(self, base: str, user: str, password: str) -> Client:
+        """A client that sends the fields of the account's secret with these names."""
+        name, words = self.secret(user), self.secret(password)
+        pair = b64encode(f"{name}:{words}".encode()).decode()
+        return Client(
+            self.endpoint or base,
+            self.patience,
+            headers={"Authorization": f"Basic {pair}"},
+            secret={password: words, "pair": pair},
         )
 
     def secret(self, name: str) -> str:

@@ -35,6 +35,7 @@ WHOLE = {
     "linode": [fixture("linode-types")],
     "ovh": [fixture("ovh-servers"), fixture("ovh-cloud")],
     "scaleway": ["--region", "fr-par-1", fixture("scaleway-servers")],
+    "upcloud": [fixture(f"upcloud-{name}") for name in ("price", "plan", "account")],
     "vultr": [fixture("vultr-plans"), fixture("vultr-plans-metal")],
 }
 

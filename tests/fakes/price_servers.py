@@ -162,6 +162,7 @@ class PriceServer:
             ("/1.0/order/catalog/public/", self._ovh),
             ("/v2/plans", self._vultr),
             ("/instance/v1/", self._scaleway),
+            ("/1.3/", self._upcloud),
             ("/v2/sizes", self._digitalocean),
             ("/v4/", self._linode),
             ("/api/retail/prices", self._azure),
@@ -215,6 +216,11 @@ class PriceServer:
         links = {"next": "" if is_second else "second", "prev": ""}
         chosen = plans[2:] if is_second else plans[:2]
         return json_reply({"plans": chosen, "meta": {"total": len(plans), "links": links}})
+
+    def _upcloud(self, asked: Asked) -> Reply:
+        if not asked.headers.get("authorization", "").startswith("Basic "):
+            return error(401, "Authentication failed")
+        return json_reply(self.documents[f"upcloud-{asked.path.split('/')[2]}"])
 
     def _scaleway(self, asked: Asked) -> Reply:
         servers = dict(self.documents["scaleway-servers"]["servers"])

@@ -11,6 +11,7 @@ from backend.providers.digitalocean import prices as digitalocean
 from backend.providers.hetzner import prices as hetzner
 from backend.providers.linode import prices as linode
 from backend.providers.scaleway import prices as scaleway
+from backend.providers.upcloud import prices as upcloud
 from backend.providers.vultr import prices as vultr
 
 
@@ -224,6 +225,45 @@ def test_vultr_plan_states_no_more_than_it_says():
     assert _prices(found)["a-1", "fra"].included == {}
 
 
+def _upcloud(answer, **changed):
+    names = ("price", "plan", "account")
+    texts = {name: changed.get(name) or answer(f"upcloud-{name}") for name in names}
+    return list(upcloud.parse(*texts.values()))
+
+
+def test_upcloud_has_cents_in_the_currency_of_the_account(answer):
+    found = _upcloud(answer)
+    assert {key: (str(row.amount), row.currency) for key, row in _prices(found).items()} == {
+        ("9xCPU-9GB", "de-fra1"): ("0.00744", "EUR"),
+        # 29.76 cents for ten of them
+        ("9xCPU-99GB", "de-fra1"): ("0.02976", "EUR"),
+        ("9xCPU-9GB", "fi-hel1"): ("0.00833", "EUR"),
+    }
+    assert _reasons(found) == {("9xCPU-99GB", "fi-hel1"): SkipReason.ZERO}
+    # One plan is priced and not described.
+    assert [row.name for row in _of(ParsedType, found)] == ["9xCPU-9GB"] * 2
+    (machine, _) = _of(ParsedType, found)
+    assert (machine.kind, machine.vcpu_count, machine.memory_bytes) == ("cloud", 1, 2**30)
+    assert (machine.disk_bytes, machine.disk_kind) == (25 * 10**9, "maxiops")
+    included = {key: row.included for key, row in _prices(found).items()}
+    assert included["9xCPU-9GB", "de-fra1"] == {"traffic_bytes": 1024 * 10**9}
+    assert included["9xCPU-99GB", "de-fra1"] == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"account": "{}"}, SkipReason.NO_CURRENCY),
+        (
+            {"price": '{"prices": {"zone": [{"server_plan_a": {"price": 1}}]}}'},
+            SkipReason.NO_REGION,
+        ),
+    ],
+)
+def test_upcloud_plan_is_skipped_when_currency_or_zone_is_unknown(answer, changed, reason):
+    assert set(_reasons(_upcloud(answer, **changed)).values()) >= {reason}
+
+
 def test_scaleway_has_the_hourly_prices_of_a_zone(answer):
     found = list(scaleway.parse([answer("scaleway-servers")], zone="fr-par-1"))
     assert {key: str(row.amount) for key, row in _prices(found).items()} == {
@@ -252,6 +292,7 @@ def test_scaleway_has_the_hourly_prices_of_a_zone(answer):
         (lambda: linode.parse(["{}"]), "page 1 data"),
         (lambda: vultr.parse(["{}"], []), "page 1 plans"),
         (lambda: scaleway.parse(["{}"], zone="fr-par-1"), "page 1 servers"),
+        (lambda: upcloud.parse("{}", "{}", "{}"), "plans.plan"),
         (lambda: hetzner.parse("{}", []), "pricing.pricing"),
         (lambda: hetzner.parse('{"pricing": {}}', ["{}"]), "page 1 server_types"),
     ],

@@ -127,6 +127,17 @@ def test_scaleway_is_read_page_by_page_for_one_zone(price_server):
     ]
 
 
+def test_upcloud_is_read_in_the_currency_of_the_account(price_server):
+    account("upcloud", secret={"username": "sub/one-account", "password": KEY})
+    (report,) = fetching.fetch_now(provider="upcloud").values()
+    assert (report.priced, report.unpriced) == (3, 1)
+    assert price_server.paths() == [
+        "/1.3/price", "/1.3/plan", "/1.3/account/details/sub%2Fone-account",
+    ]  # fmt: skip
+    row = published()["9xCPU-9GB", "fi-hel1"]
+    assert (row.amount, row.currency, row.unit) == (Decimal("0.00833"), "EUR", "hour")
+
+
 def test_linode_has_a_price_in_each_region_that_sells_machines_when_read(price_server):
     fetched(enable("linode"))
     assert price_server.paths() == [*["/v4/linode/types"] * 2, *["/v4/regions"] * 3]

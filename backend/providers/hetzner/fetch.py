@@ -1,7 +1,6 @@
 """Hetzner Cloud: /pricing (currency, tax, addresses) and the pages of /server_types; dedicated servers:
 the lists of Robot's web service and the public file of the server auction."""
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -53,13 +52,7 @@ class Robot:
         self._path, self._document, self._parse = path, document, parse
 
     def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
-        user, password = request.secret("robot_user"), request.secret("robot_password")
-        pair = b64encode(f"{user}:{password}".encode()).decode()
-        headers = {"Authorization": f"Basic {pair}"}
-        secret = {"robot_password": password, "robot_pair": pair}
-        with Client(
-            request.endpoint or ROBOT, request.patience, headers=headers, secret=secret
-        ) as client:
+        with request.pair_client(ROBOT, "robot_user", "robot_password") as client:
             client.get(self._path, spool.page(self._document))
         return Validators()
 

@@ -2,6 +2,7 @@
 
 import re
 
+from backend.domain.price_feeds import FeedKind
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -26,4 +27,16 @@ RECORD = ProviderRecord(
     example_region="de-fra1",
     calls_per_s=1,
     calls_at_once=60,
+    feeds=(
+        FeedKind(
+            kind="on_demand",
+            meaning="prices of plans",
+            needs_account=True,
+            documents={
+                "prices": re.compile(r'"prices"\s*:\s*\{'),
+                "plans": re.compile(r'"plans"\s*:\s*\{'),
+                "account": re.compile(r'"account"\s*:\s*\{'),
+            },
+        ),
+    ),
 )
