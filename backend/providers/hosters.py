@@ -1,13 +1,10 @@
 """Machines of smaller hosters over the connections of Apache Libcloud: one driver, of which each
 provider's `driver.py` states paths, words and fields.
 
-Libcloud knows addresses and ways to sign a request. Its own calls for machines are not used: most
-take neither user data nor marks, and they lose the status and the headers of a refusal.
-
 - None of these hosters takes an idempotency key. The machine's name follows from the token and is
   looked up first; the engine looks again before it repeats a launch that was not answered.
 - All that marks a machine stands in its name, which every hoster sets in the call that makes it and
-  lists with it. One with short names overrides `_text` and uses tags.
+  lists with it; one with short names has tags, which count alike.
 - A machine that has switched itself off still costs its full price: engine and reaper end it.
 - Its host key follows from the account's secret and the token, so no state has to survive this
   process. A secret that is changed while a machine boots makes its host key unknown: that run fails.
@@ -23,13 +20,10 @@ import hmac
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain
-from types import SimpleNamespace
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -37,9 +31,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey, host_key
 from backend.providers.cloud_config import user_data
+from backend.providers.hoster_calls import HosterCalls
 from backend.providers.machines import (
     INSTALLATION,
-    Access,
     Inventory,
     LaunchSpec,
     MachineListing,
@@ -52,36 +46,17 @@ from backend.providers.machines import (
     unsupported,
 )
 
-PAGE_ROWS = 100
 USERNAME = "rackrate"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 PREFIX = "rackrate-"
 MARK = re.compile(r"[a-z0-9-]{1,61}")
 # With the region that it is of, where the hoster does not know it without.
 ID = re.compile(r"([a-z0-9-]{1,30}/)?[A-Za-z0-9-]{1,64}")
-# Of the headers with which hosters say when to come again, in seconds or as a time.
-AFTER, RESET = "retry-after", ("ratelimit-reset", "x-ratelimit-reset")
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """What a hoster's words mean, and whether the same call may succeed later."""
-
-    words: re.Pattern[str]
-    """Sought in what an answer says of an error."""
-    reason: Reason
-    is_retryable: bool
-
-
-class HosterError(DriverError):
-    """An answer that is an error, with its status."""
-
-    status = 0
 
 
 @dataclass(frozen=True)
 class Server:
-    """A machine as a hoster's list shows it."""
+    """A machine, or a disk that one left, as a hoster's list shows it."""
 
     id: str
     marks: Sequence[str]
@@ -103,29 +78,15 @@ class Order:
     user_data: str
 
 
-class LibcloudDriver(ABC):
+class LibcloudDriver(HosterCalls, ABC):
     """One account. Settings: regions, image, username, ssh_port, endpoint_url and those of the
     provider's record; secret: token, or what `_keys` says."""
 
-    connection: ClassVar[tuple[str, str]]
-    """Module and class of libcloud."""
-    host: ClassVar[str] = ""
-    """Where libcloud's own is an older one."""
-    call_s: ClassVar[int] = 9
-    """A launch is at most three calls, which together stay within the 30 s that the engine waits."""
     image: ClassVar[str]
-    refusals: ClassVar[Sequence[Refusal]] = ()
     states: ClassVar[Mapping[str, ProviderResourceState]]
     """Any other is on the way to the end, or switched off, which costs all the same."""
 
-    def __init__(self, access: Access) -> None:
-        self._access, self._settings = access, access.settings
-
     # --- what each hoster says ---------------------------------------------------------------
-
-    def _keys(self) -> dict[str, str]:
-        """What libcloud's connection is made with."""
-        return {"key": self._access.secret.get("token", "")}
 
     @abstractmethod
     def _identity(self) -> str: ...
@@ -166,100 +127,6 @@ class LibcloudDriver(ABC):
     def _quota(self, region: str, overview: Overview) -> None:
         """Adds lines on what the account may have, where the hoster tells."""
         overview.unknown("quota", "the hoster tells limits only when they are reached")
-
-    def _text(self, document: Any) -> str:
-        """What an error says."""
-        return str(document.get("message") or document.get("error") or document)
-
-    # --- calls -------------------------------------------------------------------------------
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
-        """The document of an answer; {} for an empty one. Raises HosterError for a refusal."""
-        return self._asked(method, path, query, body, headers)[1]
-
-    def get_or_none(self, path: str, *, method: str = "GET") -> Any:
-        """None for what is not there."""
-        try:
-            return self.ask(method, path)
-        except HosterError as error:
-            if error.status == 404:
-                return None
-            raise
-
-    def _asked(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        body: Any,
-        headers: Mapping[str, str] | None,
-    ) -> tuple[Mapping[str, str], Any]:
-        try:
-            answer = self._opened().request(
-                path,
-                params=dict(query or {}),
-                data=self._body(body),
-                headers=dict(headers or {}),
-                method=method,
-            )
-            document = json.loads(answer.body) if answer.body else {}
-        # Errors of requests, which libcloud uses, are OSErrors; its own for names are ValueErrors.
-        except (OSError, ValueError) as error:
-            detail = f"no answer: {type(error).__name__}"
-            raise DriverError(Reason.UNREACHABLE, detail, retryable=True) from None
-        if not 200 <= answer.status < 300:
-            raise self._refused(answer.status, answer.headers, document)
-        return answer.headers, document
-
-    def _body(self, body: Any) -> Any:
-        return None if body is None else json.dumps(body)
-
-    def _opened(self) -> Any:
-        """A connection that leaves refusals to us."""
-        module, name = self.connection
-        libcloud = import_module("libcloud.common.base")
-        plain = type("Plain", (libcloud.Response,), {"success": lambda _: True})
-        where = urlsplit(self._settings.get("endpoint_url") or "")
-        address: dict[str, Any] = {"host": where.hostname or self.host or None}
-        if where.hostname:
-            is_secure = where.scheme == "https"
-            port = where.port or (443 if is_secure else 80)
-            address |= {"secure": is_secure, "port": port}
-        kind = getattr(import_module(module), name)
-        # Some classes of libcloud want https whatever they are asked for; endpoints of one's own may not.
-        opened = type(name, (kind,), {"allow_insecure": True, "responseCls": plain})(
-            **self._keys(), timeout=self.call_s, **address
-        )
-        # What connections read of the driver that they usually belong to: the user agent, a page's size.
-        opened.driver = SimpleNamespace(name="Rackrate", ex_per_page=PAGE_ROWS)
-        return opened
-
-    def _refused(self, status: int, headers: Mapping[str, str], document: Any) -> HosterError:
-        text = self._text(document)[:300] if isinstance(document, dict) else str(document)[:300]
-        reason, is_retryable = Reason.UNSUPPORTED, False
-        if status >= 500 or status == 408:
-            reason, is_retryable = Reason.UNREACHABLE, True
-        elif status in {401, 403}:
-            reason = Reason.AUTH
-        elif status == 429:
-            reason, is_retryable = Reason.QUOTA, True
-        elif status in {409, 423}:  # another action on the same machine is under way
-            is_retryable = True
-        for known in self.refusals:
-            if status != 429 and known.words.search(text):
-                reason, is_retryable = known.reason, known.is_retryable
-                break
-        refusal = HosterError(reason, f"{status}: {text}{_again(headers)}", retryable=is_retryable)
-        refusal.status = status
-        return refusal
 
     # --- the driver --------------------------------------------------------------------------
 
@@ -401,23 +268,6 @@ class LibcloudDriver(ABC):
 # --- what is sent, what it means ------------------------------------------------------------------
 
 
-def numbered_pages(
-    driver: LibcloudDriver, path: str, key: str, size: str = "per_page"
-) -> Iterator[Any]:
-    """Rows of a list whose pages are numbered from 1, until one is not full."""
-    page = 1
-    while True:
-        rows = driver.ask("GET", path, query={"page": str(page), size: str(PAGE_ROWS)})[key]
-        yield from rows
-        if len(rows) < PAGE_ROWS:
-            return
-        page += 1
-
-
-def refusal(words: str, reason: Reason, *, is_retryable: bool = False) -> Refusal:
-    return Refusal(re.compile(words, re.IGNORECASE), reason, is_retryable)
-
-
 def public_ipv4(addresses: Iterable[Any]) -> str:
     """The first of them that is one; "" where there is none yet."""
     return next((one for one in addresses if one and one != "0.0.0.0"), "")  # noqa: S104
@@ -460,12 +310,3 @@ def _moment(text: str) -> dt.datetime | None:
         return None
     moment = dt.datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
-
-
-def _again(headers: Mapping[str, str]) -> str:
-    """When a hoster lets us ask again, in words."""
-    after = headers.get(AFTER, "")
-    if after.isdecimal():
-        return f"; again in {after} s"
-    reset = next((headers[name] for name in RESET if headers.get(name, "").isdecimal()), "")
-    return f"; again at {dt.datetime.fromtimestamp(int(reset), dt.UTC):%H:%M:%S}" if reset else ""

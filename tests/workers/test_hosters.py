@@ -11,7 +11,7 @@ import pytest
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
-from backend.providers import hosters
+from backend.providers import hoster_calls
 from backend.providers.machines import (
     Inventory,
     LaunchSpec,
@@ -355,4 +355,4 @@ async def test_preflight_says_what_to_do_when_something_is_wrong(case, cloud):
     ],
 )
 def test_refusal_says_when_to_come_again(headers, words):
-    assert hosters._again(headers) == words
+    assert hoster_calls._again(headers) == words

@@ -4,14 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from backend.domain.errors import Reason
-from backend.providers.hosters import (
-    LibcloudDriver,
-    Order,
-    Server,
-    numbered_pages,
-    public_ipv4,
-    refusal,
-)
+from backend.providers.hoster_calls import numbered_pages, refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState
 
 

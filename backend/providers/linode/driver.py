@@ -6,14 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
-from backend.providers.hosters import (
-    LibcloudDriver,
-    Order,
-    Server,
-    numbered_pages,
-    public_ipv4,
-    refusal,
-)
+from backend.providers.hoster_calls import numbered_pages, refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import ProviderResourceState
 
 INSTANCES = "/v4/linode/instances"

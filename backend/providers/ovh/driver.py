@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4, refusal
+from backend.providers.hoster_calls import refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState, unsupported
 
 

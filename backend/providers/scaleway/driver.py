@@ -9,15 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
-from backend.providers.hosters import (
-    PAGE_ROWS,
-    LibcloudDriver,
-    Order,
-    Server,
-    numbered_pages,
-    public_ipv4,
-    refusal,
-)
+from backend.providers.hoster_calls import PAGE_ROWS, numbered_pages, refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import ProviderResourceState, ResourceKind
 
 # Whole GB and not GiB; Block Storage is as fast at any size.

@@ -4,14 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.hosters import (
-    PAGE_ROWS,
-    LibcloudDriver,
-    Order,
-    Server,
-    public_ipv4,
-    refusal,
-)
+from backend.providers.hoster_calls import PAGE_ROWS, refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState, unsupported
 
 SERVERS = "/1.3/server"

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4, refusal
+from backend.providers.hoster_calls import refusal
+from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import ProviderResourceState
 
 INSTANCES = "/v2/instances"
