@@ -101,6 +101,18 @@ def test_run_by_offer_is_refused_with_the_field_that_is_wrong(
     assert not Run.objects.exists()
 
 
+def test_run_by_offer_is_refused_when_it_is_a_dedicated_server(
+    caller: Callable[..., Client],
+) -> None:
+    account()
+    offer(kind="dedicated")
+    response = posted(
+        caller("run"), "/runs", {"offer": "fake-small", "profile": "quick", "budget": FIVE}
+    )
+    assert (response.status_code, fields(response)) == (400, ["/offer"])
+    assert "fake-small is not rented by the hour" in response.content.decode()
+
+
 def test_run_takes_the_oldest_account_that_rents_in_the_region(db: None) -> None:
     account(settings={"regions": ["fake-9"]})
     account(is_enabled=False)

@@ -255,7 +255,12 @@ def test_offer_page_keeps_to_the_metric_of_its_address(client, measured):
 
 @pytest.mark.parametrize(
     ("provider_slug", "kind", "step"),
-    [("aws", "cloud", "/accounts/clouds/"), ("elsewhere", "dedicated", "/hosts/new/")],
+    [
+        ("aws", "cloud", "/accounts/clouds/"),
+        ("hetzner", "vps", "/accounts/clouds/"),
+        ("hetzner", "dedicated", "/hosts/new/"),
+        ("elsewhere", "dedicated", "/hosts/new/"),
+    ],
 )
 def test_unmeasured_offer_says_how_to_get_a_figure(client, provider_slug, kind, step):
     factories.offer("unknown", provider_slug=provider_slug, kind=kind)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from backend.accounts.models import CloudAccount
-from backend.catalog.models import Offer, VcpuKind
+from backend.catalog.models import Offer, OfferKind, VcpuKind
 from backend.providers.registry import provider as provider_record
 
 
@@ -19,10 +19,18 @@ def renting_account(accounts: Sequence[CloudAccount], offer: Offer) -> CloudAcco
     return next((one for one in accounts if _rents(one, offer)), None)
 
 
+def is_rentable(offer: Offer) -> bool:
+    """Whether an account could rent machines of the offer (with provider). A dedicated server has a
+    setup fee and a term: people order it."""
+    is_bought = offer.kind in {OfferKind.DEDICATED, OfferKind.ONPREM}
+    return provider_record(offer.provider.slug).rents_machines and not is_bought
+
+
 def _rents(account: CloudAccount, offer: Offer) -> bool:
     regions = account.settings.get("regions", [])
     return (
-        account.provider == offer.provider.slug
+        is_rentable(offer)
+        and account.provider == offer.provider.slug
         and offer.region is not None
         and offer.region.code in regions
     )

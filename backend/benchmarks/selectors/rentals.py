@@ -15,6 +15,7 @@ from backend.benchmarks.selectors.rental_accounts import (
     accounts_enabled,
     credit_mode,
     credit_modes,
+    is_rentable,
     renting_account,
 )
 from backend.catalog.models import Offer
@@ -60,6 +61,8 @@ def rentals(
         region = offer.region
         if region is None:
             raise InvalidValue(pointer, f"{offer.slug} is of no region: nothing can be rented")
+        if not is_rentable(offer):
+            raise InvalidValue(pointer, f"{offer.slug} is not rented by the hour")
         account = renting_account(accounts, offer)
         if account is None:
             raise InvalidValue(

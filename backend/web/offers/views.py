@@ -15,10 +15,10 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Run, Source
 from backend.benchmarks.selectors.costs import rental_life_s
-from backend.benchmarks.selectors.rental_accounts import credit_modes
+from backend.benchmarks.selectors.rental_accounts import credit_modes, is_rentable
 from backend.benchmarks.selectors.rentals import Rental, rentals
 from backend.benchmarks.services.rented_runs import rented_run_create
-from backend.catalog.models import Offer, OfferKind
+from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
 from backend.domain.attributions import attributions
@@ -185,7 +185,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "cost": state.cost(params),
         "facts": _facts(detail.offer),
         "incidents": record.incidents,
-        "may_rent": record.rents_machines and detail.offer.kind == OfferKind.CLOUD,
+        "may_rent": is_rentable(detail.offer),
         "prices": detail.prices,
         "column_period": figures.column_period({price.unit for price in detail.prices}),
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
