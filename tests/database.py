@@ -91,7 +91,6 @@ class Loaded(Generic[Made]):
                 file.seek(0)
                 self._rows, self._made = pickle.load(file)
                 self._copy_in()
-                _sequences_advance()
                 return copy.deepcopy(self._made)
             made = self._make()
             pickle.dump((self._rows, self._made), file)
@@ -116,13 +115,20 @@ class Loaded(Generic[Made]):
                         rows.write(chunk)
             names = ", ".join(f'"{table}"' for table in self._rows)
             cursor.execute(f"ANALYZE {names}")
+        self._advance_sequences()
         # What a process remembers of an earlier test's data version is not of this one's.
         DataVersion.objects.update(changed_at=clock.now())
 
+    def _advance_sequences(self) -> None:
+        """Past the keys of rows that were numbered in another database.
 
-def _sequences_advance() -> None:
-    """Past the keys of rows that were numbered in another database."""
-    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
-    with connection.cursor() as cursor:
-        for query in connection.ops.sequence_reset_sql(no_style(), models):
-            cursor.execute(query)
+        At every copy: rows of another function, which end at a lower key, may have come between.
+        """
+        models = [
+            model
+            for model in apps.get_models(include_auto_created=True)
+            if model._meta.managed and model._meta.db_table in self._rows
+        ]
+        with connection.cursor() as cursor:
+            for query in connection.ops.sequence_reset_sql(no_style(), models):
+                cursor.execute(query)
