@@ -19,6 +19,7 @@ from tests.fakes.machines import Machines
 from tests.fakes.ovh import Ovh
 from tests.fakes.scaleway import Scaleway
 from tests.fakes.upcloud import Upcloud
+from tests.fakes.vultr import Vultr
 
 
 class RestWorld:
@@ -190,9 +191,11 @@ class HetznerWorld(RestWorld):
 
 
 class HosterWorld(RestWorld):
-    """An account of a smaller hoster, which lists a machine a while after it has made it."""
+    """An account of a smaller hoster, which lists a machine a while after it has made it and forgets
+    what was deleted, also when that was."""
 
     kind: type[HosterApi]
+    are_ends_known = False
     trouble_by_fault = {
         "throttled": (0.04, 0),
         "broken": (0.04, 0),
@@ -246,6 +249,10 @@ class OvhWorld(HosterWorld):
 
 class UpcloudWorld(HosterWorld):
     kind = Upcloud
+
+
+class VultrWorld(HosterWorld):
+    kind = Vultr
 
 
 class ScalewayWorld(HosterWorld):

@@ -146,6 +146,12 @@ def _scaleway(directory: Path) -> AbstractContextManager[World]:
     return ScalewayWorld(directory)
 
 
+def _vultr(directory: Path) -> AbstractContextManager[World]:
+    from tests.e2e.rest_worlds import VultrWorld
+
+    return VultrWorld(directory)
+
+
 WORLDS: Mapping[str, Open] = {
     "fake": FakeWorld,
     "aws": _aws,
@@ -153,5 +159,6 @@ WORLDS: Mapping[str, Open] = {
     "hetzner": _hetzner,
     "digitalocean": _digitalocean,
     "scaleway": _scaleway,
+    "vultr": _vultr,
 }
 """The clouds that the provisioning cycles can be tried on."""
