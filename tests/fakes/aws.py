@@ -234,6 +234,8 @@ class FakeAws:
             "CreateSecurityGroup": self._create_group,
             "GetConsoleOutput": self._console,
             "GetParameter": self._parameter,
+            "GetEbsDefaultKmsKeyId": self.regions.default_key,
+            "GetEbsEncryptionByDefault": self.regions.encryption,
             "GetServiceQuota": self.regions.quota,
             "RunInstances": self._run,
             "TerminateInstances": self._terminate,
@@ -338,7 +340,7 @@ class FakeAws:
             backend.reservations[new] for new in backend.reservations.keys() - before
         ]:
             for instance in reservation.instances:
-                self.fleet.rent(call, instance, reservation)
+                self.fleet.rent(call, instance, reservation, has_key=self.regions.is_key_usable)
         self.settle()
         # moto knows an address before the machine has one.
         whole = re.sub(rb"<(ipAddress|publicIp)>[^<]*</\1>", b"", b"".join(answer[0]))

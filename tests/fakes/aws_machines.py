@@ -18,6 +18,9 @@ CONSOLE_LATE = "console_late"
 """A fault beside those of tests.fakes.fake.cloud: the console says nothing for so many seconds."""
 TAKEN = "Server.SpotInstanceTermination: Spot instance termination"
 ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
+NO_KEY = "Client.InternalError: Client error on launch"
+"""The launch is accepted, and then its disk cannot be decrypted
+(aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately)."""
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"
 PUBLIC = r"NetworkInterface\.\d+\.AssociatePublicIpAddress"
 TIMER = re.compile(r"#!/bin/sh\nshutdown -h \+(\d+)\n")
@@ -68,7 +71,7 @@ class Fleet:
         self.rented: list[Rented] = []
         self._happens, self._backend = happens, backend
 
-    def rent(self, call: Call, instance: Any, reservation: Any) -> None:
+    def rent(self, call: Call, instance: Any, reservation: Any, *, has_key: bool) -> None:
         now = time.time()
         running_at = now + (self._happens(Fault.SLOW_BOOT) or 0)
         timer = TIMER.match(instance.user_data.decode() if instance.user_data else "")
@@ -78,6 +81,8 @@ class Fleet:
             why = f"{ITSELF} ({instance.instance_initiated_shutdown_behavior})"
         if (lives_s := self._happens(Fault.INTERRUPTED)) is not None:
             ends_at, why = now + lives_s, TAKEN
+        if not has_key:
+            ends_at, why = now, NO_KEY
         backend, tags = self._backend(call.region), call.tags("instance")
         key_pair = backend.key_pairs.get(call.parameters.get("KeyName", ""))
         # AWS tells whole seconds; its record is what it tells.

@@ -6,7 +6,7 @@ from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from tests.fakes.aws_calls import Answer, Call, Refused
+from tests.fakes.aws_calls import Answer, Call, Refused, xml
 from tests.fakes.aws_machines import Rented
 
 SUBNET = r"(NetworkInterface\.\d+\.)?SubnetId"
@@ -22,6 +22,11 @@ class AwsRegions:
         self.vcpu_quota: int | None = None
         """Of running on-demand standard instances in a region, counted in vCPUs
         (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-on-demand-instances.html)."""
+        self.disk_key: str | None = None
+        """With which new disks are encrypted by default; None: not at all
+        (docs.aws.amazon.com/ebs/latest/userguide/encryption-by-default.html)."""
+        self.is_key_usable = True
+        """Whether who launches may use that key. A launch that is only tried does not show it."""
         self.sold_out: dict[str, tuple[str, ...]] = {}
         """By type, zones that do not offer it
         (docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html)."""
@@ -71,6 +76,15 @@ class AwsRegions:
         quota = {**call.parameters, "Value": float(value), "Unit": "None"}
         document = json.dumps({"Quota": quota}).encode()
         return [document], "200 OK", [("Content-Type", "application/x-amz-json-1.1")]
+
+    def encryption(self, call: Call, _environ: Any, _body: bytes) -> Answer:
+        is_on = str(self.disk_key is not None).lower()
+        return xml(
+            f"{call.action}Response", f"<ebsEncryptionByDefault>{is_on}</ebsEncryptionByDefault>"
+        )
+
+    def default_key(self, call: Call, _environ: Any, _body: bytes) -> Answer:
+        return xml(f"{call.action}Response", f"<kmsKeyId>{self.disk_key}</kmsKeyId>")
 
     def is_full(self, call: Call, rented: Sequence[Rented]) -> bool:
         if self.vcpu_quota is None:

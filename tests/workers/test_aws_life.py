@@ -109,6 +109,15 @@ async def test_machine_is_gone_with_the_reason_when_spot_is_interrupted(aws, dri
     found = await driver.describe(await launched(driver, is_spot=True))
     assert found.state == ProviderResourceState.GONE
     assert "SpotInstanceTermination" in found.detail
+    assert "kms:" not in found.detail
+
+
+async def test_machine_whose_disk_has_a_refused_key_names_the_rights_it_lacks(aws, driver):
+    aws.regions.is_key_usable = False
+    found = await driver.describe(await launched(driver))
+    assert found.state == ProviderResourceState.GONE
+    assert found.detail.startswith("Client.InternalError: Client error on launch. If disks are")
+    assert "kms:CreateGrant" in found.detail
 
 
 # --- what is left ---------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ async def everything(aws: FakeAws, owner: Any) -> None:
     for resource in await driver.inventory(TAG):
         await driver.terminate(resource)
     assert not await driver.inventory(TAG)
+    aws.regions.disk_key = f"arn:aws:kms:{REGION}:123456789012:key/0ea3fef3"
     for line in await driver.preflight(REGION, TAG):
         if "UnauthorizedOperation" in line.detail:
             raise DriverError(Reason.AUTH, line.detail, retryable=False)

@@ -12,6 +12,7 @@ from tests.workers.aws_account import TAG, aws, driver
 from tests.workers.test_gcp import _driver, clock, gce
 
 __all__ = ["aws", "clock", "driver", "gce"]
+OWN_KEY = f"arn:aws:kms:{REGION}:123456789012:key/0ea3fef3-80a7-4778-9d8c-1c0c6EXAMPLE"
 READY, NOT_READY, UNKNOWN = Readiness.READY, Readiness.NOT_READY, Readiness.UNKNOWN
 
 
@@ -32,7 +33,11 @@ async def overview(of, region=REGION):
 async def test_region_of_aws_is_ready_with_the_shipped_policy_and_nothing_stays(aws, driver):
     states, said = await overview(driver)
     assert states == dict.fromkeys(
-        ("region", "network", "address", "image x86_64", "image arm64", "quota", "launch"), READY
+        (
+            *("region", "network", "address", "image x86_64", "image arm64", "disks", "quota"),
+            "launch",
+        ),
+        READY,
     )
     assert "t3.micro would be launched" in said
     assert "32 of 32 vCPUs" in said
@@ -83,6 +88,35 @@ async def test_quota_of_aws_that_is_used_up_is_not_ready(aws, driver):
     aws.policy = Policy(document)
     states, said = await overview(driver)
     assert (states["quota"], states["launch"]) == (UNKNOWN, READY)
+
+
+@pytest.mark.parametrize(
+    ("key", "state", "words"),
+    [
+        (None, READY, "not encrypted by default"),
+        ("alias/aws/ebs", READY, "with the key of AWS"),
+        (f"arn:aws:kms:{REGION}:123456789012:alias/aws/ebs", READY, "with the key of AWS"),
+        (
+            OWN_KEY,
+            UNKNOWN,
+            f"encrypted by default with {OWN_KEY} If disks are encrypted with a key",
+        ),
+    ],
+)
+async def test_key_of_the_disks_of_aws_hinders_no_launch(aws, driver, key, state, words):
+    aws.regions.disk_key = key
+    states, said = await overview(driver)
+    assert (states["disks"], states["launch"]) == (state, READY)
+    assert words in said
+
+
+async def test_key_of_the_disks_of_aws_is_unknown_without_the_right_to_ask(aws, driver):
+    document = json.loads((POLICIES / "aws-launch.json").read_text())
+    document["Statement"][0]["Action"].remove("ec2:GetEbsEncryptionByDefault")
+    aws.policy = Policy(document)
+    states, said = await overview(driver)
+    assert (states["disks"], states["launch"]) == (UNKNOWN, READY)
+    assert "Allow ec2:GetEbsEncryptionByDefault" in said
 
 
 async def test_policy_of_the_organisation_shows_when_the_launch_is_tried(aws, driver):

@@ -30,6 +30,7 @@ from backend.providers.aws.request import (
     filters,
     marks_of,
     moment,
+    reason_of,
 )
 from backend.providers.machines import (
     Access,
@@ -210,7 +211,7 @@ class AwsDriver:
             # A stopped machine has such a text as well, and goes on costing its disks.
             ended_at=moment(ended[1]) if ended and state == ProviderResourceState.GONE else None,
             expires_at=moment(marks.get(EXPIRES_AT)),
-            detail=instance.get("StateReason", {}).get("Message", ""),
+            detail=reason_of(instance.get("StateReason", {}).get("Message", "")),
         )
 
     def _described(self, at: Login, *, resource: ProviderResource) -> ProviderResource:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from backend.providers.aws.api import ERRORS, Login, code, failure
 from backend.providers.aws.launching import image_of, prepared
 from backend.providers.aws.listings import instances
-from backend.providers.aws.request import filters, name_of
+from backend.providers.aws.request import KEY_ADVICE, filters, name_of
 from backend.providers.machines import Access, LaunchSpec, Overview, Preflight, unsupported
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ TRIALS = {"x86_64": "t3.micro", "arm64": "t4g.micro"}
 STANDARD = ("ec2", "L-1216C47A")
 # A campaign that runs a few machines at once would fail half way.
 FEW_ADDRESSES = 8
+# Whoever may use EBS may use this one (docs.aws.amazon.com/ebs/latest/userguide/encryption-by-default.html).
+KEY_OF_AWS = "alias/aws/ebs"
 POLICY_ADVICE = "Compare the rights of the identity with docs/policies/aws-launch.json."
 
 
@@ -64,6 +66,7 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
             partial(_image, at, access, spec),
             "Allow ssm:GetParameter and ec2:DescribeImages, or name an image of the region.",
         )
+    _look_at_disks(overview, at, access, region)
     _look_at_quota(overview, at, access, region)
     if overview.is_ready():
         look("launch", lambda: _tried(at, access, _trial(region, "x86_64", tag)), POLICY_ADVICE)
@@ -93,6 +96,25 @@ def _network(ec2: "EC2Client", access: Access, region: str) -> str:
 
 def _image(at: Login, access: Access, spec: LaunchSpec) -> str:
     return image_of(at, access, spec)[0]
+
+
+def _look_at_disks(overview: Overview, at: Login, access: Access, region: str) -> None:
+    """With which key new disks are encrypted. A launch that is only tried does not say whether the
+    identity may use it; without the right to ask it is unknown, which hinders nothing."""
+    ec2 = at.ec2(region)
+    try:
+        if not ec2.get_ebs_encryption_by_default()["EbsEncryptionByDefault"]:
+            overview.ready("disks", "not encrypted by default")
+            return
+        key = ec2.get_ebs_default_kms_key_id()["KmsKeyId"]
+    except ERRORS as error:
+        advice = "Allow ec2:GetEbsEncryptionByDefault and ec2:GetEbsDefaultKmsKeyId to see it here."
+        overview.unknown("disks", failure(error, access).detail, advice)
+        return
+    if key.endswith(KEY_OF_AWS):
+        overview.ready("disks", "encrypted by default with the key of AWS")
+    else:
+        overview.unknown("disks", f"encrypted by default with {key}", KEY_ADVICE)
 
 
 def _look_at_quota(overview: Overview, at: Login, access: Access, region: str) -> None:

@@ -15,6 +15,19 @@ MADE_BY = f"rackrate-{INSTALLATION}"
 # this a machine would outlive its lifetime.
 LATE_S = 60
 BURSTABLE = re.compile(r"t[2-9]")
+# What EC2 says of a machine that ends while it is pending, mostly because of the key of its disk
+# (aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately).
+REFUSED_KEYS = ("Client.InternalError", "Client.InvalidKMSKey")
+KEY_ADVICE = (
+    "If disks are encrypted with a key of your own, allow the identity to use it: kms:CreateGrant, "
+    "kms:Decrypt, kms:DescribeKey, kms:GenerateDataKeyWithoutPlaintext and kms:ReEncrypt*, in its "
+    "policy and in the key's."
+)
+
+
+def reason_of(message: str) -> str:
+    """EC2's reason for a state, with advice where it names none."""
+    return f"{message}. {KEY_ADVICE}" if message.startswith(REFUSED_KEYS) else message
 
 
 def user_data(lifetime_s: int) -> str:
