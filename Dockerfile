@@ -48,6 +48,7 @@ COPY fixtures fixtures
 COPY backend backend
 COPY frontend/templates frontend/templates
 COPY --from=pages /build/frontend/static frontend/static
+COPY --from=pages /build/frontend/locale frontend/locale
 COPY workers workers
 COPY --from=probes /build/workers/remote/probes/native/build workers/remote/probes/native/build
 # By number: Kubernetes (runAsNonRoot) does not look names up.

@@ -1,9 +1,11 @@
-// Bundles the pages' scripts and styles into frontend/static/ (never committed).
+// Bundles the pages' scripts and styles into frontend/static/, and compiles their translations into
+// frontend/locale/ (neither is committed).
 // `node frontend/build.mjs` builds once; `--watch` rebuilds on every change.
 import { build, context } from "esbuild";
-import { readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { mo, po } from "gettext-parser";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const source = join(here, "src");
@@ -30,6 +32,19 @@ const jobs = [
 ];
 
 rmSync(shared.outdir, { recursive: true, force: true });
+mkdirSync(join(shared.outdir, "js"), { recursive: true });
+const catalogues = join(here, "locale");
+rmSync(catalogues, { recursive: true, force: true });
+for (const name of readdirSync(join(source, "locale")).filter((name) => name.endsWith(".po"))) {
+  const folder = join(catalogues, basename(name, ".po"), "LC_MESSAGES");
+  mkdirSync(folder, { recursive: true });
+  const catalogue = po.parse(readFileSync(join(source, "locale", name)));
+  writeFileSync(join(folder, "django.mo"), mo.compile(catalogue));
+  const own = Object.values(catalogue.translations[""]).filter((one) => one.comments?.reference?.includes("src/js/"));
+  const texts = Object.fromEntries(own.map((one) => [one.msgid, one.msgstr[0]]));
+  const script = `globalThis.catalogue=${JSON.stringify(texts)}`;
+  writeFileSync(join(shared.outdir, "js", `texts-${basename(name, ".po")}.js`), script);
+}
 if (process.argv.includes("--watch")) {
   for (const job of jobs) await (await context(job)).watch();
 } else {

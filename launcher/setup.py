@@ -257,7 +257,7 @@ def _page_steps(for_development: bool) -> list[SetupStep]:
             "pages",
             lambda: node.run("pages", ["frontend/build.mjs"]),
             lambda: digest(sources),
-            (ROOT / "frontend/static",),
+            (ROOT / "frontend/static", ROOT / "frontend/locale"),
             ("web packages",),
         ),
         SetupStep(

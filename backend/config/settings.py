@@ -78,6 +78,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "backend.web.shared.language.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     # Before the next one, which reads forms.
     "backend.common.bodies.BodyLimit",
@@ -125,6 +126,9 @@ TEMPLATES = [
     }
 ]
 LANGUAGE_CODE = "en"
+# The languages whose catalogues (frontend/src/locale) are complete, each by its own name.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "frontend" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

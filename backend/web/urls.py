@@ -2,6 +2,8 @@
 
 from django.contrib.auth import views as auth_views
 from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.i18n import set_language
 
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
@@ -36,6 +38,8 @@ from backend.web.tokens import views as tokens
 
 urlpatterns = [
     path("", answer.first_page, name="answer"),
+    # Exempt: the choice is harmless, and a token would give every stranger a cookie.
+    path("language/", csrf_exempt(set_language), name="language"),
     path("offers/", ranking.ranking_page, name="offers"),
     path("compare/", compare.compare_page, name="compare"),
     path("frontier/", frontier.frontier_page, name="frontier"),

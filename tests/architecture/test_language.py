@@ -120,3 +120,32 @@ def test_names_of_tests_are_short_and_plain():
 )  # fmt: skip
 def test_banned_words_are_seen_as_parts_of_names(name, is_banned):
     assert bool(parts(name) & NAME_PARTS) is is_banned
+
+
+def _assigns_underscore(function: ast.AST) -> bool:
+    """Whether the function has a variable `_` of its own; those of comprehensions are theirs."""
+    inside = list(ast.iter_child_nodes(function))
+    while inside:
+        node = inside.pop()
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Name) and node.id == "_" and isinstance(node.ctx, ast.Store):
+            return True
+        inside += ast.iter_child_nodes(node)
+    return False
+
+
+def test_functions_that_translate_name_no_variable_like_it():
+    hidden = [
+        f"{path.name}: {node.name}"
+        for path in production()
+        for node in sources.nodes(path)
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "_"
+            for call in ast.walk(node)
+        )
+        and _assigns_underscore(node)
+    ]
+    # mypy and ruff both pass over what is called `_`.
+    assert hidden == []

@@ -36,6 +36,7 @@ from backend.web.runs.rental_form import RentalForm
 from backend.web.shared import charts, figures, lines, state, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.history_plots import PARAMETER, history_plots
+from backend.web.shared.language import _
 from backend.web.shared.scaling import scaling
 
 # The list of runs has all of them, under a filter for the offer.
@@ -90,7 +91,7 @@ def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         with form.refusals():
             run = _rented(offer, form, request.user.get_username())
-            messages.success(request, "The run is queued. Its machine ends with it.")
+            messages.success(request, _("The run is queued. Its machine ends with it."))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, slug, form)
 
@@ -118,7 +119,7 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
             stamp=requested.stamp,
         )
     except Offer.DoesNotExist as error:
-        raise Http404("There is no such offer.") from error
+        raise Http404(_("There is no such offer.")) from error
     requested = replace(
         requested,
         query=detail.query,
@@ -230,22 +231,23 @@ def _shares(cpu_models: Mapping[str, int]) -> str:
 
 
 def _facts(offer: Offer) -> list[tuple[str, str]]:
-    """What is known of the offer, in words; what is not known says so."""
-    unknown = "not stated"
+    """What is known of the offer, in words; empty is what is not known."""
     vcpu = figures.quantity(offer.vcpu_count)
-    memory = offer.memory_bytes and f"{figures.quantity(offer.memory_bytes / 2**30)} GiB"
+    memory = offer.memory_bytes and _(
+        "{size} GiB", size=figures.quantity(offer.memory_bytes / 2**30)
+    )
     disk = offer.disk_bytes and f"{figures.size(offer.disk_bytes)} {offer.disk_kind}"
     stated = offer.stated_on and f"{offer.stated_on}"
     return [
-        ("Provider", offer.provider.name),
-        ("Kind", words.kind(offer.kind)),
-        ("Region", str(offer.region) if offer.region else unknown),
-        ("Processor", offer.cpu_model or unknown),
-        ("Architecture", offer.arch or unknown),
-        ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or unknown),
-        ("Hardware threads", figures.quantity(offer.thread_count) or unknown),
-        ("Memory", memory or unknown),
-        ("Disk included", disk or unknown),
+        (_("Provider"), offer.provider.name),
+        (_("Kind"), words.kind(offer.kind)),
+        (_("Region"), str(offer.region) if offer.region else ""),
+        (_("Processor"), offer.cpu_model or ""),
+        (_("Architecture"), offer.arch or ""),
+        ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or ""),
+        (_("Hardware threads"), figures.quantity(offer.thread_count) or ""),
+        (_("Memory"), memory or ""),
+        (_("Disk included"), disk or ""),
         # Providers change machines under the same name, so facts have a day.
-        ("Facts as of", stated or unknown),
+        (_("Facts as of"), stated or ""),
     ]

@@ -27,14 +27,15 @@ from backend.web.ranking.tables import RankingTable
 from backend.web.shared import charts, columns, figures, state, words
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.conclusions import of_ranking
+from backend.web.shared.language import _, lazy, spoken
 
 SIZES = (25, 50, 100, 250)
 VIEWS_SHOWN = 30
 # Ready-made filters: like compared with like.
 ALIKE = (
-    ("No shared or burstable vCPU", {"vcpu_kind!": "shared,burstable"}),
-    ("No disturbed, cached or imported result", {"flags!": "disturbed,cached,imported"}),
-    ("Measured here only", {"measured": "1"}),
+    (lazy("No shared or burstable vCPU"), {"vcpu_kind!": "shared,burstable"}),
+    (lazy("No disturbed, cached or imported result"), {"flags!": "disturbed,cached,imported"}),
+    (lazy("Measured here only"), {"measured": "1"}),
 )
 
 
@@ -77,7 +78,7 @@ def results(
             ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
         ),
         "chart": chart,
-        "chart_json": json_script(chart, "chart-json", encoder=_CompactJson),
+        "chart_json": json_script(spoken(chart), "chart-json", encoder=_CompactJson),
         "chips": (chips := address.chips()),
         "is_available_only": state.value(params, "available") == "TRUE",
         "is_narrowed": len(chips) > ("available" in params),
@@ -212,10 +213,12 @@ def _ranking_of_any_category(params: state.Params, ranked: Ranking) -> Ranking:
 
 def _order_words(params: state.Params) -> str:
     said = [
-        f"{COLUMN[name].label}, {'highest' if is_descending else 'lowest'} first"
+        (_("{label}, highest first") if is_descending else _("{label}, lowest first")).format(
+            label=COLUMN[name].label
+        )
         for name, is_descending in state.sort_keys(params)
     ]
-    return " then ".join(said)
+    return _(" then ").join(said)
 
 
 def _sortable(params: state.Params, shown: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from weakref import ref
 
 from backend.rankings.selectors.ranking import Ranking
+from backend.web.shared.language import language
 
 Value = TypeVar("Value")
 # By identity with a weak reference: a Ranking holds thousands of rows, and hashing it or keeping it
@@ -13,7 +14,7 @@ _cached: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}
 
 
 def remembered(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> Value:
-    """The value under `key`, computed once for this very ranking.
+    """The value under `key`, computed once for this very ranking and language.
 
     A ranking stands for one query on one state of the data, so whatever follows from both alone
     may be kept with it.
@@ -24,8 +25,8 @@ def remembered(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> 
     if entry is None or entry[0]() is not ranked:
         entry = (ref(ranked, lambda _: _cached.pop(identity, None)), {})
         _cached[identity] = entry
-    values = entry[1]
-    if key not in values:
-        values[key] = compute()
-    value: Value = values[key]
+    values, known_as = entry[1], (language(), key)
+    if known_as not in values:
+        values[known_as] = compute()
+    value: Value = values[known_as]
     return value

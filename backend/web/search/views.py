@@ -10,6 +10,17 @@ from django.views.decorators.http import require_safe
 from backend.accounts.services.workspaces import default_workspace
 from backend.search.selectors import MOST_OF_A_KIND, search
 from backend.web.shared.access import readable
+from backend.web.shared.language import lazy
+
+HEADINGS = {
+    "offer": lazy("Offers"),
+    "host": lazy("Hosts"),
+    "scenario": lazy("Scenarios"),
+    "report": lazy("Reports"),
+    "view": lazy("Views"),
+    "metric": lazy("Metrics"),
+    "run": lazy("Runs"),
+}
 
 
 @readable
@@ -22,7 +33,10 @@ def search_page(request: HttpRequest) -> HttpResponse:
         "q": text,
         "count": len(matches),
         # groupby needs no sorting: the search gives each kind in one piece.
-        "kinds": [(kind, list(rows)) for kind, rows in groupby(matches, attrgetter("kind"))],
+        "kinds": [
+            (kind, HEADINGS[kind], list(rows))
+            for kind, rows in groupby(matches, attrgetter("kind"))
+        ],
         "most": MOST_OF_A_KIND,
     }
     return render(request, "search/page.html", context)

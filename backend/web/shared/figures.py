@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, log10
 
+from backend.web.shared.language import counted, localized
+
 Number = Decimal | float | int
 
 # Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
@@ -37,7 +39,9 @@ class UnitScale:
             return figure(shown)
         # What is far below the others would read as nothing.
         is_lost = shown != 0 and abs(shown) < 10.0**-self.digits
-        return figure(shown) if is_lost or abs(shown) >= HUGE else f"{shown:,.{self.digits}f}"
+        if is_lost or abs(shown) >= HUGE:
+            return figure(shown)
+        return localized(f"{shown:,.{self.digits}f}")
 
 
 def scale(unit: str, values: Iterable[Number]) -> UnitScale:
@@ -97,8 +101,8 @@ def figure(value: Number | None) -> str:
         return ""
     size = abs(float(value))
     if size >= HUGE or 0 < size < 1e-4:
-        return f"{float(value):.3e}"
-    return f"{value:,.{_decimals(size)}f}"
+        return localized(f"{float(value):.3e}")
+    return localized(f"{value:,.{_decimals(size)}f}")
 
 
 def _decimals(size: float) -> int:
@@ -111,7 +115,7 @@ def money(amount: Decimal | None, period: str) -> str:
     if amount is None:
         return ""
     # Prices of an hour are parts of a cent for small machines, and two decimals would make them 0.00.
-    return f"{amount:,.{4 if period == 'hour' else 2}f}"
+    return localized(f"{amount:,.{4 if period == 'hour' else 2}f}")
 
 
 def column_period(periods: Iterable[str]) -> str:
@@ -123,7 +127,7 @@ def column_period(periods: Iterable[str]) -> str:
 def unit_cost(value: Decimal) -> str:
     """Seven decimals as the first tables of CUP had, more where these leave under four digits."""
     # adjusted() is the exponent of the first digit: 3 less it are the decimals for four digits.
-    return f"{value:.{max(7, 3 - value.adjusted())}f}"
+    return localized(f"{value:.{max(7, 3 - value.adjusted())}f}")
 
 
 def plain(value: Number | None) -> str:
@@ -137,14 +141,14 @@ def plain(value: Number | None) -> str:
 
 
 def percent(ratio: float, digits: int = 1) -> str:
-    return f"{ratio:.{digits}%}".replace("%", " %")
+    return localized(f"{ratio:.{digits}%}").replace("%", " %")
 
 
 def signed_percent(ratio: Decimal | None) -> str:
     """A difference in percent with its sign; empty for None."""
     if not ratio:
         return "" if ratio is None else "±0 %"
-    return f"{float(ratio):+,.1%}".replace("%", " %").replace("-", "−")
+    return localized(f"{float(ratio):+,.1%}").replace("%", " %").replace("-", "−")
 
 
 def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
@@ -161,9 +165,9 @@ def quantity(value: Number | None) -> str:
         return ""
     size = abs(float(value))
     if 0 < size < 1e-4:
-        return f"{value:.1e}"
+        return localized(f"{value:.1e}")
     digits = 2 if size >= 0.1 or not size else 1 - floor(log10(size))
-    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
+    return localized(f"{value:,.{digits}f}".rstrip("0").rstrip("."))
 
 
 def duration(seconds: float | None) -> str:
@@ -179,10 +183,14 @@ def duration(seconds: float | None) -> str:
 
 def interval(seconds: int) -> str:
     """A whole number of the largest unit that fits: 2 hours, 1 week, 90 s."""
-    for length, name in ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds % length == 0:
-            count = seconds // length
-            return f"{count} {name}{'' if count == 1 else 's'}"
+    if seconds % 604_800 == 0:
+        return counted("{n} week", "{n} weeks", seconds // 604_800)
+    if seconds % 86_400 == 0:
+        return counted("{n} day", "{n} days", seconds // 86_400)
+    if seconds % 3600 == 0:
+        return counted("{n} hour", "{n} hours", seconds // 3600)
+    if seconds % 60 == 0:
+        return counted("{n} minute", "{n} minutes", seconds // 60)
     return f"{seconds} s"
 
 
@@ -190,5 +198,5 @@ def size(count: int) -> str:
     """Bytes in decimal units."""
     for factor, prefix in _PREFIXES:
         if count >= factor:
-            return f"{count / factor:,.1f} {prefix}B"
+            return localized(f"{count / factor:,.1f} {prefix}B")
     return f"{count} B"

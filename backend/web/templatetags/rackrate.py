@@ -4,12 +4,13 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from backend.benchmarks.selectors.runs import STAGES
 from backend.web.scenarios import figures as scenario_figures
 from backend.web.shared import figures, words
+from backend.web.shared.language import spoken
 
 register = template.Library()
 # The functions themselves, so that a template cannot round in another way than the code does.
@@ -34,7 +35,7 @@ def amount(text: Any, period: str = "month") -> str:
 
 @register.filter
 def state(code: str) -> str:
-    return STAGES.get(code, code).capitalize()
+    return str(STAGES.get(code, code)).capitalize()
 
 
 @register.filter
@@ -86,6 +87,12 @@ def heads(words: str, *, are_numbers: bool = False) -> SafeString:
     # scope: a screen reader says the head of the column before each cell.
     markup = '<th scope="col" class="number">{}</th>' if are_numbers else '<th scope="col">{}</th>'
     return format_html_join("", markup, ((word.strip(),) for word in words.split(",")))
+
+
+@register.filter
+def page_json(document: Any, element_id: str) -> SafeString:
+    """A document for the page's scripts, in the reader's language."""
+    return json_script(spoken(document), element_id)
 
 
 @register.filter

@@ -1,6 +1,7 @@
 // The ranking as horizontal bars with their intervals.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { providerFill, token } from "./colours.js";
+import { _ } from "./words.js";
 
 // The bar's figure, written where its whisker ends.
 const figuresAtTheEnd = {
@@ -62,7 +63,8 @@ function dataset(bars, context) {
 }
 
 function tooltip(bars, { unit, range = "95 %" }) {
-  const interval = (bar) => (bar.low === null ? "" : `${figure(bar.low)} to ${figure(bar.high)} (${range})`);
+  const interval = (bar) =>
+    bar.low === null ? "" : _("{low} to {high} ({range})", { low: figure(bar.low), high: figure(bar.high), range });
   return {
     title: (items) => bars[items[0].dataIndex].label,
     label: (item) => {

@@ -1,4 +1,5 @@
 // What every page has: the theme button, menus that close when one leaves them, the search key.
+import { _ } from "./words.js";
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -34,9 +35,8 @@ export function onPaper(callback) {
 }
 
 function labelButton(button) {
-  const other = theme() === "dark" ? "light" : "dark";
-  button.setAttribute("aria-label", `Switch to the ${other} theme`);
-  button.title = `Switch to the ${other} theme`;
+  button.title = theme() === "dark" ? _("Switch to the light theme") : _("Switch to the dark theme");
+  button.setAttribute("aria-label", button.title);
 }
 
 function setUpThemeButton(button) {

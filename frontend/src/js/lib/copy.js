@@ -1,4 +1,5 @@
 // Buttons that copy the text of another element; without a script they stay hidden.
+import { _ } from "./words.js";
 
 const TOLD_MS = 2_000;
 
@@ -13,7 +14,7 @@ export function setUpCopyButtons() {
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const isCopied = await written(source);
-  const words = isCopied ? "Copied" : "Selected: press Ctrl+C";
+  const words = isCopied ? _("Copied") : _("Selected: press Ctrl+C");
   const before = button.textContent;
   button.textContent = words;
   const status = document.getElementById("copied");

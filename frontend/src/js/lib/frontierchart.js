@@ -2,25 +2,26 @@
 import { onThemeChange } from "./base.js";
 import { providerColour } from "./colours.js";
 import { dataTable, element, json, legendEntry } from "./dom.js";
+import { _ } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 
 function showData(data, charts) {
   const heads = [
-    { label: "Offer" },
-    { label: "Provider" },
+    { label: _("Offer") },
+    { label: _("Provider") },
     { label: data.x.label, isNumber: true },
     { label: data.y.label, isNumber: true },
-    { label: "95 % interval", isNumber: true },
-    { label: "Position" },
+    { label: _("95 % interval"), isNumber: true },
+    { label: _("Position") },
   ];
-  const position = (p) => (p.isFrontier ? "on the line" : p.isBeyond ? "beyond the limits" : "");
+  const position = (p) => (p.isFrontier ? _("on the line") : p.isBeyond ? _("beyond the limits") : "");
   const rows = [...data.points, ...data.dots].map((p) => [
     p.label,
     data.providers[p.provider],
     charts.figure(p.x),
     charts.figure(p.y),
-    p.low === undefined ? "not drawn" : charts.interval(p),
+    p.low === undefined ? _("not in the chart") : charts.interval(p),
     position(p),
   ]);
   $("chart-data").replaceChildren(dataTable(data.title, heads, rows));

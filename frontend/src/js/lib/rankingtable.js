@@ -1,5 +1,6 @@
 // The ranking's table: more sort keys, picks for the comparison, and what a figure rests on.
 import htmx from "./partial.js";
+import { _ } from "./words.js";
 
 const path = location.pathname;
 
@@ -27,7 +28,9 @@ function pick(box) {
   for (const link of document.querySelectorAll("main a[href]")) {
     if (link.pathname === path && link.search) link.setAttribute("href", withPicks(link.href));
   }
-  const text = picks.size ? `Picked: ${[...picks].join(", ")}` : "Tick two to six offers to see them side by side.";
+  const text = picks.size
+    ? _("Picked: {names}", { names: [...picks].join(", ") })
+    : _("Tick two to six offers to see them side by side.");
   document.getElementById("picked").textContent = text;
   document.getElementById("compare").classList.toggle("filled", picks.size > 0);
 }
@@ -81,7 +84,7 @@ async function copyLink(event) {
   if (!link || !navigator.clipboard) return;
   event.preventDefault();
   await navigator.clipboard.writeText(link.href);
-  link.textContent = "Copied";
+  link.textContent = _("Copied");
 }
 
 /** Listens on the page, so that swapped-in tables work like the first. */

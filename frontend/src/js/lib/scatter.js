@@ -2,6 +2,7 @@
 import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { isHollow, providerColour, providerShape, token } from "./colours.js";
+import { _, language } from "./words.js";
 
 Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
 
@@ -56,7 +57,7 @@ function ticks({ min, max }) {
 function shortFigure(value) {
   // Of the whole axis and not of one tick, so that all are written alike.
   const notation = this.max >= 1e5 ? "compact" : "standard";
-  return Number(value.toPrecision(12)).toLocaleString("en", { maximumSignificantDigits: 4, notation });
+  return Number(value.toPrecision(12)).toLocaleString(language(), { maximumSignificantDigits: 4, notation });
 }
 
 function axis(one, more) {
@@ -241,7 +242,10 @@ const names = {
 /** The interval of a point in words. */
 export function interval(point) {
   if (point.low === null || point.low === undefined) return "no interval";
-  return `${point.isCut ? "0 or less" : figure(point.low)} to ${figure(point.high)} (95 %)`;
+  return _("{low} to {high} (95 %)", {
+    low: point.isCut ? _("0 or less") : figure(point.low),
+    high: figure(point.high),
+  });
 }
 
 function tooltip(data) {

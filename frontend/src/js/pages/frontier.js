@@ -1,12 +1,13 @@
 // Frontier page: the chart, and the offers picked in it or in the tables for a comparison.
 import { element } from "../lib/dom.js";
 import { showFrontier } from "../lib/frontierchart.js";
+import { _ } from "../lib/words.js";
 
 const $ = (id) => document.getElementById(id);
 
 function showCount() {
   const count = $("picks").querySelectorAll("input[name=o]:checked").length;
-  $("picked").textContent = count ? `${count} of at most 6 picked.` : "Pick two to six offers.";
+  $("picked").textContent = count ? _("{count} of at most 6 picked.", { count }) : _("Pick two to six offers.");
 }
 
 // A point that the tables do not list gets a box of its own.

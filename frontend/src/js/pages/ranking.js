@@ -3,6 +3,7 @@ import { onThemeChange } from "../lib/base.js";
 import { dataTable, element, json, legendEntry } from "../lib/dom.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
+import { _ } from "../lib/words.js";
 
 const MOST_BARS = 20;
 let charts = null; // the chart code, loaded with the first chart
@@ -13,13 +14,13 @@ const $ = (id) => document.getElementById(id);
 
 function showData(mode, bars) {
   const heads = [
-    { label: "Offer" },
-    { label: "Provider" },
+    { label: _("Offer") },
+    { label: _("Provider") },
     { label: mode.unit, isNumber: true },
-    { label: "95 % low", isNumber: true },
-    { label: "95 % high", isNumber: true },
+    { label: _("95 % low"), isNumber: true },
+    { label: _("95 % high"), isNumber: true },
   ];
-  const text = (value) => (value === null ? "none" : charts.figure(value));
+  const text = (value) => (value === null ? _("none") : charts.figure(value));
   const rows = bars.map((bar) => [bar.label, bar.providerName, text(bar.value), text(bar.low), text(bar.high)]);
   $("chart-data").replaceChildren(dataTable(mode.title, heads, rows));
 }
@@ -81,7 +82,7 @@ function nameChoices(menu) {
   const ticked = [...menu.querySelectorAll("input:checked:not([name=not])")];
   const chosen = ticked.map((i) => i.parentElement.firstChild.nextSibling.textContent.trim()).join(", ");
   const isNot = menu.querySelector("input[name=not]")?.checked;
-  menu.querySelector("summary").textContent = chosen ? (isNot ? `not ${chosen}` : chosen) : "All";
+  menu.querySelector("summary").textContent = chosen ? (isNot ? _("not {chosen}", { chosen }) : chosen) : _("All");
 }
 for (const menu of document.querySelectorAll(".controls details.menu")) {
   menu.addEventListener("change", () => nameChoices(menu));

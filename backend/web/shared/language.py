@@ -1,0 +1,80 @@
+"""The language of pages: what the reader chose, else what the browser asks for, else English.
+
+The API, exports and feeds are read by programs and stay English.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import formats, translation
+from django.utils.cache import patch_vary_headers
+
+from backend.domain import texts
+from backend.domain.texts import text as lazy
+
+__all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spoken"]
+
+_FOR_PROGRAMS = re.compile(r"/(?:api|feeds|admin)/|/(?:healthz|readyz)$|.*\.(?:csv|tsv|xlsx|json)$")
+
+
+class PageLanguage:
+    """Answers pages in the reader's language, and says so to caches."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if _FOR_PROGRAMS.match(request.path_info):
+            return self._get_response(request)
+        chosen = translation.get_language_from_request(request)
+        # Ends with the answer: what the process does next has a reader of its own.
+        with translation.override(chosen):
+            response = self._get_response(request)
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        response.headers.setdefault("Content-Language", chosen)
+        return response
+
+
+def language() -> str:
+    """Code of the reader's language."""
+    return translation.get_language() or settings.LANGUAGE_CODE
+
+
+def _(message: str, /, **values: Any) -> str:
+    """A message in the reader's language; `values` fill its {names}.
+
+    `lazy` is for what a module says once for all readers.
+    """
+    said = translation.gettext(message)
+    return said.format(**values) if values else said
+
+
+def counted(one: str, many: str, n: int, /, **values: Any) -> str:
+    """A message that depends on a number, which is its {n}."""
+    return translation.ngettext(one, many, n).format(n=n, **values)
+
+
+def localized(shown: str) -> str:
+    """An English number such as 1,234.5 with the separators of the reader's language."""
+    if language() == settings.LANGUAGE_CODE:
+        return shown
+    decimal = formats.get_format("DECIMAL_SEPARATOR")
+    thousand = formats.get_format("THOUSAND_SEPARATOR")
+    return shown.translate({ord("."): decimal, ord(","): thousand})
+
+
+def spoken(value: Any) -> Any:
+    """A JSON document with its texts in the reader's language; an encoder would take their English."""
+    if isinstance(value, texts.LocalText | texts.LocalFigure):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: spoken(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [spoken(part) for part in value]
+    return value
+
+
+texts.install(translation.gettext, localized)
